@@ -95,7 +95,7 @@ pub struct Stopped;
 pub trait Inbound: Send + Sync {
     fn clock(&self) -> &dyn Clock;
     /// Returns when the program stops or the channel is disconnected.
-    async fn stopped(&self) -> Stopped;
+    async fn wait_for_stop(&self) -> Stopped;
     /// Says how the channel stands.
     fn set_state(&self, state: ChannelState);
     /// The accounts that may write without a code.

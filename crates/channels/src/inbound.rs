@@ -123,7 +123,7 @@ impl ChannelInbox {
                 .await;
             let wait = match accepted {
                 Ok((_, turn)) => {
-                    self.follow(written.external.conversation.clone(), turn);
+                    self.follow_turn(written.external.conversation.clone(), turn);
                     return Ok(true);
                 }
                 Err(AcceptError::Stopping) => return Err(Stopped),
@@ -199,7 +199,7 @@ impl ChannelInbox {
     }
 
     /// Deletes a message of a user, and what only it supported, as the web UI does.
-    async fn deleted(&self, external: &ExternalMessage) -> Result<(), Stopped> {
+    async fn handle_deletion(&self, external: &ExternalMessage) -> Result<(), Stopped> {
         let name = external.to_string();
         let known = self
             .retry_until_stored(|| self.shared.store().message_by_external_ref(self.channel.id(), &name))
@@ -213,7 +213,7 @@ impl ChannelInbox {
         Ok(())
     }
 
-    async fn edited(&self, sender: &str, external: &ExternalMessage, text: &str) -> Result<(), Stopped> {
+    async fn handle_edit(&self, sender: &str, external: &ExternalMessage, text: &str) -> Result<(), Stopped> {
         let identity = self.identity(sender);
         let user = self.retry_until_stored(|| self.runtime.store().user_of_identity(&identity)).await?;
         let name = external.to_string();
@@ -242,7 +242,7 @@ impl ChannelInbox {
     }
 
     /// Shows that the persona is writing, and says in a line of ours when no reply will come.
-    fn follow(&self, conversation: String, mut turn: mpsc::UnboundedReceiver<TurnEvent>) {
+    fn follow_turn(&self, conversation: String, mut turn: mpsc::UnboundedReceiver<TurnEvent>) {
         let (shared, connection) = (self.shared.clone(), self.connection.clone());
         let channel = self.channel.clone();
         tokio::spawn(async move {
@@ -312,7 +312,7 @@ impl Inbound for ChannelInbox {
         self.shared.clock()
     }
 
-    async fn stopped(&self) -> Stopped {
+    async fn wait_for_stop(&self) -> Stopped {
         self.connection.stop.cancelled().await;
         Stopped
     }
@@ -360,11 +360,11 @@ impl Inbound for ChannelInbox {
                 self.accept_written(update.position, written).await
             }
             UpdateKind::Edited { sender, external, text } => {
-                self.edited(&sender, &external, &text).await?;
+                self.handle_edit(&sender, &external, &text).await?;
                 self.advance(update.position).await
             }
             UpdateKind::Deleted { external } => {
-                self.deleted(&external).await?;
+                self.handle_deletion(&external).await?;
                 self.advance(update.position).await
             }
             UpdateKind::Other => self.advance(update.position).await,
@@ -374,7 +374,7 @@ impl Inbound for ChannelInbox {
     async fn wait(&self, wait: Duration) -> Result<(), Stopped> {
         tokio::select! {
             () = self.clock().sleep(wait) => Ok(()),
-            stopped = self.stopped() => Err(stopped),
+            stopped = self.wait_for_stop() => Err(stopped),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Installation {
     /// # Errors
     /// If its settings are not valid.
     pub fn embedder(&self) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
-        Ok(self.embedding()?.embedder())
+        Ok(self.set_up_embedding()?.embedder())
     }
 
     /// The configured model without calibration; `None` if it has none, or is not in this process.
@@ -64,10 +64,10 @@ impl Installation {
     /// # Errors
     /// If its settings are not valid.
     pub fn uncalibrated_embedder(&self) -> anyhow::Result<Option<LocalEmbedder>> {
-        Ok(self.embedding()?.uncalibrated_model())
+        Ok(self.set_up_embedding()?.uncalibrated_model())
     }
 
-    fn embedding(&self) -> anyhow::Result<EmbeddingSetup> {
+    fn set_up_embedding(&self) -> anyhow::Result<EmbeddingSetup> {
         EmbeddingSetup::new(&self.config, &self.home, Arc::new(SystemClock))
     }
 

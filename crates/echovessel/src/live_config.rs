@@ -65,7 +65,7 @@ impl Configuration for LiveConfig {
     }
 
     async fn files(&self) -> InstallationFiles {
-        let database = match home_database(&self.running().await, &self.home) {
+        let database = match home_database(&self.running_config().await, &self.home) {
             Ok(HomeDatabase::File(path)) => Some(path),
             Ok(HomeDatabase::Server(_)) | Err(_) => None,
         };
@@ -109,7 +109,7 @@ impl Configuration for LiveConfig {
 
 impl LiveConfig {
     /// The configuration in effect.
-    pub(crate) async fn running(&self) -> Config {
+    pub(crate) async fn running_config(&self) -> Config {
         self.state.lock().await.running.clone()
     }
 
@@ -197,7 +197,7 @@ impl LiveConfig {
             self.runtime.voice().change_settings(voice);
         }
         if let Some((followed, instance)) = followed {
-            let followed = self.runtime.embodiment().follow(followed, instance).await;
+            let followed = self.runtime.embodiment().follow_hub(followed, instance).await;
             followed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
         }
         if has("llm.prices") {

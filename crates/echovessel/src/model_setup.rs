@@ -41,7 +41,7 @@ const TRY_TOKENS_MAX: u32 = 1_024;
 #[async_trait]
 impl ModelSetup for LiveConfig {
     async fn show(&self) -> Result<ModelConfiguration, ModelSetupError> {
-        let config = self.running().await;
+        let config = self.running_config().await;
         let (_, key) = settings_with_key(&config, &self.home, true).map_err(files_error)?;
         let mut overridden = overridden_keys(std::env::vars());
         overridden.retain(|key| CHOSEN_KEYS.contains(&key.as_str()));
@@ -99,7 +99,7 @@ impl ModelSetup for LiveConfig {
             Ok(StreamEvent::Delta(text)) => ModelTryEvent::Piece { text },
             Ok(StreamEvent::Finished { usage, model, .. }) => {
                 let whole_ms = milliseconds(asked_at.elapsed());
-                call.reported(usage, &model);
+                call.use_reported(usage, &model);
                 call.report_end(CALL_OK);
                 ModelTryEvent::Done {
                     model,
@@ -135,7 +135,7 @@ impl ModelSetup for LiveConfig {
             return Err(ModelSetupError { fault: ModelFault::Model, detail: error.to_string() });
         }
         // A key alone changes no setting: the model is connected with it here.
-        let connected = match connect(&self.running().await, &self.home).await {
+        let connected = match connect(&self.running_config().await, &self.home).await {
             // Without its key the provider could not even be started with.
             Err(LlmError::Auth { .. }) if matches!(entered_key(&choice), Some(None)) => {
                 let usual = json!({"llm": {"provider": null, "base_url": null, "model": null}});
@@ -143,7 +143,7 @@ impl ModelSetup for LiveConfig {
                     fault: ModelFault::Files,
                     detail: error.to_string(),
                 })?;
-                connect(&self.running().await, &self.home).await
+                connect(&self.running_config().await, &self.home).await
             }
             connected => connected,
         };
@@ -152,7 +152,7 @@ impl ModelSetup for LiveConfig {
     }
 
     async fn check(&self) -> ModelCheckResponse {
-        let config = self.running().await;
+        let config = self.running_config().await;
         let mut found = check(&config, &self.home).await;
         let current = LlmSummary::of(&*self.model);
         if found.is_ok
@@ -178,7 +178,7 @@ impl ModelSetup for LiveConfig {
 impl LiveConfig {
     /// Settings to ask the chosen endpoint with. The key of the choice is used before a stored one.
     async fn settings_of(&self, choice: &ModelChoice) -> Result<ProviderSettings, ModelSetupError> {
-        let running = self.running().await;
+        let running = self.running_config().await;
         let config = with_choice(&running, choice)?;
         let (mut settings, found) =
             settings_with_key(&config, &self.home, is_same_endpoint(&config, &running))
@@ -197,7 +197,7 @@ impl LiveConfig {
         choice: &ModelChoice,
         earlier: &Secrets,
     ) -> Result<Secrets, ModelSetupError> {
-        let running = self.running().await;
+        let running = self.running_config().await;
         let config = with_choice(&running, choice)?;
         let mut secrets = earlier.clone();
         if customary_variable(config.llm.provider).is_none() {

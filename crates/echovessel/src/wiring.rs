@@ -186,7 +186,7 @@ pub(crate) async fn wire_with_store(
         previous_embedder: previous,
     };
     let runtime = Runtime::new(core, optional);
-    runtime.embodiment().follow(followed_hub(config, home)?, own_instance(config)?).await?;
+    runtime.embodiment().follow_hub(followed_hub(config, home)?, own_instance(config)?).await?;
     crate::former_peers::log_former_peers(home, &database).await?;
     Ok(Services { database, ledger, hub, graph, channels, runtime, model, prices, embedding, voice_hosts })
 }

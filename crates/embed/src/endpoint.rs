@@ -192,8 +192,9 @@ impl EndpointEmbedder {
         while let Some(part) = waiting.pop() {
             match self.with_retries(&self.inputs(part, CHARACTERS_MAX)).await {
                 Ok(vectors) => {
-                    embedded
-                        .extend(part.iter().zip(vectors).map(|(text, vector)| self.embedding(text, vector)));
+                    embedded.extend(
+                        part.iter().zip(vectors).map(|(text, vector)| self.to_embedding(text, vector)),
+                    );
                 }
                 Err(Refusal::Text(_)) if part.len() > 1 => {
                     let (first, second) = part.split_at(part.len() / 2);
@@ -220,7 +221,7 @@ impl EndpointEmbedder {
         match self.with_retries(&beginning).await {
             Ok(vectors) => {
                 let vector = vectors.into_iter().next().unwrap_or_default();
-                return Ok(self.embedding(text, vector));
+                return Ok(self.to_embedding(text, vector));
             }
             Err(Refusal::Text(_)) => {}
             Err(refusal) => return Err(refusal),
@@ -255,7 +256,7 @@ impl EndpointEmbedder {
         self.ask_for(inputs, self.settings.passage_timeout).await
     }
 
-    fn embedding(&self, text: &str, vector: Vec<f32>) -> Embedding {
+    fn to_embedding(&self, text: &str, vector: Vec<f32>) -> Embedding {
         Embedding { vector, readability: readability(text, &[], &self.scripts) }
     }
 }
@@ -297,7 +298,7 @@ impl Embedder for EndpointEmbedder {
         }
         let asked = self.ask(&self.settings.query_prefix, texts, self.settings.query_timeout).await;
         let vectors = asked.map_err(|refusal| self.note_failure(refusal))?;
-        Ok(texts.iter().zip(vectors).map(|(text, vector)| self.embedding(text, vector)).collect())
+        Ok(texts.iter().zip(vectors).map(|(text, vector)| self.to_embedding(text, vector)).collect())
     }
 
     async fn identify(&self) -> Result<String, EmbedError> {

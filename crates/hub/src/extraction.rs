@@ -19,7 +19,7 @@ impl ExtractionLog {
     }
 
     /// A model was asked, and so many nodes and edges are new.
-    pub fn succeeded(&self, at: Timestamp, nodes: u64, edges: u64) {
+    pub fn note_success(&self, at: Timestamp, nodes: u64, edges: u64) {
         self.change(|status| {
             status.attempts_total += 1;
             status.successes_total += 1;
@@ -31,7 +31,7 @@ impl ExtractionLog {
     }
 
     /// A model was asked in vain. The reason must hold no words of a memory.
-    pub fn failed(&self, at: Timestamp, reason: &str) {
+    pub fn note_failure(&self, at: Timestamp, reason: &str) {
         self.change(|status| {
             status.attempts_total += 1;
             status.last_attempt = Some(at);
@@ -56,8 +56,8 @@ mod tests {
     fn what_fails_is_counted_and_what_succeeds_too() {
         let log = ExtractionLog::default();
         log.set_available(true);
-        log.failed(Timestamp::UNIX_EPOCH, "the model is away");
-        log.succeeded(Timestamp::MAX, 3, 2);
+        log.note_failure(Timestamp::UNIX_EPOCH, "the model is away");
+        log.note_success(Timestamp::MAX, 3, 2);
         let status = log.status();
         assert_eq!((status.attempts_total, status.successes_total), (2, 1));
         assert_eq!((status.nodes_created_total, status.edges_created_total), (3, 2));

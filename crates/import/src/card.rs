@@ -106,7 +106,7 @@ impl Card {
 
     /// The card with its placeholders resolved.
     #[must_use]
-    pub fn resolved(&self, user_name: &str) -> Self {
+    pub fn resolve_placeholders(&self, user_name: &str) -> Self {
         let persona_name = self.persona_name().to_owned();
         let resolve = |text: &String| resolve_macros(text, &persona_name, user_name);
         let mut card = self.clone();

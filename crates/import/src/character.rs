@@ -172,8 +172,9 @@ impl FoundParts {
         let mut draft = CharacterDraft::default();
         if let Some(card) = self.card.take() {
             let words = Words::of(&card);
-            draft.greetings = greetings_of(&card.resolved(options.user_name.unwrap_or(words.addressed)));
-            let card = card.resolved(options.user_name.unwrap_or(words.user));
+            draft.greetings =
+                greetings_of(&card.resolve_placeholders(options.user_name.unwrap_or(words.addressed)));
+            let card = card.resolve_placeholders(options.user_name.unwrap_or(words.user));
             parts.add_card(&card, &draft.greetings, words);
             if let Some(picture) = &card.picture {
                 // As a file it is a picture without a card.

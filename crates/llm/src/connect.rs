@@ -88,7 +88,7 @@ async fn find_local(
     for (models, name, url) in found {
         if let Some(model) = first_for_chat(&models) {
             tracing::info!(endpoint = name, model, "found a language model on this machine");
-            let chosen = settings.tier_models(&TierModels::all(model));
+            let chosen = settings.tier_models(&TierModels::same_for_all(model));
             let context_tokens = context_of(&models, &chosen);
             return Ok((openai::provider(url, chosen, &settings, pauses)?, context_tokens));
         }
@@ -112,7 +112,7 @@ async fn openai_compatible(
     if !models.is_complete()
         && let Some(model) = first_for_chat(&listed)
     {
-        models = settings.tier_models(&TierModels::all(model));
+        models = settings.tier_models(&TierModels::same_for_all(model));
     }
     if !models.is_complete() {
         return Err(LlmError::fatal(format!(

@@ -132,7 +132,7 @@ pub struct TierModels {
 impl TierModels {
     /// The same model for every tier.
     #[must_use]
-    pub fn all(model: &str) -> TierModels {
+    pub fn same_for_all(model: &str) -> TierModels {
         TierModels { small: model.to_owned(), medium: model.to_owned(), large: model.to_owned() }
     }
 
@@ -196,7 +196,7 @@ pub(crate) const ANTHROPIC_MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-sonn
 impl ProviderSettings {
     /// The models a person named, filled up from `defaults`.
     pub(crate) fn tier_models(&self, defaults: &TierModels) -> TierModels {
-        self.models.with_fallback(&TierModels::all(&self.model)).with_fallback(defaults)
+        self.models.with_fallback(&TierModels::same_for_all(&self.model)).with_fallback(defaults)
     }
 
     /// The address that is asked: `base_url`, else the provider's own. `auto` has none unless `base_url` is set.

@@ -53,7 +53,7 @@ impl DayBucket {
         }
     }
 
-    pub(crate) fn heading(self) -> &'static str {
+    pub(crate) fn day_heading(self) -> &'static str {
         match self {
             Self::Older => "Older",
             Self::EarlierThisWeek => "Earlier this week",

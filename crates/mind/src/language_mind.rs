@@ -189,7 +189,7 @@ impl LanguageMind {
         let mut call = self.begin(&request, Purpose { prompt_hash, ..purpose });
         match self.provider.complete(request).await {
             Ok(completion) => {
-                call.reported(completion.usage, &completion.model);
+                call.use_reported(completion.usage, &completion.model);
                 let (reading, usage) = (read(&completion.text), call.usage());
                 call.report_end(if reading.is_ok() { OK } else { MALFORMED });
                 Ok((reading, usage))
@@ -212,7 +212,7 @@ impl LanguageMind {
     }
 
     /// A request for an answer of a contract.
-    pub(crate) fn structured(
+    pub(crate) fn structured_request(
         &self,
         asked: TaskPrompt,
         schema: &Value,
@@ -255,7 +255,7 @@ impl Mind for LanguageMind {
                 question.input_data(),
             )?;
             let schema = &self.extraction_schema;
-            Ok(self.structured(asked, schema, EXTRACTION_TEMPERATURE, EXTRACTION_TOKENS_MAX))
+            Ok(self.structured_request(asked, schema, EXTRACTION_TEMPERATURE, EXTRACTION_TOKENS_MAX))
         };
         let session = input.messages.first().map(|message| message.session_id);
         self.ask(session, request, |answer| question.read(answer)).await.map(|(value, _)| value)
@@ -266,7 +266,8 @@ impl Mind for LanguageMind {
         let asked =
             self.task_prompt(PromptName::Reconciliation, question.prompt_context(), question.input_data())?;
         let schema = &self.reconciliation_schema;
-        let request = self.structured(asked, schema, EXTRACTION_TEMPERATURE, RECONCILIATION_TOKENS_MAX);
+        let request =
+            self.structured_request(asked, schema, EXTRACTION_TEMPERATURE, RECONCILIATION_TOKENS_MAX);
         let purpose = Purpose { session_id: Some(input.session_id), ..Purpose::default() };
         let (answer, _) = self.call_once(purpose, request, &|answer: &str| question.read(answer)).await?;
         answer.map(|parsed| parsed.value).map_err(|Malformed(problem)| MindError::Transient(problem))
@@ -281,7 +282,7 @@ impl Mind for LanguageMind {
                 question.input_data(),
             )?;
             let schema = &self.reflection_schema;
-            Ok(self.structured(asked, schema, REFLECTION_TEMPERATURE, REFLECTION_TOKENS_MAX))
+            Ok(self.structured_request(asked, schema, REFLECTION_TEMPERATURE, REFLECTION_TOKENS_MAX))
         };
         let session = Some(input.session_id);
         self.ask(session, request, |answer| question.read(answer)).await.map(|(value, _)| value)
@@ -295,7 +296,12 @@ impl Mind for LanguageMind {
                 question.prompt_context(problem),
                 question.input_data(),
             )?;
-            Ok(self.structured(asked, &self.slow_cycle_schema, SLOW_CYCLE_TEMPERATURE, input.answer_tokens))
+            Ok(self.structured_request(
+                asked,
+                &self.slow_cycle_schema,
+                SLOW_CYCLE_TEMPERATURE,
+                input.answer_tokens,
+            ))
         };
         let session = Some(input.session_id);
         let (cycle, usage) = self.ask(session, request, |answer| question.read(answer)).await?;
@@ -320,7 +326,7 @@ impl LanguageMind {
                 question.prompt_context(problem),
                 question.input_data(),
             )?;
-            Ok(self.structured(asked, &schema, DRAFT_TEMPERATURE, DRAFT_TOKENS_MAX))
+            Ok(self.structured_request(asked, &schema, DRAFT_TEMPERATURE, DRAFT_TOKENS_MAX))
         };
         self.ask(None, request, |answer| question.read(answer)).await.map(|(value, _)| value)
     }

@@ -75,7 +75,7 @@ impl CallInFlight {
     }
 
     /// Takes the provider's own numbers in place of the estimates.
-    pub fn reported(&mut self, usage: Usage, model: &str) {
+    pub fn use_reported(&mut self, usage: Usage, model: &str) {
         if let Some(call) = &mut self.call {
             call.input_tokens = usage.input_tokens;
             call.output_tokens = usage.output_tokens;

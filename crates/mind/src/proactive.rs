@@ -159,7 +159,7 @@ impl LanguageMind {
         let request = |problem: Option<&str>| {
             let context = ProactiveContext::of(input, &prompt, problem);
             let asked = self.task_prompt(PromptName::Proactive, context, offline_data(input))?;
-            Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
+            Ok(self.structured_request(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let (message, usage) = self.ask(None, request, read).await?;
         prompt.prompt_hash = self.prompt_hash(PromptName::Proactive, &request(None)?);

@@ -273,7 +273,7 @@ impl LanguageMind {
         let request = |problem: Option<&str>| {
             let asked =
                 self.task_prompt(PromptName::Graph, question.prompt_context(problem), question.input_data())?;
-            Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
+            Ok(self.structured_request(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let answered = self.ask(asked_for, request, |text| question.read(text)).await;
         answered

@@ -167,7 +167,7 @@ impl Summariser for LanguageMind {
                 RollUpContext::of(&input, problem),
                 rollup_data(&input),
             )?;
-            Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
+            Ok(self.structured_request(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let answered = self.ask(None, request, |text| read(text, &input.sources)).await;
         answered.map(|(bullets, _)| bullets).map_err(|error| SummaryError(error.to_string()))

@@ -41,13 +41,13 @@ pub(super) fn find_clarification<'a>(
             let states = split_clauses(sentence).iter().any(|clause| clause.states());
             let doubt = doubts.iter().find(|doubt| states && doubt.is_about(sentence));
             if let Some((doubt, same)) = doubt.and_then(|doubt| Some((doubt, same_or_not(sentence)?))) {
-                return Some(doubt.settled(same));
+                return Some(doubt.settle(same));
             }
         }
         if let Some((doubt, yes_is_same)) = asked.take()
             && let Some(yes) = yes_or_no(text)
         {
-            return Some(doubt.settled(yes == yes_is_same));
+            return Some(doubt.settle(yes == yes_is_same));
         }
     }
     None
@@ -59,7 +59,7 @@ impl Doubt {
         named(&self.a) && named(&self.b)
     }
 
-    fn settled(&self, same: bool) -> Clarification {
+    fn settle(&self, same: bool) -> Clarification {
         let name = |names: &[String]| names.first().cloned().unwrap_or_default();
         Clarification { a: name(&self.a), b: name(&self.b), same }
     }

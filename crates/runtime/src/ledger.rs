@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use futures_util::future::join_all;
 use memory::ledger::{ModelCall, Prices};
 use memory::ports::Store;
 use mind::CallObserver;
@@ -36,11 +37,16 @@ impl Ledger {
     ) -> Arc<Self> {
         let (calls, mut waiting) = mpsc::channel::<ModelCall>(WAITING_MAX);
         let writer = tokio::spawn(async move {
-            while let Some(mut call) = waiting.recv().await {
-                let price = prices.load().of(&call.provider, &call.model);
-                // A voice brings its own estimate: it is not counted in tokens.
-                call.cost_usd = call.cost_usd.or(price.map(|price| price.cost_in_dollars(call.usage())));
-                if let Err(error) = store.record_call(call).await {
+            let mut calls = Vec::new();
+            while waiting.recv_many(&mut calls, WAITING_MAX).await > 0 {
+                // In one transaction.
+                let written = calls.drain(..).map(|mut call| {
+                    let price = prices.load().of(&call.provider, &call.model);
+                    // A voice brings its own estimate: it is not counted in tokens.
+                    call.cost_usd = call.cost_usd.or(price.map(|price| price.cost_in_dollars(call.usage())));
+                    store.record_call(call)
+                });
+                for error in join_all(written).await.into_iter().filter_map(Result::err) {
                     tracing::warn!(%error, "a model call is missing in the cost ledger");
                 }
             }

@@ -156,7 +156,7 @@ impl Runtime {
 
     /// Returns when part of the background work has died of a defect. Turns may go on, but silence no longer becomes
     /// memory: the program should end with an error. What was said is safe.
-    pub async fn background_failed(&self) {
+    pub async fn wait_for_background_failure(&self) {
         self.services.core.died.cancelled().await;
     }
 
@@ -256,8 +256,8 @@ impl Runtime {
     }
 
     /// Spending of the day.
-    pub async fn spending(&self) -> Result<Spending, StoreError> {
-        self.services.core.spending().await
+    pub async fn spending_today(&self) -> Result<Spending, StoreError> {
+        self.services.core.spending_today().await
     }
 
     /// The last and the next midnight in the daemon's zone: limits of a day begin again there.

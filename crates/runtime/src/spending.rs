@@ -42,7 +42,7 @@ impl Spending {
 
 impl RuntimeCore {
     /// Spending against the caps, now.
-    pub(crate) async fn spending(&self) -> Result<Spending, StoreError> {
+    pub(crate) async fn spending_today(&self) -> Result<Spending, StoreError> {
         let (midnight, resumes_at) = self.current_day();
         let today_usd = self.store().spent_since(midnight).await?;
         Ok(Spending { today_usd, cap_usd: self.settings().daily_spend_cap, resumes_at })
@@ -63,7 +63,7 @@ impl RuntimeCore {
         if self.settings().daily_spend_cap.is_none() {
             return true;
         }
-        let spending = match self.spending().await {
+        let spending = match self.spending_today().await {
             Ok(spending) => spending,
             Err(error) => {
                 tracing::warn!("what was spent today is not known, so work behind the talk waits: {error}");

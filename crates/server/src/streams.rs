@@ -52,7 +52,7 @@ pub(crate) async fn limit_stream(State(app): State<App>, request: Request, next:
         let clock = app.runtime().clock();
         let left = principal.expires_at.map(|end| Duration::try_from(end.duration_since(clock.now())));
         tokio::select! {
-            () = app.named.revoked(&principal) => {}
+            () = app.named.wait_for_revocation(&principal) => {}
             () = clock.sleep(left.and_then(Result::ok).unwrap_or_default()), if left.is_some() => {}
         }
     });

@@ -14,7 +14,7 @@ use crate::engine::postgres::{self, PresenceNotes, ServerAddress};
 use crate::engine::readers::Readers;
 use crate::engine::sql::Connection;
 use crate::engine::writer::{UnitOfWork, Writer};
-use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, blocking, check, connection};
+use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, check, connection, run_blocking};
 use crate::index::vectors::ModelNumbers;
 use crate::index::words::Frequencies;
 use crate::scopes::{self, ScopeNumbers};
@@ -214,7 +214,7 @@ impl HomeStore {
             return self.read(check).await;
         }
         let (path, options) = (self.path.clone(), self.options.clone());
-        blocking(move || check::check(&path, &options)).await
+        run_blocking(move || check::check(&path, &options)).await
     }
 
     /// Moves the log into the file and empties it, so that nothing of what was erased is left in it.
@@ -226,7 +226,7 @@ impl HomeStore {
             return Ok(());
         }
         let (path, options) = (self.path.clone(), self.options.clone());
-        blocking(move || {
+        run_blocking(move || {
             let connection = connection::open_for_maintenance(&path, &options)?;
             match connection::empty_log(&connection).map_err(|error| Failure::from(error).of_write())? {
                 true => Ok(()),
@@ -239,11 +239,11 @@ impl HomeStore {
     /// Writes what has queued, empties the log and ends the threads. Calls after it fail.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.readers.stop();
-        self.readers.finished().await;
+        self.readers.wait_for_end().await;
         *self.presence.lock().unwrap_or_else(PoisonError::into_inner) = None;
         // The last connection to close: it takes the log and its index away.
         self.writer.stop();
-        self.writer.finished().await
+        self.writer.wait_for_end().await
     }
 
     /// Bounds the file to so many pages of 4 KiB, but not below its present size, until the store is closed. Beyond
@@ -271,6 +271,14 @@ impl HomeStore {
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
         self.writer.run(work)
+    }
+
+    /// Writes what nobody waits for, together with what is written next.
+    pub(crate) fn write_deferred<W>(&self, work: W) -> impl Future<Output = Result<(), StoreError>> + Send
+    where
+        W: Fn(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send + 'static,
+    {
+        self.writer.run_deferred(work)
     }
 
     pub(crate) fn read<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send

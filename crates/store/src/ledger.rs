@@ -21,7 +21,7 @@ macro_rules! call_columns {
 #[async_trait]
 impl LedgerStore for HomeStore {
     async fn record_call(&self, call: ModelCall) -> Result<(), StoreError> {
-        self.write(move |unit| Ok(record_call(unit.connection, &call)?)).await
+        self.write_deferred(move |unit| Ok(record_call(unit.connection, &call)?)).await
     }
 
     async fn recent_calls(

@@ -33,7 +33,7 @@ pub(crate) const TURN_TRACES: &str = concat!(
 #[async_trait]
 impl TraceStore for HomeStore {
     async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError> {
-        self.write(move |unit| {
+        self.write_deferred(move |unit| {
             let (head, whole) = (&trace.head, |number: u64| i64::try_from(number).unwrap_or(i64::MAX));
             unit.connection
                 .prepare_cached(
@@ -45,7 +45,7 @@ impl TraceStore for HomeStore {
                          first_token_ms = excluded.first_token_ms, input_tokens = excluded.input_tokens,
                          output_tokens = excluded.output_tokens, model = excluded.model, detail = excluded.detail",
                 )?
-                .execute(params![
+                .send(params![
                     head.turn_id.0.into_bytes(),
                     microseconds(head.started_at),
                     head.finished_at.map(microseconds),

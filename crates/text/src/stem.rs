@@ -83,8 +83,8 @@ impl Stems {
     /// The stem of a folded word.
     pub(super) fn stem(self, word: &str) -> String {
         match script(word) {
-            Some(Script::Latin) => stemmed(self.latin.map_or(Algorithm::English, |at| LATIN[at].0), word),
-            Some(Script::Other(algorithm)) => stemmed(algorithm, word),
+            Some(Script::Latin) => stem_word(self.latin.map_or(Algorithm::English, |at| LATIN[at].0), word),
+            Some(Script::Other(algorithm)) => stem_word(algorithm, word),
             None => word.to_owned(),
         }
     }
@@ -99,7 +99,7 @@ impl Stems {
         let english = std::iter::once(Algorithm::English);
         let others = LATIN.iter().map(|(algorithm, _)| *algorithm).filter(|_| self.undecided);
         for algorithm in english.chain(others) {
-            let stem = stemmed(algorithm, word);
+            let stem = stem_word(algorithm, word);
             if !known.contains(&stem) {
                 known.push(stem);
             }
@@ -132,7 +132,7 @@ fn letter_script(letter: char) -> Option<Script> {
 }
 
 /// The word itself where nothing would be left of it.
-fn stemmed(algorithm: Algorithm, word: &str) -> String {
+fn stem_word(algorithm: Algorithm, word: &str) -> String {
     let stem = Stemmer::create(algorithm).stem(word).into_owned();
     if stem.chars().any(char::is_alphanumeric) { stem } else { word.to_owned() }
 }

@@ -8,7 +8,7 @@ use super::lexicon::names as lexicon;
 use super::names::{NAME_WORDS_MAX, Names};
 use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, split_letters, split_words};
 use super::stem::Stems;
-use super::variants::simplified;
+use super::variants::simplify;
 
 /// Index terms that must be consecutive. A word is a phrase of one term, 小黑 of two.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +51,7 @@ pub fn index_terms(text: &str) -> String {
                 terms.extend(hyphenated_before(&pieces, at).map(|joined| stems.stem(&joined)));
             }
             Piece::Unspaced(run) => {
-                terms.extend(split_letters(&simplified(run)).into_iter().map(str::to_owned))
+                terms.extend(split_letters(&simplify(run)).into_iter().map(str::to_owned))
             }
             Piece::Hyphen => {}
         }
@@ -173,7 +173,7 @@ fn word_query(word: &str, stems: Stems, names: &Names) -> Option<QueryTerm> {
 fn run_query(run: &str) -> Vec<QueryTerm> {
     // Words are cut in the script of the dictionary; Japanese has its own forms.
     let is_japanese = run.chars().any(|letter| matches!(letter, '\u{3041}'..='\u{30ff}'));
-    let run = if is_japanese { run.into() } else { simplified(run) };
+    let run = if is_japanese { run.into() } else { simplify(run) };
     let run = run.as_ref();
     let words = content_words(run);
     let mut terms = Vec::new();
@@ -208,7 +208,7 @@ pub fn border_terms(text: &str) -> Vec<QueryTerm> {
         if !run.chars().all(is_han) {
             continue;
         }
-        let run = simplified(run);
+        let run = simplify(run);
         for pair in content_words(&run).windows(2).filter(|pair| pair[0].end == pair[1].start) {
             let last = run[pair[0].clone()].char_indices().next_back().map_or(0, |(at, _)| at);
             let first = run[pair[1].clone()].chars().next().map_or(0, char::len_utf8);
@@ -266,7 +266,7 @@ fn without_call(run: &str, segment: Range<usize>) -> Range<usize> {
 }
 
 fn unspaced_term(word: &str, guess: bool) -> QueryTerm {
-    let bare = simplified(without_particle(word));
+    let bare = simplify(without_particle(word));
     let letters = split_letters(&bare);
     let phrase = |letters: &[&str]| Phrase(letters.iter().map(|&letter| letter.to_owned()).collect());
     let parts = if letters.len() > 2 { letters.windows(2).map(phrase).collect() } else { Vec::new() };

@@ -19,7 +19,7 @@ static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
 });
 
 /// The text with each traditional character in its simplified form, one for one.
-pub(super) fn simplified(text: &str) -> Cow<'_, str> {
+pub(super) fn simplify(text: &str) -> Cow<'_, str> {
     let form = |character: char| if is_han(character) { SIMPLIFIED.get(&character).copied() } else { None };
     if text.chars().all(|character| form(character).is_none()) {
         return Cow::Borrowed(text);

@@ -74,13 +74,13 @@ impl Sound {
         } else if other.rate == self.rate {
             self.samples.extend_from_slice(&other.samples);
         } else {
-            let resampled = other.resampled(self.rate);
+            let resampled = other.resample(self.rate);
             self.samples.extend(resampled);
         }
     }
 
     /// The samples at another rate, interpolated linearly: voices of two languages may have two rates.
-    fn resampled(&self, rate: u32) -> Vec<i16> {
+    fn resample(&self, rate: u32) -> Vec<i16> {
         let length = self.samples.len() as u64 * u64::from(rate) / u64::from(self.rate);
         let step = f64::from(self.rate) / f64::from(rate);
         (0..length)
@@ -100,7 +100,7 @@ impl Sound {
     /// # Errors
     /// When the coder refuses the samples.
     pub fn to_ogg_opus(&self) -> Result<Vec<u8>, SoundError> {
-        ogg_opus::write(&self.resampled(ogg_opus::WRITTEN_RATE))
+        ogg_opus::write(&self.resample(ogg_opus::WRITTEN_RATE))
     }
 
     /// The loudest sample in each of at most `points` parts of equal length, of 255: a picture of the sound.

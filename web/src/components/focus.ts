@@ -11,9 +11,9 @@ export function keepFocus(): () => void {
   let around: Element[] = [];
 
   const isLost = () => document.activeElement === null || document.activeElement === document.body;
-  const rests = (element: Element) => element.matches(":disabled");
+  const isDisabled = (element: Element) => element.matches(":disabled");
 
-  function gained(event: FocusEvent) {
+  function onFocusGained(event: FocusEvent) {
     if (!(event.target instanceof Element)) return;
     held = event.target;
     around = [];
@@ -21,43 +21,43 @@ export function keepFocus(): () => void {
   }
 
   /** A focus that the reader moved away is not brought back. */
-  function left() {
+  function onFocusLeft() {
     setTimeout(() => {
-      if (isLost() && held?.isConnected && !rests(held)) held = null;
+      if (isLost() && held?.isConnected && !isDisabled(held)) held = null;
     });
   }
 
-  function look() {
+  function restoreFocus() {
     if (held === null || !isLost()) return;
     if (held.isConnected) {
-      if (!rests(held) && held instanceof HTMLElement) held.focus({ preventScroll: true });
+      if (!isDisabled(held) && held instanceof HTMLElement) held.focus({ preventScroll: true });
       else setTimeout(() => goOn(), REST_MS);
     } else {
-      successor()?.focus({ preventScroll: true });
+      nextFocusable()?.focus({ preventScroll: true });
     }
   }
 
   /** The element stays disabled: a submitted form gets the focus at its first field. */
   function goOn() {
-    if (held === null || !isLost() || !held.isConnected || !rests(held)) return;
+    if (held === null || !isLost() || !held.isConnected || !isDisabled(held)) return;
     const field = held.closest("form")?.querySelector<HTMLElement>("input:enabled, select:enabled, textarea:enabled");
-    (field ?? successor())?.focus({ preventScroll: true });
+    (field ?? nextFocusable())?.focus({ preventScroll: true });
   }
 
   /** The nearest focusable element that still exists: an open dialog, a list, the screen. */
-  function successor(): HTMLElement | null {
+  function nextFocusable(): HTMLElement | null {
     const near = around.find((element) => element.isConnected && element.matches("dialog[open], [tabindex]"));
     const screen = "dialog:modal, main[tabindex], main [role=region][tabindex]";
     return (near as HTMLElement | undefined) ?? document.querySelector<HTMLElement>(screen);
   }
 
-  const observer = new MutationObserver(look);
+  const observer = new MutationObserver(restoreFocus);
   observer.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ["disabled"] });
-  document.addEventListener("focusin", gained);
-  document.addEventListener("focusout", left);
+  document.addEventListener("focusin", onFocusGained);
+  document.addEventListener("focusout", onFocusLeft);
   return () => {
     observer.disconnect();
-    document.removeEventListener("focusin", gained);
-    document.removeEventListener("focusout", left);
+    document.removeEventListener("focusin", onFocusGained);
+    document.removeEventListener("focusout", onFocusLeft);
   };
 }

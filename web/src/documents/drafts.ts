@@ -10,13 +10,13 @@ interface Draft {
 }
 
 const drafts = new Map<string, Draft>();
-const key = (personaId: string | null, { kind, filename }: DocumentName) => JSON.stringify([personaId, kind, filename]);
+const draftKey = (personaId: string | null, { kind, filename }: DocumentName) => JSON.stringify([personaId, kind, filename]);
 
 export const draftOf = (personaId: string | null, name: DocumentName): Draft | null =>
-  drafts.get(key(personaId, name)) ?? null;
+  drafts.get(draftKey(personaId, name)) ?? null;
 
 /** Null removes it. Drafts last until the page is closed. */
 export function keepDraft(personaId: string | null, name: DocumentName, draft: Draft | null): void {
-  if (draft === null) drafts.delete(key(personaId, name));
-  else drafts.set(key(personaId, name), draft);
+  if (draft === null) drafts.delete(draftKey(personaId, name));
+  else drafts.set(draftKey(personaId, name), draft);
 }

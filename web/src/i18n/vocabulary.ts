@@ -181,10 +181,10 @@ export function tagLabel(language: Language, tag: string): string {
 
 function feelingLabel(language: Language, feeling: string): string {
   const dictionary = language === "zh" ? toChinese : toEnglish;
-  const known = (part: string) => dictionary.get(part.toLowerCase());
-  const whole = known(feeling);
+  const lookUp = (part: string) => dictionary.get(part.toLowerCase());
+  const whole = lookUp(feeling);
   if (whole !== undefined) return whole;
-  const parts = feeling.split(BETWEEN_FEELINGS).filter(Boolean).map(known);
+  const parts = feeling.split(BETWEEN_FEELINGS).filter(Boolean).map(lookUp);
   const isKnown = parts.length > 1 && parts.every((part) => part !== undefined);
   return isKnown ? parts.join(language === "zh" ? "、" : ", ") : feeling;
 }

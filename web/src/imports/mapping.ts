@@ -18,13 +18,13 @@ export interface Choices {
 }
 
 export function mappingOf(look: Look, { sides, zone, since, without }: Choices): Mapping {
-  const named = (side: Side) => look.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
+  const speakersOn = (side: Side) => look.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
   // The look lists at most a thousand speakers; the format decides about the others.
   const listsAll = look.speaker_count === look.speakers.length;
   const taken = look.conversations.map((conversation) => conversation.id).filter((id) => !without.has(id));
   return {
-    user: named("user"),
-    persona: named("persona"),
+    user: speakersOn("user"),
+    persona: speakersOn("persona"),
     use_roles: listsAll ? false : null,
     zone: zone.trim() || null,
     since: since || null,

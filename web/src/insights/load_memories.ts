@@ -17,9 +17,9 @@ export interface MemorySet {
 
 export async function loadMemories(): Promise<MemorySet> {
   const [events, thoughts, entities] = await Promise.all([
-    every((cursor) => nodes("events", cursor)),
-    every((cursor) => nodes("thoughts", cursor)),
-    every((cursor) => getEntities(cursor, PAGE_SIZE).then((page) => ({ items: page.entities, next: page.next_cursor }))),
+    loadPages((cursor) => nodes("events", cursor)),
+    loadPages((cursor) => nodes("thoughts", cursor)),
+    loadPages((cursor) => getEntities(cursor, PAGE_SIZE).then((page) => ({ items: page.entities, next: page.next_cursor }))),
   ]);
   return {
     nodes: [...events.items, ...thoughts.items],
@@ -31,7 +31,7 @@ export async function loadMemories(): Promise<MemorySet> {
 const nodes = (list: NodeList, cursor: Id | null) =>
   getNodes(list, cursor, PAGE_SIZE).then((page) => ({ items: page.items, next: page.next_cursor }));
 
-async function every<Item>(
+async function loadPages<Item>(
   fetch: (cursor: Id | null) => Promise<{ items: Item[]; next: Id | null | undefined }>,
 ): Promise<{ items: Item[]; cut: boolean }> {
   let items: Item[] = [];

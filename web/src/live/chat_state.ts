@@ -108,7 +108,7 @@ export function withEvent(chat: ChatState, event: ServerEvent, now: string): Cha
         events: events_count ?? known?.events ?? 0,
         thoughts: thoughts_count ?? known?.thoughts ?? 0,
       };
-      return { ...next, closings: bounded(new Map(next.closings).set(String(closed_session_id), closing)) };
+      return { ...next, closings: limitClosings(new Map(next.closings).set(String(closed_session_id), closing)) };
     }
     default:
       return next;
@@ -143,7 +143,7 @@ function maxMemories(chat: ChatState): number {
   return Math.max(MEMORIES_MAX, chat.memories.length);
 }
 
-function bounded(closings: Map<string, Closing>): Map<string, Closing> {
+function limitClosings(closings: Map<string, Closing>): Map<string, Closing> {
   return closings.size <= CLOSINGS_MAX ? closings : new Map([...closings].slice(-CLOSINGS_MAX));
 }
 

@@ -259,17 +259,17 @@ class Live {
 
   /** Pages back until the message is there. False when it is not in this conversation, or too far back. */
   async scrollToMessage(messageId: string): Promise<boolean> {
-    const there = () => this.chat.messages.some((m) => m.id === messageId);
+    const isLoaded = () => this.chat.messages.some((m) => m.id === messageId);
     this.#searching = true;
     try {
-      for (let page = 0; page < SEARCH_PAGES_MAX && !there() && this.chat.earlierMessages; page++) {
+      for (let page = 0; page < SEARCH_PAGES_MAX && !isLoaded() && this.chat.earlierMessages; page++) {
         if (!(await this.#loadEarlier(SEARCH_PAGE))) break;
       }
-      if (there()) this.scrollTarget = messageId;
+      if (isLoaded()) this.scrollTarget = messageId;
     } finally {
       this.#searching = false;
     }
-    return there();
+    return isLoaded();
   }
 
   /** Reports whether the end of the conversation is visible. */

@@ -47,7 +47,7 @@ export function timeOf(message: Message): number {
 
 /** The user's message, shown at once and greyed until it is stored. */
 export function withSending(messages: Messages, externalRef: string, text: string, now: string): Message[] {
-  const message = draft("user", `ref:${externalRef}`, text, later(messages, now));
+  const message = draft("user", `ref:${externalRef}`, text, notBeforeLast(messages, now));
   return [...messages, { ...message, externalRef, channelId: "web", delivery: "sending" }];
 }
 
@@ -56,7 +56,7 @@ export function withResending(messages: Messages, externalRef: string, now: stri
   const message = messages.find((m) => m.externalRef === externalRef);
   if (!message) return [...messages];
   const others = messages.filter((m) => m !== message);
-  return [...others, { ...message, at: later(others, now), delivery: "sending", failure: null }];
+  return [...others, { ...message, at: notBeforeLast(others, now), delivery: "sending", failure: null }];
 }
 
 export function withAccepted(messages: Messages, externalRef: string, answer: SendResponse): Message[] {
@@ -90,7 +90,7 @@ export function withUserAppended(
   const byWords = (m: Message) =>
     m.role === "user" && !!data.turn_id && m.turnId === data.turn_id && m.text === data.content &&
     (id === null || m.id === null) && (!data.external_ref || m.externalRef === null);
-  const known = [byRef, byId, byWords].find((test) => messages.some(test));
+  const match = [byRef, byId, byWords].find((test) => messages.some(test));
   const fill = (m: Message): Message => ({
     ...m,
     id: id ?? m.id,
@@ -99,11 +99,11 @@ export function withUserAppended(
     at: data.received_at,
     delivery: "kept",
   });
-  if (known) return changed(messages, known, fill);
-  const at = later(messages, now);
+  if (match) return changed(messages, match, fill);
+  const at = notBeforeLast(messages, now);
   const key = id ?? data.external_ref ?? `${data.turn_id ?? ""}:${at}:${messages.length}`;
-  const fresh = draft("user", `live:${key}`, data.content, at);
-  return beforeStreaming(messages, { ...fill(fresh), externalRef: data.external_ref ?? null });
+  const fromHistory = draft("user", `live:${key}`, data.content, at);
+  return beforeStreaming(messages, { ...fill(fromHistory), externalRef: data.external_ref ?? null });
 }
 
 /** A reply starts. When it is regenerated, the old reply stays until the new one is complete. */
@@ -112,7 +112,7 @@ export function withTypingStarted(messages: Messages, turnId: string, now: strin
   const answered = withFailureCleared(messages, turnId);
   const before = answered.filter((m) => m.role === "persona" && m.turnId === turnId).length;
   const key = before ? `reply:${turnId}:${before}:${now}` : `reply:${turnId}`;
-  return [...answered, { ...draft("persona", key, "", later(messages, now)), turnId, delivery: "streaming" }];
+  return [...answered, { ...draft("persona", key, "", notBeforeLast(messages, now)), turnId, delivery: "streaming" }];
 }
 
 export function withToken(messages: Messages, turnId: string, delta: string, now: string): Message[] {
@@ -128,7 +128,7 @@ export function withToken(messages: Messages, turnId: string, delta: string, now
 export function withReply(messages: Messages, data: EventData["chat.message.done"], now: string): Message[] {
   const id = String(data.stored_message_id ?? data.message_id);
   const turnId = data.turn_id ?? data.in_reply_to_turn_id ?? null;
-  const known = (m: Message) =>
+  const isKnown = (m: Message) =>
     m.role === "persona" &&
     (m.id === id || (turnId !== null && m.turnId === turnId && (m.delivery === "streaming" || m.text === data.content)));
   const fill = (m: Message): Message => ({
@@ -137,13 +137,13 @@ export function withReply(messages: Messages, data: EventData["chat.message.done
     turnId: turnId ?? m.turnId,
     channelId: data.source_channel_id,
     text: data.content,
-    at: m.delivery === "streaming" ? later(messages, now) : m.at,
+    at: m.delivery === "streaming" ? notBeforeLast(messages, now) : m.at,
     delivery: "kept",
     incomplete: data.incomplete,
   });
   const answered = turnId === null ? messages : withFailureCleared(messages, turnId);
-  if (answered.some(known)) return changed(answered, known, fill);
-  return [...answered, fill(draft("persona", `live:${id}`, data.content, later(messages, now)))];
+  if (answered.some(isKnown)) return changed(answered, isKnown, fill);
+  return [...answered, fill(draft("persona", `live:${id}`, data.content, notBeforeLast(messages, now)))];
 }
 
 /** Applies an edit of the user's message. */
@@ -193,15 +193,15 @@ function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] 
   if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
   // A message that was heard first has this browser's time, which may be later than the server's.
   if (page.some((item) => String(item.id) === first.id)) return null;
-  const older = inOrder(unique(page.map(fresh)));
+  const older = inOrder(unique(page.map(fromHistory)));
   const newest = older.at(-1);
   return newest && timeOf(newest) < timeOf(first) ? [...older, ...messages] : null;
 }
 
-const fresh = (item: HistoryItem): Message => ({
+const fromHistory = (item: HistoryItem): Message => ({
   ...draft(item.role, `kept:${item.id}`, item.content, ""),
   speaker: item.speaker ?? null,
-  ...kept(item, new Date(0).toISOString()),
+  ...storedFields(item, new Date(0).toISOString()),
 });
 
 function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
@@ -213,8 +213,8 @@ function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
     const ofTurn = byTurn.get(item.turn_id) ?? [];
     const index = byId.get(String(item.id)) ?? ofTurn.find((place) => isSame(held[place], item)) ?? -1;
     const before = held[index];
-    if (before) held[index] = { ...before, ...kept(item, before.at) };
-    else held.push(fresh(item));
+    if (before) held[index] = { ...before, ...storedFields(item, before.at) };
+    else held.push(fromHistory(item));
   }
   return inOrder(unique(held));
 }
@@ -227,7 +227,7 @@ function isSame(message: Message | undefined, item: HistoryItem): boolean {
   return message.text === item.content && (message.id === null || message.role === "persona");
 }
 
-function kept(item: HistoryItem, at: string) {
+function storedFields(item: HistoryItem, at: string) {
   return {
     id: String(item.id),
     turnId: item.turn_id,
@@ -289,7 +289,7 @@ export function withFailureCleared(messages: Messages, turnId: string): Message[
 }
 
 /** The clocks of the browser and the server may differ: a new message is never older than the one above it. */
-function later(messages: Messages, now: string): string {
+function notBeforeLast(messages: Messages, now: string): string {
   const last = messages.at(-1)?.at;
   return last && Date.parse(last) > Date.parse(now) ? last : now;
 }

@@ -79,7 +79,7 @@ export class EventStream {
 
   #receive(name: EventName, text: string, id: string): void {
     if (!this.#isNew(name, id)) return;
-    const event = parsed(name, text);
+    const event = parseEvent(name, text);
     if (!event) return;
     if (this.#waiting.length >= EVENTS_WAITING_MAX) {
       this.#waiting = [{ name: "chat.connection.lagged", data: {} }];
@@ -117,7 +117,7 @@ export class EventStream {
 export const EVENT_SOURCE_CLOSED = 2;
 
 /** Null for a frame that is not a JSON object: one bad frame must not end the stream. */
-function parsed(name: EventName, text: string): ServerEvent | null {
+function parseEvent(name: EventName, text: string): ServerEvent | null {
   try {
     const data: unknown = JSON.parse(text);
     return typeof data === "object" && data !== null ? ({ name, data } as ServerEvent) : null;

@@ -50,14 +50,14 @@ export function withStoredUnsent(
 
 /** Without those that the history holds: they arrived, only the response was lost. */
 function notIn(history: readonly HistoryItem[], unsent: readonly UnsentMessage[]): UnsentMessage[] {
-  const arrived = ({ text, at }: UnsentMessage) =>
+  const wasStored = ({ text, at }: UnsentMessage) =>
     history.some(
       (item) =>
         item.role === "user" &&
         item.content === text &&
         Date.parse(item.created_at ?? "") >= Date.parse(at) - CLOCK_DIFFERENCE_MS,
     );
-  return unsent.filter((message) => !arrived(message));
+  return unsent.filter((message) => !wasStored(message));
 }
 
 function isUnsentMessage(value: unknown): value is UnsentMessage {

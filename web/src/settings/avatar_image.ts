@@ -9,11 +9,11 @@ export type Extension = "png" | "jpg" | "gif" | "webp";
 
 /** The type by its first bytes; the file name is ignored. */
 export function imageExtension(bytes: Uint8Array): Extension | null {
-  const begins = (at: number, mark: string) => [...mark].every((sign, index) => bytes[at + index] === sign.charCodeAt(0));
-  if (begins(0, "\x89PNG\r\n\x1a\n")) return "png";
-  if (begins(0, "\xff\xd8\xff")) return "jpg";
-  if (begins(0, "GIF8")) return "gif";
-  if (begins(0, "RIFF") && begins(8, "WEBP")) return "webp";
+  const hasMark = (at: number, mark: string) => [...mark].every((sign, index) => bytes[at + index] === sign.charCodeAt(0));
+  if (hasMark(0, "\x89PNG\r\n\x1a\n")) return "png";
+  if (hasMark(0, "\xff\xd8\xff")) return "jpg";
+  if (hasMark(0, "GIF8")) return "gif";
+  if (hasMark(0, "RIFF") && hasMark(8, "WEBP")) return "webp";
   return null;
 }
 

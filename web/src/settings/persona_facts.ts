@@ -7,12 +7,12 @@ export interface Fact {
   choices?: { value: string; word: MessageKey }[];
 }
 
-const of = (choices: Record<string, MessageKey>) => Object.entries(choices).map(([value, word]) => ({ value, word }));
+const options = (choices: Record<string, MessageKey>) => Object.entries(choices).map(([value, word]) => ({ value, word }));
 
 /** The fifteen facts of a persona's biography, by the server's names. */
 export const FACTS: Fact[] = [
   { key: "full_name", word: "factFullName" },
-  { key: "gender", word: "factGender", choices: of({ female: "female", male: "male", non_binary: "nonBinary" }) },
+  { key: "gender", word: "factGender", choices: options({ female: "female", male: "male", non_binary: "nonBinary" }) },
   { key: "birth_date", word: "factBirthDate", type: "date" },
   { key: "ethnicity", word: "factEthnicity" },
   { key: "nationality", word: "factNationality" },
@@ -21,7 +21,7 @@ export const FACTS: Fact[] = [
   {
     key: "education_level",
     word: "factEducation",
-    choices: of({ high_school: "highSchool", bachelor: "bachelor", master: "master", phd: "doctorate" }),
+    choices: options({ high_school: "highSchool", bachelor: "bachelor", master: "master", phd: "doctorate" }),
   },
   { key: "occupation", word: "factOccupation" },
   { key: "occupation_field", word: "factField" },
@@ -30,12 +30,12 @@ export const FACTS: Fact[] = [
   {
     key: "relationship_status",
     word: "factRelationship",
-    choices: of({ single: "single", married: "married", widowed: "widowed", divorced: "divorced" }),
+    choices: options({ single: "single", married: "married", widowed: "widowed", divorced: "divorced" }),
   },
   {
     key: "life_stage",
     word: "factLifeStage",
-    choices: of({
+    choices: options({
       student: "student",
       working: "working",
       retired: "retired",
@@ -46,6 +46,6 @@ export const FACTS: Fact[] = [
   {
     key: "health_status",
     word: "factHealth",
-    choices: of({ healthy: "healthy", chronic_illness: "chronicIllness", recovering: "recovering", serious: "serious" }),
+    choices: options({ healthy: "healthy", chronic_illness: "chronicIllness", recovering: "recovering", serious: "serious" }),
   },
 ];

@@ -32,20 +32,20 @@ export const makeUser = (id: string, name: string, timezone: string) =>
   post("/api/admin/users", { id, display_name: name || undefined, timezone: timezone || undefined });
 
 /** Creates a user that is not stored yet. */
-async function ensured<ResponseBody>(user: User, run: () => Promise<ResponseBody>): Promise<ResponseBody> {
+async function withUser<ResponseBody>(user: User, run: () => Promise<ResponseBody>): Promise<ResponseBody> {
   if (user.created_at === null) await makeUser(user.id, "", "").catch(() => undefined);
   return run();
 }
 
 export const nameUser = (user: User, name: string) =>
-  ensured(user, () => patch("/api/admin/users/{id}", { display_name: name || null }, { id: user.id }));
+  withUser(user, () => patch("/api/admin/users/{id}", { display_name: name || null }, { id: user.id }));
 
 /** An empty zone removes the one that is set. */
 export const setUserZone = (user: User, timezone: string) =>
-  ensured(user, () => patch("/api/admin/users/{id}", { timezone: timezone || null }, { id: user.id }));
+  withUser(user, () => patch("/api/admin/users/{id}", { timezone: timezone || null }, { id: user.id }));
 
 export const linkIdentity = (user: User, identity: Identity) =>
-  ensured(user, () => post("/api/admin/users/{id}/identities", identity, { id: user.id }));
+  withUser(user, () => post("/api/admin/users/{id}/identities", identity, { id: user.id }));
 
 export const unlinkIdentity = (user: User, { channel_id, external_id }: Identity) =>
   remove("/api/admin/users/{id}/identities", { id: user.id, channel_id, external_id });

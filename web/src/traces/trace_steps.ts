@@ -36,16 +36,16 @@ export function formatDuration(ms: number): string {
 /** What the step processed, in a few phrases. */
 export function stepDetails({ stage, detail }: Step): string[] {
   const number = (name: string) => (typeof detail[name] === "number" ? (detail[name] as number) : 0);
-  const shown = (name: string) => language.number(number(name));
+  const formatNumber = (name: string) => language.number(number(name));
   const words: string[] = [];
-  const counted = (word: Parameters<typeof language.count>[0], n: number) => n > 0 && words.push(language.count(word, n));
+  const addCount = (word: Parameters<typeof language.count>[0], n: number) => n > 0 && words.push(language.count(word, n));
   switch (stage) {
     case "debounce":
     case "recent_window":
-      counted("messageCount", number("messages"));
+      addCount("messageCount", number("messages"));
       break;
     case "vector_retrieve":
-      words.push(language.t("traceLookedAt", { n: shown("candidates"), chosen: shown("chosen") }));
+      words.push(language.t("traceLookedAt", { n: formatNumber("candidates"), chosen: formatNumber("chosen") }));
       words.push(language.t("traceRecallTimes", {
         embed: formatDuration(number("embed_ms")),
         fetch: formatDuration(number("fetch_ms")),
@@ -54,22 +54,22 @@ export function stepDetails({ stage, detail }: Step): string[] {
       if (detail.words_only) words.push(language.t("traceByWords"));
       break;
     case "l5_alias_scan":
-      counted("entityCount", number("hits"));
+      addCount("entityCount", number("hits"));
       break;
     case "pinned_thoughts":
-      counted("thoughtCount", number("user") + number("persona"));
-      counted("intentionCount", number("intentions"));
-      counted("expectationCount", number("expectations"));
-      counted("sessionCount", number("sessions"));
+      addCount("thoughtCount", number("user") + number("persona"));
+      addCount("intentionCount", number("intentions"));
+      addCount("expectationCount", number("expectations"));
+      addCount("sessionCount", number("sessions"));
       break;
     case "build_system_prompt":
     case "build_user_prompt":
-      words.push(language.t("traceCharacters", { n: shown("characters") }));
-      if (number("tokens")) words.push(language.t("traceAboutTokens", { n: shown("tokens") }));
+      words.push(language.t("traceCharacters", { n: formatNumber("characters") }));
+      if (number("tokens")) words.push(language.t("traceAboutTokens", { n: formatNumber("tokens") }));
       break;
     case "llm_stream":
       if (number("first_token_ms")) words.push(language.t("traceFirstWord", { time: formatDuration(number("first_token_ms")) }));
-      if (number("cached_tokens")) words.push(language.t("traceCached", { n: shown("cached_tokens") }));
+      if (number("cached_tokens")) words.push(language.t("traceCached", { n: formatNumber("cached_tokens") }));
       if (typeof detail.cut_off === "string") words.push(detail.cut_off);
       break;
   }

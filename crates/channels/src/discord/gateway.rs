@@ -117,7 +117,7 @@ impl Gateway {
             let mut is_ready = false;
             let ended = tokio::select! {
                 ended = self.connection(rest, inbound, &mut session, &signals, &mut is_ready) => ended,
-                stopped = inbound.stopped() => return stopped,
+                stopped = inbound.wait_for_stop() => return stopped,
             };
             if is_ready {
                 failures = 0;
@@ -166,7 +166,7 @@ impl Gateway {
             }
         };
         let mut connection = Connection { gateway: self, socket, session, signals, is_acknowledged: true };
-        let end = connection.live(inbound, is_ready).await;
+        let end = connection.run_session(inbound, is_ready).await;
         if matches!(end, End::Refused(_)) {
             *session = None;
         }
@@ -205,7 +205,7 @@ fn with_version(mut url: Url) -> Url {
 }
 
 impl Connection<'_> {
-    async fn live(&mut self, inbound: &dyn Inbound, is_ready: &mut bool) -> End {
+    async fn run_session(&mut self, inbound: &dyn Inbound, is_ready: &mut bool) -> End {
         let interval = match self.hello().await {
             Ok(interval) => interval,
             Err(end) => return end,
@@ -241,7 +241,7 @@ impl Connection<'_> {
                     }
                     heartbeat = clock.sleep(interval);
                 }
-                _ = inbound.stopped() => {
+                _ = inbound.wait_for_stop() => {
                     self.socket.close(END_SESSION).await;
                     return End::AskedTo;
                 }

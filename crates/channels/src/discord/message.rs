@@ -171,7 +171,7 @@ impl Message {
     }
 
     /// The message as one that a person has changed. The words of a voice message are ours.
-    pub(super) fn edited(&self, bot: &str) -> Option<Update> {
+    pub(super) fn as_edit(&self, bot: &str) -> Option<Update> {
         if self.is_voice_message() {
             return None;
         }

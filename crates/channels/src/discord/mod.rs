@@ -145,7 +145,7 @@ impl Discord {
                     Ok(unheard) => unheard.into_iter().map(work_to_catch_up).collect(),
                     Err(stopped) => return stopped,
                 },
-                stopped = inbound.stopped() => return stopped,
+                stopped = inbound.wait_for_stop() => return stopped,
             };
             for (conversation, work) in works {
                 if let Some(work) = lanes.enter(&conversation, work) {
@@ -287,14 +287,14 @@ impl Discord {
         bot: &str,
         mut message: Message,
     ) -> Result<(), Stopped> {
-        if message.edited(bot).is_some() {
+        if message.as_edit(bot).is_some() {
             self.read_pastes(inbound, &mut message).await?;
         }
         // An event of an old message may come when its file is gone: what was read of it before stays.
         if message.pasted_files().any(|paste| paste.text.is_none()) {
             return Ok(());
         }
-        match message.edited(bot) {
+        match message.as_edit(bot) {
             Some(update) => inbound.accept_update(update).await,
             None => Ok(()),
         }
@@ -400,7 +400,7 @@ impl Channel for Discord {
     async fn fetch_recording(&self, recording: &str) -> Result<Vec<u8>, DeliveryError> {
         let external = ExternalMessage::parse(recording);
         let external = external.ok_or_else(|| DeliveryError::Permanent("it has no name".to_owned()))?;
-        self.rest.recording(&external).await
+        self.rest.download_recording(&external).await
     }
 
     async fn show_typing(&self, conversation: &str) {

@@ -178,7 +178,10 @@ impl Rest {
     }
 
     /// The file of a voice message.
-    pub(super) async fn recording(&self, external: &ExternalMessage) -> Result<Vec<u8>, DeliveryError> {
+    pub(super) async fn download_recording(
+        &self,
+        external: &ExternalMessage,
+    ) -> Result<Vec<u8>, DeliveryError> {
         let ExternalMessage { conversation, message } = external;
         let path = ["channels", conversation, "messages", message];
         let message: Message = self.call(get("GET /channels/messages/id", conversation, &path)).await?;

@@ -158,7 +158,7 @@ impl Message {
     }
 
     /// The platform's id of a voice message's recording.
-    pub(super) fn recording(&self) -> Option<String> {
+    pub(super) fn recording_id(&self) -> Option<String> {
         self.voice.as_ref().map(|voice| voice.file_id.clone())
     }
 

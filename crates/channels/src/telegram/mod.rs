@@ -100,7 +100,7 @@ impl Telegram {
         let offset = position.filter(|_| poll.confirms).map(|position| position + 1);
         let updates = tokio::select! {
             updates = self.api.updates(offset, poll.seconds) => updates,
-            stopped = inbound.stopped() => return Err(stopped),
+            stopped = inbound.wait_for_stop() => return Err(stopped),
         };
         let mut updates = match updates {
             Ok(updates) => updates,
@@ -247,7 +247,7 @@ fn read(update: UpdateContent) -> UpdateKind {
         match (update.message, update.edited_message) {
             (Some(message), _) => {
                 let (recording, written_at) =
-                    (message.recording(), Timestamp::from_second(message.date).ok());
+                    (message.recording_id(), Timestamp::from_second(message.date).ok());
                 direct_message(message).map(|(sender, external, text)| UpdateKind::Written {
                     sender,
                     external,
@@ -258,7 +258,7 @@ fn read(update: UpdateContent) -> UpdateKind {
                 })
             }
             // The words of a voice message are ours; only its caption can be changed.
-            (None, Some(message)) if message.recording().is_some() => None,
+            (None, Some(message)) if message.recording_id().is_some() => None,
             (None, Some(message)) => direct_message(message)
                 .map(|(sender, external, text)| UpdateKind::Edited { sender, external, text }),
             (None, None) => None,

@@ -128,7 +128,7 @@ impl<'a> Talk<'a> {
                 }
             };
             if let Err(error) = done {
-                self.listener.failed(&error);
+                self.listener.show_failure(&error);
             }
         }
         Ok(())
@@ -231,7 +231,7 @@ impl Listener {
         }
     }
 
-    fn failed(self, error: &anyhow::Error) {
+    fn show_failure(self, error: &anyhow::Error) {
         match self {
             Self::Person => {
                 println!();

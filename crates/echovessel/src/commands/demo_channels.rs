@@ -138,7 +138,7 @@ impl Story {
             print_line("Echo", "discord", text);
         }
         for text in missed {
-            let count = self.stored(text).await?;
+            let count = self.count_stored(text).await?;
             if count != 1 {
                 bail!("a message from the gap was stored {count} times: {text}");
             }
@@ -156,7 +156,7 @@ impl Story {
         println!("     … deleted …");
         self.discord.delete(PERSON, &id);
         for _ in 0..CHECKS_MAX {
-            if self.stored(secret).await? == 0 {
+            if self.count_stored(secret).await? == 0 {
                 println!("     the message is not in memory any more");
                 return Ok(());
             }
@@ -183,7 +183,7 @@ impl Story {
     }
 
     /// Number of messages of the user with this text are stored.
-    async fn stored(&self, text: &str) -> anyhow::Result<usize> {
+    async fn count_stored(&self, text: &str) -> anyhow::Result<usize> {
         let messages = self.services.runtime.store().messages_before(&self.scope, None, 100).await?;
         Ok(messages.iter().filter(|one| one.role == Role::User && one.content == text).count())
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::Reply;
-use testkit::scripted_model::reconciled;
+use testkit::scripted_model::reconciliation_answer;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, command, eventually};
@@ -240,7 +240,7 @@ async fn old_chat_that_is_imported_later_replaces_nothing_said_since() {
             Reply::json(extraction([event(&line.replace("I live", "The user lives"), &line)]))
         });
         // It is right about which of the two is the newer one.
-        model.answer_task("reconciliation", |request| reconciled(request, |_| "replaces"));
+        model.answer_task("reconciliation", |request| reconciliation_answer(request, |_| "replaces"));
         let settings = Settings::talking_to(&model);
         let _daemon = Daemon::start(&home, &settings).await;
         let mut runs = Vec::new();

@@ -127,10 +127,10 @@ fn unpack(bytes: Vec<u8>) -> Result<BTreeMap<String, String>, String> {
         let text = String::from_utf8(content).map_err(|_| format!("{path} is not UTF-8"))?;
         files.insert(path, text);
     }
-    Ok(unwrapped(files))
+    Ok(strip_outer_folder(files))
 }
 
-fn unwrapped(files: BTreeMap<String, String>) -> BTreeMap<String, String> {
+fn strip_outer_folder(files: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let wrapped = files.keys().find_map(|path| path.strip_suffix(MANIFEST).map(str::to_owned));
     match wrapped.filter(|prefix| !prefix.is_empty() && prefix.matches('/').count() == 1) {
         Some(prefix) => files

@@ -103,7 +103,7 @@ impl Chat {
         }
         let conversation = self.conversation.clone().unwrap_or_default();
         let character = if role == Role::Persona { speaker } else { &self.character_name };
-        let resolve = |text: &str| self.resolved(text, character);
+        let resolve = |text: &str| self.resolve_placeholders(text, character);
         let text = resolve(shown);
         let own_space = self.id_space.clone().filter(|_| time != MessageTime::Unknown);
         let id_space = own_space.clone().unwrap_or_else(|| conversation.clone());
@@ -128,7 +128,7 @@ impl Chat {
                 continue;
             }
             let info = value.get("swipe_info").and_then(|info| info.get(index));
-            let text = self.resolved(swipe, character);
+            let text = self.resolve_placeholders(swipe, character);
             let time = info.map_or(time, |info| time_of(info.get("send_date")));
             message.alternatives.push(Alternative {
                 // As if it were shown, so that one that was shown at an earlier export is known again.
@@ -144,7 +144,7 @@ impl Chat {
         items.push_back(check_message(message));
     }
 
-    fn resolved(&self, text: &str, character: &str) -> String {
+    fn resolve_placeholders(&self, text: &str, character: &str) -> String {
         if character.is_empty() || self.user_name.is_empty() {
             return text.to_owned();
         }

@@ -136,7 +136,7 @@ impl Step for Chat {
             Some(Line::Text { number, text, is_cleaned }) => match header_of(&text) {
                 Some(header) => {
                     self.close(items);
-                    self.open_message = Some(self.pending(&header, number, is_cleaned));
+                    self.open_message = Some(self.pending_message(&header, number, is_cleaned));
                 }
                 None => self.continue_message(&text, number, is_cleaned, items),
             },
@@ -146,7 +146,7 @@ impl Step for Chat {
 }
 
 impl Chat {
-    fn pending(&self, header: &Header<'_>, number: u64, is_cleaned: bool) -> Pending {
+    fn pending_message(&self, header: &Header<'_>, number: u64, is_cleaned: bool) -> Pending {
         let place = format!("{}, line {number}", self.name);
         let local = self.order.date(&header.date).map(|date| date.to_datetime(header.clock.time()));
         match header.rest {
@@ -197,13 +197,13 @@ impl Chat {
                 Item::Skip(Skip::new(place, format!("the message is longer than {MESSAGE_BYTES_MAX} bytes")))
             }
             Some(Pending::Message { speaker, time, text, is_cleaned, place }) => {
-                self.finished(&speaker, time, text, is_cleaned, place)
+                self.finish_message(&speaker, time, text, is_cleaned, place)
             }
         };
         items.push_back(item);
     }
 
-    fn finished(
+    fn finish_message(
         &mut self,
         speaker: &str,
         time: MessageTime,

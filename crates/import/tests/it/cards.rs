@@ -43,14 +43,14 @@ fn the_three_versions_are_read() {
     v3["spec"] = json!("chara_card_v3");
     v3["data"]["nickname"] = json!("Mi");
     let read = items("mira.json", v3.to_string());
-    let card = card_of(&read).resolved("Ann");
+    let card = card_of(&read).resolve_placeholders("Ann");
     assert_eq!((card.spec_version.as_str(), card.description.as_str()), ("3.0", "Mi keeps bees with Ann."));
 }
 
 #[test]
 fn placeholders_of_a_lorebook_are_resolved() {
     let read = items("mira.json", v2().to_string());
-    let card = card_of(&read).resolved("Ann");
+    let card = card_of(&read).resolve_placeholders("Ann");
     let book = card.lorebook.unwrap();
     assert_eq!((book.name.as_str(), book.entries.len()), ("Hives", 1), "an entry without text is none");
     assert_eq!(book.entries[0].content, "Mira has three hives.");

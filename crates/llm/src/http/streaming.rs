@@ -61,14 +61,14 @@ impl<P: Protocol> StreamedAnswer<P> {
     pub(super) async fn next(&mut self) -> Result<StreamEvent, LlmError> {
         if self.said_bytes > 0 {
             // The time that the reader took is not the model's silence.
-            self.token_arrived();
+            self.note_token();
         }
         loop {
             let event = self.next_event().await?;
             match self.shared.protocol.read_event(&event, &mut self.progress)? {
                 StreamItem::Text(text) if text.is_empty() => {}
                 StreamItem::Text(text) => {
-                    self.token_arrived();
+                    self.note_token();
                     self.said_bytes += text.len();
                     self.estimate.output_tokens += estimated_tokens(&text);
                     if self.said_bytes > MAX_ANSWER_BYTES {
@@ -76,7 +76,7 @@ impl<P: Protocol> StreamedAnswer<P> {
                     }
                     return Ok(StreamEvent::Delta(text));
                 }
-                StreamItem::Thought => self.token_arrived(),
+                StreamItem::Thought => self.note_token(),
                 StreamItem::Nothing => {}
                 StreamItem::End => {
                     let usage = self.progress.usage.unwrap_or(self.estimate);
@@ -87,7 +87,7 @@ impl<P: Protocol> StreamedAnswer<P> {
         }
     }
 
-    fn token_arrived(&mut self) {
+    fn note_token(&mut self) {
         let idle = Deadline::new(Instant::now(), self.shared.limits.idle, "go on with its answer");
         self.next_token = idle.earlier_of(self.whole);
     }

@@ -309,7 +309,7 @@ impl Consolidator<'_> {
 impl NamedEntities {
     /// Each entity once, under the id that had the name, with how it was identified: by a known name (`alias`), by similarity to a
     /// known entity (`embedding`), or as a `new` one.
-    pub(super) fn resolved(&self) -> Vec<(EntityId, Entity, &'static str)> {
+    pub(super) fn resolved_entities(&self) -> Vec<(EntityId, Entity, &'static str)> {
         let mut resolved: Vec<(EntityId, Entity, &'static str)> = Vec::new();
         for hit in &self.hits {
             if resolved.iter().any(|(named, ..)| *named == hit.named) {

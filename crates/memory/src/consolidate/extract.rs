@@ -63,7 +63,7 @@ impl Consolidator<'_> {
         if self.store.commit_extraction(commit.clone()).await? != CommitOutcome::Committed {
             return Ok(None);
         }
-        let detail = trace::extraction(&commit, &named.resolved(), &notes, started);
+        let detail = trace::extraction(&commit, &named.resolved_entities(), &notes, started);
         self.publish_extraction(session, commit, named).await?;
         Ok(Some(detail))
     }

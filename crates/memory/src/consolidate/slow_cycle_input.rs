@@ -18,7 +18,7 @@ const BLOCK_TOKENS: u32 = 800;
 pub(super) fn fit(mut input: SlowCycleInput, tokens: u32) -> SlowCycleInput {
     let blocks = &mut input.core_blocks;
     for block in [&mut blocks.persona, &mut blocks.user] {
-        *block = shortened(block, BLOCK_TOKENS);
+        *block = shorten(block, BLOCK_TOKENS);
     }
     blocks.style.clear();
     let mut room = u64::from(tokens).saturating_sub(INSTRUCTION_TOKENS);
@@ -59,7 +59,7 @@ fn tokens_of(text: &str) -> u64 {
     u64::from(estimate_tokens(text)) + LINE_TOKENS
 }
 
-fn shortened(text: &str, tokens: u32) -> String {
+fn shorten(text: &str, tokens: u32) -> String {
     if estimate_tokens(text) <= tokens {
         return text.to_owned();
     }

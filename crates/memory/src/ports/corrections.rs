@@ -53,7 +53,7 @@ pub trait CorrectionStore: Send + Sync {
     /// nothing to take back.
     async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<UndoneChange>, StoreError>;
     /// The values that are no longer current, as far as they concern what is about to be shown.
-    async fn replaced(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError>;
+    async fn replaced_values(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError>;
     /// A refused memory, decided or not.
     async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError>;
     /// Writes what a person approved of a refused memory: node, words, links and vector in one transaction.

@@ -63,7 +63,7 @@ pub(super) async fn fetch_nodes(
     let mut fetch = Fetch { store, settings, request, query, breadth, words, bound, vectors, nodes };
     let sure: HashSet<i64> = anchored.union(&timely).chain(&identity).copied().collect();
     let edges = fetch.fetch_candidates(&sure, near).await?;
-    let paths = fetch.follow(&edges).await?;
+    let paths = fetch.follow_evidence(&edges).await?;
     for (seq, node) in &mut fetch.nodes {
         node.known.path = paths.get(seq).copied().unwrap_or(0.0);
         node.known.anchored = anchored.contains(seq);
@@ -216,7 +216,7 @@ impl Fetch<'_> {
 
     /// Gives each node's strongest evidence path, after it has fetched what a fresh enough one leads to, so that it may
     /// enter without relevance of its own.
-    async fn follow(&mut self, edges: &[FillingEdge]) -> Result<HashMap<i64, f64>, StoreError> {
+    async fn follow_evidence(&mut self, edges: &[FillingEdge]) -> Result<HashMap<i64, f64>, StoreError> {
         if self.breadth.edges.is_none() {
             return Ok(HashMap::new());
         }

@@ -94,7 +94,7 @@ pub(super) async fn hold_back_former(
         citing: citing.chain(&pinned.fulfilled).map(|node| node.seq).collect(),
         entities: found.entities.iter().map(|entity| entity.id).collect(),
     };
-    let replaced = store.replaced(&request.scope, &about).await?;
+    let replaced = store.replaced_values(&request.scope, &about).await?;
     let mut corrected = Corrected {
         values: FormerValues::new(replaced.values),
         spans: replaced.spans,
@@ -145,7 +145,8 @@ impl Corrected {
         scope: &Scope,
         texts: Vec<String>,
     ) -> Result<(), StoreError> {
-        let replaced = store.replaced(scope, &ReplacedQuery { texts, ..ReplacedQuery::default() }).await?;
+        let replaced =
+            store.replaced_values(scope, &ReplacedQuery { texts, ..ReplacedQuery::default() }).await?;
         self.values.add(replaced.values);
         Ok(())
     }
@@ -162,7 +163,7 @@ impl Corrected {
         let numbers = messages.iter().map(|message| message.seq).collect();
         let texts = messages.iter().map(|message| message.content.clone()).collect();
         let about = ReplacedQuery { messages: numbers, texts, ..ReplacedQuery::default() };
-        let Replaced { values, spans, .. } = store.replaced(scope, &about).await?;
+        let Replaced { values, spans, .. } = store.replaced_values(scope, &about).await?;
         let mut corrected = Self { values: FormerValues::new(values), spans, ..Self::default() };
         corrected.note_messages(messages);
         let earlier = messages.iter().filter_map(|message| {
@@ -187,7 +188,7 @@ impl Corrected {
             texts: nodes.iter().map(|node| node.description.clone()).collect(),
             ..ReplacedQuery::default()
         };
-        let Replaced { values, outdated, .. } = store.replaced(scope, &about).await?;
+        let Replaced { values, outdated, .. } = store.replaced_values(scope, &about).await?;
         let corrected = Self { values: FormerValues::new(values), ..Self::default() };
         let outdated = outdated.into_iter().collect();
         let former = nodes.iter().filter_map(|node| {
@@ -447,7 +448,7 @@ pub async fn outdated_nodes(
     let citing = nodes.iter().map(|node| node.seq).collect();
     let texts = nodes.iter().map(|node| node.description.clone()).collect();
     let replaced =
-        store.replaced(scope, &ReplacedQuery { citing, texts, ..ReplacedQuery::default() }).await?;
+        store.replaced_values(scope, &ReplacedQuery { citing, texts, ..ReplacedQuery::default() }).await?;
     let outdated = replaced.outdated.into_iter().collect();
     let corrected = Corrected { values: FormerValues::new(replaced.values), ..Corrected::default() };
     let rests = nodes.iter().filter(|node| corrected.rests_on_former(node, &outdated).is_some());

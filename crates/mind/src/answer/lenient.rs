@@ -41,7 +41,7 @@ impl Reader<'_> {
             None => Ok(self.note_cut()),
             Some('{') => self.read_nested(Self::object).map(Some),
             Some('[') => self.read_nested(Self::list).map(Some),
-            Some(quote) if closing_marks(quote).is_some() => Ok(self.string().map(Value::String)),
+            Some(quote) if closing_marks(quote).is_some() => Ok(self.read_string().map(Value::String)),
             Some(_) => self.bare_word(),
         }
     }
@@ -117,7 +117,7 @@ impl Reader<'_> {
 
     fn read_key(&mut self) -> Result<Option<String>, Unreadable> {
         match self.peek_char() {
-            Some(quote) if closing_marks(quote).is_some() => Ok(self.string()),
+            Some(quote) if closing_marks(quote).is_some() => Ok(self.read_string()),
             Some(_) => {
                 let word = self.take_while(|c| c.is_alphanumeric() || c == '_' || c == '-');
                 if word.is_empty() { Err(Unreadable) } else { Ok(Some(word.to_owned())) }
@@ -143,7 +143,7 @@ impl Reader<'_> {
     }
 
     /// A string; none when the text ends inside it.
-    fn string(&mut self) -> Option<String> {
+    fn read_string(&mut self) -> Option<String> {
         let opener = self.peek_char()?;
         let closers = closing_marks(opener)?;
         self.at += opener.len_utf8();

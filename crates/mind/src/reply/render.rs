@@ -169,9 +169,9 @@ fn conversation_by_day(sections: &Sections) -> Vec<DayGroup> {
     let mut groups: Vec<DayGroup> = Vec::new();
     for item in sections.section_items(Name::Conversation).iter().rev() {
         let ItemForm::Dated(bucket, line) = &item.shown else { continue };
-        match groups.last_mut().filter(|group| group.heading == bucket.heading()) {
+        match groups.last_mut().filter(|group| group.heading == bucket.day_heading()) {
             Some(group) => group.lines.push(line.clone()),
-            None => groups.push(DayGroup { heading: bucket.heading(), lines: vec![line.clone()] }),
+            None => groups.push(DayGroup { heading: bucket.day_heading(), lines: vec![line.clone()] }),
         }
     }
     groups

@@ -216,7 +216,7 @@ impl Sections {
         sessions.sort_by_key(|session| std::cmp::Reverse(session.last_message_at));
         let summaries = sessions.into_iter().filter_map(|session| {
             let summary = session.summary.as_deref().map(one_line).filter(|text| !text.is_empty())?;
-            let bucket = DayBucket::of(session.last_message_at, input.now, zone).heading();
+            let bucket = DayBucket::of(session.last_message_at, input.now, zone).day_heading();
             let denial = input.corrected.denial_of(&summary, session.last_message_at);
             let note = if denial.is_some() { corrected::DENIED_NOTE } else { "" };
             Some(Item::new(ItemForm::Line(format!("[{bucket}] {summary}{note}"))))

@@ -117,7 +117,11 @@ impl Embodiment {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn follow(&self, followed: Option<FollowedHub>, instance: InstanceId) -> Result<(), HubError> {
+    pub async fn follow_hub(
+        &self,
+        followed: Option<FollowedHub>,
+        instance: InstanceId,
+    ) -> Result<(), HubError> {
         let Some(hub) = self.shared_self.hub() else { return Ok(()) };
         let address = followed.as_ref().map(|followed| followed.address.clone());
         let _alone = self.exchanging.lock().await;

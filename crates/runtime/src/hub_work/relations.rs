@@ -82,14 +82,14 @@ async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, fa
             Ok(ExtractionStep::Read { nodes, edges }) => {
                 *failures = 0;
                 if let Some(hub) = hub {
-                    hub.extraction().succeeded(now, nodes as u64, edges as u64);
+                    hub.extraction().note_success(now, nodes as u64, edges as u64);
                 }
                 tracing::debug!(nodes, edges, of_session, "the graph was drawn");
             }
             Ok(ExtractionStep::Failed { reason }) => {
                 *failures = failures.saturating_add(1);
                 if let Some(hub) = hub {
-                    hub.extraction().failed(now, &reason);
+                    hub.extraction().note_failure(now, &reason);
                 }
                 tracing::warn!("the graph could not be drawn and is tried again: {reason}");
                 if let Some(more) = failures.checked_sub(FAILURES_MAX) {

@@ -176,7 +176,7 @@ pub(super) struct Recording {
 }
 
 impl ImportRegistry {
-    pub(super) fn running(&self) -> MutexGuard<'_, Running> {
+    pub(super) fn lock_running(&self) -> MutexGuard<'_, Running> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -186,7 +186,7 @@ impl ImportRegistry {
         run: Option<ImportRun>,
         id: ImportId,
     ) -> ImportStatusReport {
-        let running = self.running();
+        let running = self.lock_running();
         let state = match &run {
             None => ImportState::Uploaded,
             Some(run) => match (run.status, run.remembering) {

@@ -118,7 +118,7 @@ impl VectorWorker {
         }
         self.others = known.iter().any(|model| model.fingerprint != fingerprint && model.vectors > 0);
         if !self.others {
-            self.vectors.changeover.still_waiting(Vec::new());
+            self.vectors.changeover.note_waiting_scopes(Vec::new());
             return Ok(());
         }
         while store.adopt_vectors(fingerprint, REMOVED_AT_ONCE).await? > 0 {}
@@ -141,7 +141,7 @@ impl VectorWorker {
         let Some(previous) = self.vectors.changeover.previous_model() else { return Ok(()) };
         let waiting =
             self.vectors.core.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
-        self.vectors.changeover.still_waiting(waiting);
+        self.vectors.changeover.note_waiting_scopes(waiting);
         Ok(())
     }
 
@@ -255,7 +255,7 @@ impl VectorWorker {
         if !self.others {
             return Ok(());
         }
-        self.vectors.changeover.still_waiting(Vec::new());
+        self.vectors.changeover.note_waiting_scopes(Vec::new());
         self.vectors.core.index().keep_only(fingerprint);
         let mut removed = 0_u64;
         while !self.vectors.core.stopping.is_cancelled() {

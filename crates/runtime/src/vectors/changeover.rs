@@ -39,7 +39,7 @@ impl Changeover {
     }
 
     /// The model before, if it is the one that the scope is to be searched by.
-    pub(crate) fn serving(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
+    pub(crate) fn serving_model(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
         let state = self.lock();
         let waits = match &state.waiting {
             Waiting::All => true,
@@ -49,7 +49,7 @@ impl Changeover {
     }
 
     /// These scopes are not complete, all others are. When none is left, the previous model is let go.
-    pub(crate) fn still_waiting(&self, scopes: Vec<Scope>) {
+    pub(crate) fn note_waiting_scopes(&self, scopes: Vec<Scope>) {
         let mut state = self.lock();
         if scopes.is_empty() {
             state.previous = None;

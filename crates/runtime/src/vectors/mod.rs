@@ -52,7 +52,7 @@ impl Vectors {
 
     /// The model by which the scope is searched: the previous one while vectors of the present one are missing.
     pub(crate) fn embedder_of(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
-        self.changeover.serving(scope).or_else(|| self.core.parts.embedder.clone())
+        self.changeover.serving_model(scope).or_else(|| self.core.parts.embedder.clone())
     }
 
     /// State of the vectors; none if there is no embedder by choice.

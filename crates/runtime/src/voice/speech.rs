@@ -149,7 +149,7 @@ impl Speech {
 
     /// A sentence of a reply that is being spoken, with its scope; none if it is no longer kept.
     pub(crate) fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
-        let live = self.live();
+        let live = self.lock_live();
         let found = live.iter().find(|sentence| sentence.turn == turn && sentence.index == index);
         found.map(|sentence| (sentence.scope.clone(), sentence.wav.clone()))
     }
@@ -158,13 +158,13 @@ impl Speech {
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn live(&self) -> MutexGuard<'_, VecDeque<LiveSentence>> {
+    fn lock_live(&self) -> MutexGuard<'_, VecDeque<LiveSentence>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a spoken sentence to the cache for listeners; the oldest ones are dropped when it is full.
     pub(crate) fn keep_live(&self, scope: &Scope, turn: TurnId, index: u32, wav: Vec<u8>) {
-        let mut live = self.live();
+        let mut live = self.lock_live();
         live.push_back(LiveSentence { scope: scope.clone(), turn, index, wav: Arc::new(wav) });
         let mut bytes: usize = live.iter().map(|sentence| sentence.wav.len()).sum();
         while bytes > LIVE_BYTES_MAX {
@@ -173,7 +173,7 @@ impl Speech {
     }
 
     pub(crate) fn forget_live(&self, is_forgotten: impl Fn(&Scope) -> bool) {
-        self.live().retain(|sentence| !is_forgotten(&sentence.scope));
+        self.lock_live().retain(|sentence| !is_forgotten(&sentence.scope));
     }
 
     /// Speaks one sentence in the voice for its language, and counts it.

@@ -6,7 +6,7 @@ use memory::recall::HeldBackValue;
 use runtime::RuntimeSettings;
 use serde_json::{Value, json};
 use testkit::Reply;
-use testkit::scripted_model::{AskedPair, RecordedRequest, reconciled};
+use testkit::scripted_model::{AskedPair, RecordedRequest, reconciliation_answer};
 
 use crate::diary::{diary, hub_of};
 use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, section, settings};
@@ -71,7 +71,7 @@ pub(crate) async fn talk_and_remember(
     description: &str,
     verdict: impl Fn(&AskedPair) -> &'static str + Copy + Send + Sync + 'static,
 ) -> Node {
-    world.model.answer_task("reconciliation", move |request| reconciled(request, verdict));
+    world.model.answer_task("reconciliation", move |request| reconciliation_answer(request, verdict));
     world.talk(WEB, line).await;
     world.silence().await;
     let nodes = world.nodes(NodeKind::Event).await;

@@ -5,7 +5,7 @@ use memory::nodes::Node;
 use memory::ports::EntityStore as _;
 use serde_json::json;
 use testkit::Reply;
-use testkit::scripted_model::reconciled;
+use testkit::scripted_model::reconciliation_answer;
 
 use crate::corrected::{live_with, moved, short_window, stale};
 use crate::world::{HOUR, SECOND, WEB, World, scope, settings};
@@ -146,7 +146,10 @@ async fn a_wrong_name_is_another_name_of_the_right_one() {
                         "evidence": [{"message": "m1", "quote": corrected}]}]}))
             });
             world.model.answer_task("reconciliation", move |request| {
-                reconciled(request, move |pair| if pair.older == known { "corrects" } else { "unrelated" })
+                reconciliation_answer(
+                    request,
+                    move |pair| if pair.older == known { "corrects" } else { "unrelated" },
+                )
             });
             world.talk(WEB, corrected).await;
             world.silence().await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use memory::nodes::NodeKind;
 use serde_json::json;
 use testkit::Reply;
-use testkit::scripted_model::reconciled;
+use testkit::scripted_model::reconciliation_answer;
 
 use crate::corrected::{handle_of, stale};
 use crate::facts_of_lives::{CHINESE, ENGLISH, Fact, Language};
@@ -32,7 +32,7 @@ fn follow(world: &World, script: &Script) {
     let reconciling = Arc::clone(&latest);
     world.model.answer_task("reconciliation", move |request| {
         let expected = reconciling.lock().unwrap().clone();
-        reconciled(request, |pair| match &expected {
+        reconciliation_answer(request, |pair| match &expected {
             Some(expected) if expected.replaces.as_ref() == Some(&pair.older) => match expected.mistaken {
                 true => "corrects",
                 false => "replaces",

@@ -7,7 +7,7 @@ use memory::ports::{LedgerStore as _, NodeStore};
 use memory::sessions::{Session, SessionStatus};
 use serde_json::json;
 use testkit::Reply;
-use testkit::scripted_model::reconciled;
+use testkit::scripted_model::reconciliation_answer;
 use tokio::sync::Notify;
 
 use crate::corrected::{BERLIN, BERLIN_SAID, LYON, LYON_SAID, live};
@@ -87,7 +87,7 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
             Reply::json(json!({"self_check_notes": "", "events": [{"type": "event", "description": LYON,
                 "emotional_impact": 2, "evidence": [{"message": "m1", "quote": LYON_SAID}]}]}))
         });
-        world.model.answer_task("reconciliation", |request| reconciled(request, |_| "replaces"));
+        world.model.answer_task("reconciliation", |request| reconciliation_answer(request, |_| "replaces"));
         world.pass(HOUR).await;
         world.talk(WEB, LYON_SAID).await;
         world.store.plan(method, fault);

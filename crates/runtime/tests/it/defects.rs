@@ -11,7 +11,7 @@ use memory::recall::{RecallRequest, RecallSettings, recall};
 use memory::sessions::SessionStatus;
 use memory::vector_index::VectorIndex;
 use serde_json::json;
-use testkit::scripted_model::reconciled;
+use testkit::scripted_model::reconciliation_answer;
 use testkit::{Reply, WordHashEmbedder};
 
 use crate::embedders::ConstantEmbedder;
@@ -113,7 +113,7 @@ async fn defect_05_what_may_be_superseded_is_shown_and_only_that_is() {
     world.talk(WEB, "我住在波恩的老城,我养了一只猫").await;
     world.silence().await;
     let older = world.nodes(NodeKind::Event).await.remove(0);
-    world.model.answer_task("reconciliation", |request| reconciled(request, |_| "replaces"));
+    world.model.answer_task("reconciliation", |request| reconciliation_answer(request, |_| "replaces"));
     world.model.next("extraction", event("用户从波恩搬到了耶拿", "我从波恩搬到了耶拿", &["k1", "k7"]));
     world.talk(WEB, "我从波恩搬到了耶拿,我养了两只猫").await;
     world.silence().await;

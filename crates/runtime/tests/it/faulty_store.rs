@@ -361,7 +361,7 @@ passing_on!(CorrectionStore:
     correct_node(correction: Correction) -> Option<Node>;
     pin_node(id: NodeId, pinned: bool) -> Option<Node>;
     node_history(id: NodeId, limit: u32) -> Option<Vec<NodeVersion>>;
-    replaced(scope: &Scope, about: &ReplacedQuery) -> Replaced;
+    replaced_values(scope: &Scope, about: &ReplacedQuery) -> Replaced;
     undo_last_change(id: NodeId, at: Timestamp) -> Option<UndoneChange>;
     rejected_memory(id: RejectedId) -> Option<PendingRejection>;
     approve_rejected(approval: Approval) -> CommitOutcome;

@@ -125,12 +125,12 @@ async fn work_behind_the_talk_waits_when_the_day_has_cost_enough() {
     assert!(world.model.requests_for("extraction").is_empty());
     let told = world.told().await;
     assert_eq!(told.iter().filter(|name| **name == "work.failed").count(), 1, "told once: {told:?}");
-    let spending = world.runtime.spending().await.unwrap();
+    let spending = world.runtime.spending_today().await.unwrap();
     assert!(spending.is_reached() && spending.notice().unwrap().contains("llm.daily_spend_cap"));
     world.talk(WEB, "replies go on").await;
 
     world.pass(15 * HOUR + MINUTE).await;
     let first = world.sessions().await.remove(0);
     assert_eq!(first.status, SessionStatus::Closed, "a new day, a new purse");
-    assert!(world.runtime.spending().await.unwrap().notice().is_none());
+    assert!(world.runtime.spending_today().await.unwrap().notice().is_none());
 }

@@ -115,7 +115,7 @@ async fn background_work_that_dies_of_a_defect_is_noticed() {
     let world = World::with(settings(), Some(embedder)).await;
     world.store.plan("nodes_without_vector", Fault::Panic);
     world.say(WEB, "hello").await;
-    soon("the notice", world.runtime.background_failed()).await;
+    soon("the notice", world.runtime.wait_for_background_failure()).await;
 }
 
 #[tokio::test]

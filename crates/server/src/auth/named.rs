@@ -251,7 +251,7 @@ impl NamedTokens {
     }
 
     /// All tokens, by name.
-    pub(crate) async fn all(&self) -> Result<Vec<NamedToken>, StoreError> {
+    pub(crate) async fn all_tokens(&self) -> Result<Vec<NamedToken>, StoreError> {
         self.store.tokens().await
     }
 
@@ -275,7 +275,7 @@ impl NamedTokens {
     }
 
     /// Returns when the token or the login of this principal is no more. Never for the owner's token.
-    pub(crate) async fn revoked(&self, principal: &Principal) {
+    pub(crate) async fn wait_for_revocation(&self, principal: &Principal) {
         let (prefix, login) = (principal.prefix.as_deref(), principal.login.as_deref());
         if prefix.is_none() && login.is_none() {
             return std::future::pending().await;

@@ -4,10 +4,10 @@ use super::route::{Route, Tag};
 use crate::admin::memory::{corrections, entities, erase, forget, moods, nodes, recall, search, timeline};
 
 pub(super) fn routes() -> Vec<Route> {
-    [reading(), correction_routes(), entities(), forgetting()].into_iter().flatten().collect()
+    [reading_routes(), correction_routes(), entities(), forgetting_routes()].into_iter().flatten().collect()
 }
 
-fn reading() -> Vec<Route> {
+fn reading_routes() -> Vec<Route> {
     let tag = Tag("memory");
     vec![
         tag.post("/api/admin/memory/recall", "Recall memories for a text, with scores", recall::recall)
@@ -91,7 +91,7 @@ fn entities() -> Vec<Route> {
     ]
 }
 
-fn forgetting() -> Vec<Route> {
+fn forgetting_routes() -> Vec<Route> {
     let tag = Tag("forgetting");
     let appends = "/api/admin/memory/core-blocks/{label}/appends";
     let append = "/api/admin/memory/core-blocks/{label}/appends/{append_id}";

@@ -18,7 +18,7 @@ pub use read::{look_at_archive, read_archive};
 pub use tables::archived_tables;
 use write::write_archive;
 
-use crate::engine::blocking;
+use crate::engine::run_blocking;
 use crate::home_copy::{HomeDatabase, begin_reading};
 use crate::home_store::HomeStore;
 
@@ -62,6 +62,7 @@ impl ArchiveStore for HomeStore {
             Some(address) => HomeDatabase::Server(address.clone()),
             None => HomeDatabase::File(self.path.clone()),
         };
-        blocking(move || write_archive(&begin_reading(&database, false)?, persona.as_ref(), at, out)).await
+        run_blocking(move || write_archive(&begin_reading(&database, false)?, persona.as_ref(), at, out))
+            .await
     }
 }

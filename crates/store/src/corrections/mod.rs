@@ -62,7 +62,7 @@ impl CorrectionStore for HomeStore {
         self.write(move |unit| undo::undo_last(unit, id, at)).await
     }
 
-    async fn replaced(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError> {
+    async fn replaced_values(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError> {
         let (about, by_word) = (about.clone(), Arc::clone(&self.changes_by_word));
         self.read_scope(scope, move |connection, scope| {
             Ok(replaced::find_replaced(connection, scope, &about, &by_word)?)

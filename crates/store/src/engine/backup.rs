@@ -14,7 +14,7 @@ use crate::engine::connection::{inspect_existing, open_for_maintenance, open_for
 use crate::engine::database_file::{put_in_place, remove_database_file};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, params};
-use crate::engine::{StoreOptions, blocking, check, migrate};
+use crate::engine::{StoreOptions, check, migrate, run_blocking};
 use crate::home_store::HomeStore;
 use crate::hub;
 use crate::rows;
@@ -110,7 +110,7 @@ impl HomeStore {
     pub async fn missed_erasures(&self, newer: &Path) -> Result<MissedErasures, StoreError> {
         let options = StoreOptions::default();
         let newer = newer.to_owned();
-        let (erased, names, receipts, parts) = blocking(move || {
+        let (erased, names, receipts, parts) = run_blocking(move || {
             let connection = open_for_reading(&newer, &options)?.into();
             let read = |error: sql::Error| Failure::from(error).of_read();
             Ok((

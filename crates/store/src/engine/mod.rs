@@ -31,7 +31,7 @@ pub use postgres::{
 };
 
 /// Does work that blocks on a thread for it.
-pub(crate) async fn blocking<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let ended = |error| StoreError::Failed(format!("the work did not end: {error}"));

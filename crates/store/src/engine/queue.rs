@@ -4,8 +4,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use memory::ports::StoreError;
+
+/// Longest time for which a deferred item waits for another one to be taken with. A turn's trace, its recall counts and the cost
+/// of its model call come within a few milliseconds; each alone would be a transaction.
+const DEFERRAL: Duration = Duration::from_millis(20);
 
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
@@ -13,6 +18,9 @@ pub(crate) struct Queue<T> {
 
 struct State<T> {
     items: VecDeque<T>,
+    /// Items that nobody waits for, and the time from which on they are taken even without others.
+    deferred: Vec<T>,
+    deferred_until: Option<Instant>,
     closed: bool,
     /// Threads that wait for an item. The last one that came to wait gets the next: its connection has the most in its caches.
     waiting: Vec<Thread>,
@@ -20,16 +28,30 @@ struct State<T> {
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State { items: VecDeque::new(), closed: false, waiting: Vec::new() }) }
+        let (items, deferred) = (VecDeque::new(), Vec::new());
+        let state = State { items, deferred, deferred_until: None, closed: false, waiting: Vec::new() };
+        Self { state: Mutex::new(state) }
     }
 
     /// Adds an item; it comes back if the queue is closed.
     pub(crate) fn push(&self, item: T) -> Result<(), T> {
+        self.add(item, |state, item| state.items.push_back(item))
+    }
+
+    /// Adds an item that may wait for others; it comes back if the queue is closed.
+    pub(crate) fn push_deferred(&self, item: T) -> Result<(), T> {
+        self.add(item, |state, item| {
+            state.deferred.push(item);
+            state.deferred_until.get_or_insert_with(|| Instant::now() + DEFERRAL);
+        })
+    }
+
+    fn add(&self, item: T, add: impl FnOnce(&mut State<T>, T)) -> Result<(), T> {
         let mut state = self.lock();
         if state.closed {
             return Err(item);
         }
-        state.items.push_back(item);
+        add(&mut state, item);
         let next = state.waiting.pop();
         drop(state);
         if let Some(thread) = next {
@@ -38,24 +60,35 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Waits for items and takes the oldest ones, at most `limit`; none once the queue is closed and empty.
+    /// Waits for items and takes the oldest ones, at most `limit`, after all deferred ones: these were made before. None once the
+    /// queue is closed and empty.
     pub(crate) fn take_oldest(&self, limit: usize) -> Option<Vec<T>> {
         let own = thread::current();
         let mut state = self.lock();
         // A thread may wake without having been called. One that works must not be called.
         state.waiting.retain(|thread| thread.id() != own.id());
         while state.items.is_empty() {
-            if state.closed {
+            let deferral = state.deferred_until.map(|until| until.saturating_duration_since(Instant::now()));
+            if state.closed && deferral.is_none() {
                 return None;
+            }
+            if deferral.is_some_and(|left| left.is_zero() || state.closed) {
+                break;
             }
             state.waiting.push(own.clone());
             drop(state);
-            thread::park();
+            match deferral {
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
+            }
             state = self.lock();
             state.waiting.retain(|thread| thread.id() != own.id());
         }
+        state.deferred_until = None;
+        let mut taken = std::mem::take(&mut state.deferred);
         let count = state.items.len().min(limit);
-        Some(state.items.drain(..count).collect())
+        taken.extend(state.items.drain(..count));
+        Some(taken)
     }
 
     /// Takes no more items; what has queued is still handed out.
@@ -98,7 +131,7 @@ impl<T> Slot<T> {
     }
 
     /// The result of a job that has ended well.
-    pub(crate) fn wait_for_result(&self) -> Result<T, StoreError> {
+    pub(crate) fn take_result(&self) -> Result<T, StoreError> {
         let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         result.ok_or_else(|| StoreError::Failed("the command did not run".to_owned()))
     }
@@ -109,7 +142,9 @@ struct AbandonedAtEnd<T>(Arc<Queue<T>>);
 impl<T> Drop for AbandonedAtEnd<T> {
     fn drop(&mut self) {
         self.0.close();
-        let left = std::mem::take(&mut self.0.lock().items);
+        let mut state = self.0.lock();
+        let left = (std::mem::take(&mut state.items), std::mem::take(&mut state.deferred));
+        drop(state);
         drop(left);
     }
 }
@@ -127,6 +162,29 @@ mod tests {
         assert_eq!(queue.push(9), Err(9));
         assert_eq!(queue.take_oldest(3), Some(vec![3, 4]));
         assert_eq!(queue.take_oldest(3), None);
+    }
+
+    #[test]
+    fn deferred_items_come_with_the_next_item_and_before_it() {
+        let queue = Queue::new();
+        queue.push_deferred(1).unwrap();
+        queue.push(3).unwrap();
+        queue.push_deferred(2).unwrap();
+        assert_eq!(queue.take_oldest(9), Some(vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn deferred_items_come_alone_after_a_moment_and_at_once_when_the_queue_is_closed() {
+        let queue = Queue::new();
+        let began = Instant::now();
+        queue.push_deferred(1).unwrap();
+        assert_eq!(queue.take_oldest(9), Some(vec![1]));
+        assert!(began.elapsed() >= DEFERRAL);
+        queue.push_deferred(2).unwrap();
+        queue.close();
+        assert_eq!(queue.push_deferred(3), Err(3));
+        assert_eq!(queue.take_oldest(9), Some(vec![2]));
+        assert_eq!(queue.take_oldest(9), None);
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Readers {
             Ok(())
         };
         self.submit(Box::new(work), has_transaction).await?;
-        result.wait_for_result()
+        result.take_result()
     }
 
     async fn submit(&self, work: Work, has_transaction: bool) -> Result<(), StoreError> {
@@ -78,7 +78,7 @@ impl Readers {
     }
 
     /// Waits until the threads have ended and their connections are closed.
-    pub(crate) async fn finished(&self) {
+    pub(crate) async fn wait_for_end(&self) {
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
         for ended in finished {
             // An error is a thread that ended without a word.

@@ -184,14 +184,25 @@ impl Writer {
     {
         let (work, result) = storing_result(work);
         self.submit(Work::InTransaction(work)).await?;
-        result.wait_for_result()
+        result.take_result()
+    }
+
+    /// Runs the work with the next transaction, or in one of its own after a moment: for what nobody waits for.
+    pub(crate) async fn run_deferred<W>(&self, work: W) -> Result<(), StoreError>
+    where
+        W: Fn(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let command = Command { work: Work::InTransaction(Box::new(work)), reply };
+        self.queue.push_deferred(command).map_err(|_| closed_error())?;
+        answer.await.unwrap_or_else(|_| Err(closed_error()))
     }
 
     /// Has this done with all that is asked for at the same time; returns when it is durable, or not done at all.
     pub(crate) async fn run_batched<B: Batch>(&self, item: B) -> Result<B::Output, StoreError> {
         let result = Slot::default();
         self.submit(Work::Batched(Box::new((item, result.clone())), run_batch::<B>)).await?;
-        result.wait_for_result()
+        result.take_result()
     }
 
     /// Runs the work on the writing connection outside of any transaction, after what has queued before it.
@@ -202,7 +213,7 @@ impl Writer {
     {
         let (work, result) = storing_result(work);
         self.submit(Work::Alone(work)).await?;
-        result.wait_for_result()
+        result.take_result()
     }
 
     async fn submit(&self, work: Work) -> Result<(), StoreError> {
@@ -220,7 +231,7 @@ impl Writer {
     }
 
     /// Waits until the thread has ended; at once if somebody has waited before.
-    pub(crate) async fn finished(&self) -> Result<(), StoreError> {
+    pub(crate) async fn wait_for_end(&self) -> Result<(), StoreError> {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
         match finished {
             Some(finished) => finished.await.unwrap_or_else(|_| Err(closed_error())),

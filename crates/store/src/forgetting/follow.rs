@@ -13,7 +13,7 @@ use crate::forgetting::support::{self, SessionTerms, StoredSupport, SupportOutco
 use crate::rows::{self, column};
 
 /// Adds what depends on the set until nothing more does.
-pub(super) fn follow(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
+pub(super) fn add_dependents(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let sessions = session_terms(connection, going)?;
     if going.is_forgotten() {
         add_rejected(connection, going, &sessions)?;

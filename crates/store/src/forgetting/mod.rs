@@ -30,9 +30,9 @@ use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
-use crate::engine::blocking;
 use crate::engine::failure::Failure;
 use crate::engine::postgres::{clear_erased_words, note_cleared};
+use crate::engine::run_blocking;
 use crate::engine::writer::UnitOfWork;
 use crate::home_store::HomeStore;
 use crate::hub::{self, HubForgetting};
@@ -122,7 +122,7 @@ impl ForgetStore for HomeStore {
         // Two would wait for each other at every table. The second finds nothing left to do.
         let _alone = self.clearing.lock().await;
         // On a connection of its own: it may take minutes, and nobody has to wait for it.
-        let cleared = blocking(move || clear_erased_words(&address)).await?;
+        let cleared = run_blocking(move || clear_erased_words(&address)).await?;
         // Receipts stay open: freed blocks are not overwritten on a server.
         self.write(move |unit| Ok(note_cleared(unit.connection, cleared)?)).await?;
         Ok(true)
@@ -133,7 +133,7 @@ impl ForgetStore for HomeStore {
             return Ok(UnreachedCopies { files: Vec::new(), server: Some(address.to_string()) });
         }
         let path = self.path.clone();
-        let files = blocking(move || overwrite::list_copies(&path)).await?;
+        let files = run_blocking(move || overwrite::list_copies(&path)).await?;
         Ok(UnreachedCopies { files, server: None })
     }
 
@@ -198,7 +198,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     going.is_preview = is_preview;
     select::select(connection, &mut going, &act.selection)?;
     let saying_the_same = select::saying_the_same(connection, &going)?;
-    follow::follow(connection, &mut going)?;
+    follow::add_dependents(connection, &mut going)?;
     if !is_preview {
         overwrite::expect_removals(connection, going.messages.len() + going.nodes.len())?;
     }

@@ -42,7 +42,7 @@ pub(super) fn withdraw(
     at: Timestamp,
 ) -> Result<Withdrawal, Failure> {
     let connection = unit.connection;
-    follow::follow(connection, &mut going)?;
+    follow::add_dependents(connection, &mut going)?;
     let mut taken = ForgetSummary::default();
     let scope = scopes::of_number(connection, going.scope)?;
     super::remove(unit, &scope, &going, microseconds(at), &mut taken)?;

@@ -28,7 +28,7 @@ const GRAMS_BEYOND: usize = 64;
 const UNFILLED_AT_ONCE: u32 = 500;
 
 /// Puts the pieces of what a document shows now in the place of those that it had.
-pub(super) fn follow(
+pub(super) fn replace_chunks(
     connection: &Connection,
     scope: &Scope,
     name: &DocumentName,
@@ -83,7 +83,9 @@ pub(super) fn cut_unindexed(connection: &Connection) -> Result<()> {
         )?
         .query_map([], |row| Ok((rows::scope(row, 0)?, read_name(row, 2)?, row.get(4)?)))?
         .collect::<Result<_>>()?;
-    uncut.iter().try_for_each(|(scope, name, document)| follow(connection, scope, name, *document))?;
+    uncut
+        .iter()
+        .try_for_each(|(scope, name, document)| replace_chunks(connection, scope, name, *document))?;
     fill_grams(connection)
 }
 
@@ -283,7 +285,11 @@ pub(super) fn put_vectors(
     Ok(())
 }
 
-pub(super) fn embedded(connection: &Connection, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage> {
+pub(super) fn embedded_chunks(
+    connection: &Connection,
+    scope: &Scope,
+    fingerprint: &str,
+) -> Result<DiaryCoverage> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     connection
         .prepare_cached(

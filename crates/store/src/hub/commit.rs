@@ -143,7 +143,7 @@ pub(super) fn write_document(
         state::note_seen(connection, scope, &write.name, &head.vector)?;
     }
     if write.heads.first().is_none_or(|shown| Some(shown.number) != before) {
-        chunks::follow(connection, scope, &write.name, document)?;
+        chunks::replace_chunks(connection, scope, &write.name, document)?;
     }
     if write.heads.first().is_some_and(|shown| shown.content.is_none()) {
         graph::withdraw_document(connection, scope, &write.name, microseconds(write.at))?;

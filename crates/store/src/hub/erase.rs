@@ -96,7 +96,7 @@ fn settle(connection: &Connection, scope: &Scope, row: &Row, revision: i64) -> R
     connection
         .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE number = ?1")?
         .execute(params![row.number, revision])?;
-    chunks::follow(connection, scope, &row.name, row.number)
+    chunks::replace_chunks(connection, scope, &row.name, row.number)
 }
 
 /// Roll-ups made of the document are written again without the words.

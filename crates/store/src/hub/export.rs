@@ -201,5 +201,5 @@ fn restore_document(
             conflict.settled,
         ])?;
     }
-    chunks::follow(connection, scope, name, document)
+    chunks::replace_chunks(connection, scope, name, document)
 }

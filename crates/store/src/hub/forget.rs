@@ -160,7 +160,7 @@ pub(crate) fn forget(
         let marked = "SELECT EXISTS (SELECT 1 FROM hub_documents WHERE number = ?1 AND revision = -1)";
         for row in &rows {
             if connection.prepare_cached(marked)?.query_row([row.number], |found| found.get(0))? {
-                chunks::follow(connection, scope, &row.name, row.number)?;
+                chunks::replace_chunks(connection, scope, &row.name, row.number)?;
             }
         }
         let revision = state::raise_revision(connection, scope)?;

@@ -294,7 +294,7 @@ impl HubStore for HomeStore {
 
     async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError> {
         let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
-        self.read(move |connection| Ok(chunks::embedded(connection, &scope, &fingerprint)?)).await
+        self.read(move |connection| Ok(chunks::embedded_chunks(connection, &scope, &fingerprint)?)).await
     }
 
     async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, StoreError> {

@@ -44,7 +44,7 @@ pub(super) fn rename_days(
         connection
             .prepare_cached("UPDATE hub_documents SET stem = ?2, revision = ?3 WHERE number = ?1")?
             .execute(params![number, after.stem(), revision])?;
-        chunks::follow(connection, &scope, &after, number)?;
+        chunks::replace_chunks(connection, &scope, &after, number)?;
         renamed.push((scope, before));
     }
     Ok(renamed)

@@ -73,7 +73,7 @@ impl Replacing {
         let mut numbers = BTreeMap::from([(imported.digest, 0)]);
         for other in &imported.not_shown {
             let version = versions::insert(unit.connection, seq, &other.version, None)?;
-            follow(unit.connection, &mut numbers, version, other)?;
+            insert_version(unit.connection, &mut numbers, version, other)?;
             self.withdraw_message(unit, seq, version, (imported, other))?;
         }
         // No message of an earlier import follows one that this import inserted.
@@ -110,7 +110,7 @@ impl Replacing {
                 }
                 None => versions::insert(connection, seq, &other.version, Some(self.texts.run))?,
             };
-            follow(connection, &mut numbers, version, other)?;
+            insert_version(connection, &mut numbers, version, other)?;
             self.withdraw_message(unit, seq, version, (imported, other))?;
         }
         Ok(())
@@ -258,7 +258,7 @@ fn is_finer_than_a_minute(at: Timestamp) -> bool {
 }
 
 /// Stores what a version follows, and the version's number under its digest.
-fn follow(
+fn insert_version(
     connection: &Connection,
     numbers: &mut BTreeMap<[u8; 16], i64>,
     version: i64,

@@ -34,7 +34,7 @@ impl VectorIndexStore for HomeStore {
         let (models, fingerprint) = (Arc::clone(&self.model_numbers), fingerprint.to_owned());
         self.read_scope(scope, move |connection, scope| {
             let Some(model) = models.number(connection, &fingerprint)? else { return Ok(Vec::new()) };
-            Ok(vectors::newest(connection, corpus, scope, model, before, limit)?)
+            Ok(vectors::newest_vectors(connection, corpus, scope, model, before, limit)?)
         })
         .await
     }

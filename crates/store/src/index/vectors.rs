@@ -127,7 +127,7 @@ pub(crate) fn last_revision(connection: &Connection, corpus: Corpus, scope: i64,
 }
 
 /// Vectors of live rows, the newest rows first.
-pub(crate) fn newest(
+pub(crate) fn newest_vectors(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,

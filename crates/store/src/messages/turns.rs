@@ -28,7 +28,7 @@ impl TurnStore for HomeStore {
     }
 
     async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError> {
-        self.read_statement(|connection| Ok(pending(connection)?)).await
+        self.read_statement(|connection| Ok(pending_turns(connection)?)).await
     }
 
     async fn failed_work(
@@ -120,7 +120,7 @@ pub(crate) fn ask_again(connection: &Connection, id: TurnId) -> Result<Option<Tu
     if changed == 0 { Ok(None) } else { by_id(connection, id) }
 }
 
-pub(crate) fn pending(connection: &Connection) -> Result<Vec<Turn>> {
+pub(crate) fn pending_turns(connection: &Connection) -> Result<Vec<Turn>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

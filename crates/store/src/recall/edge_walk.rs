@@ -38,7 +38,7 @@ impl EdgeWalk {
     }
 
     /// The edges that touch the nodes of the last round.
-    pub(crate) fn follow(&mut self, edges: Vec<FillingEdge>) {
+    pub(crate) fn follow_edges(&mut self, edges: Vec<FillingEdge>) {
         let ends = edges.iter().flat_map(|edge| [edge.thought_seq, edge.event_seq]);
         self.frontier = ends.filter(|seq| !self.followed.contains(seq)).collect();
         self.edges.extend(edges);

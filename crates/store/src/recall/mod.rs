@@ -223,7 +223,12 @@ impl RecallStore for HomeStore {
         let mut walk = EdgeWalk::new(seqs, reach);
         self.read_scope(scope, move |connection, scope| {
             while let Some(frontier) = walk.next_round() {
-                walk.follow(node_queries::filling_edges(connection, scope, &frontier, reach.edges_max)?);
+                walk.follow_edges(node_queries::filling_edges(
+                    connection,
+                    scope,
+                    &frontier,
+                    reach.edges_max,
+                )?);
             }
             Ok(walk.into_edges())
         })
@@ -258,12 +263,12 @@ impl RecallStore for HomeStore {
 
     async fn touch_nodes(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError> {
         let ids = ids.to_vec();
-        self.write(move |unit| {
+        self.write_deferred(move |unit| {
             let mut statement = unit.connection.prepare_cached(
                 "UPDATE concept_nodes SET access_count = access_count + 1, last_accessed_at = ?2 WHERE id = ?1",
             )?;
             for id in &ids {
-                statement.execute(params![id.0.into_bytes(), microseconds(at)])?;
+                statement.send(params![id.0.into_bytes(), microseconds(at)])?;
             }
             Ok(())
         })

@@ -47,7 +47,7 @@ pub(crate) fn expire(connection: &Connection, now: Timestamp) -> Result<u32> {
     Ok(u32::try_from(expired).unwrap_or(u32::MAX))
 }
 
-pub(crate) fn settled(connection: &Connection, id: NodeId) -> Result<Option<SettledExpectation>> {
+pub(crate) fn settled_expectation(connection: &Connection, id: NodeId) -> Result<Option<SettledExpectation>> {
     connection
         .prepare_cached(
             "SELECT x.outcome, m.id, x.settled_at

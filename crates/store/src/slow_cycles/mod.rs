@@ -88,7 +88,7 @@ impl SlowCycleStore for HomeStore {
     }
 
     async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError> {
-        self.read(move |connection| Ok(expectations::settled(connection, id)?)).await
+        self.read(move |connection| Ok(expectations::settled_expectation(connection, id)?)).await
     }
 
     async fn transcripts(

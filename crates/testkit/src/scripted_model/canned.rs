@@ -32,7 +32,7 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.recognise("reflection", |request| asks_for(request, "\"thoughts\""));
     model.answer_task("extraction", move |request| paced(Reply::json(extraction(&request.user()))));
     model.recognise("reconciliation", |request| asks_for(request, "\"still_true\""));
-    model.answer_task("reconciliation", move |request| paced(reconciled(request, |_| "adds")));
+    model.answer_task("reconciliation", move |request| paced(reconciliation_answer(request, |_| "adds")));
     model.answer_task("reflection", move |_| paced(Reply::json(reflection())));
     model.recognise("slow_cycle", |request| asks_for(request, "\"salient_questions\""));
     model.answer_task("slow_cycle", move |_| paced(Reply::json(slow_cycle())));
@@ -87,7 +87,10 @@ pub fn asked_pairs(request: &RecordedRequest) -> Vec<AskedPair> {
 }
 
 /// An answer to a reconciliation that quotes the words that were shown.
-pub fn reconciled(request: &RecordedRequest, verdict: impl Fn(&AskedPair) -> &'static str) -> Reply {
+pub fn reconciliation_answer(
+    request: &RecordedRequest,
+    verdict: impl Fn(&AskedPair) -> &'static str,
+) -> Reply {
     let answer = |pair: &AskedPair| json!({"pair": pair.number, "verdict": verdict(pair), "quote": pair.words, "still_true": null});
     Reply::json(json!({"pairs": asked_pairs(request).iter().map(answer).collect::<Vec<_>>()}))
 }

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-pub use canned::{AskedPair, Pace, answer_plausibly, asked_pairs, reconciled};
+pub use canned::{AskedPair, Pace, answer_plausibly, asked_pairs, reconciliation_answer};
 pub use reply::Reply;
 pub use request::RecordedRequest;
 

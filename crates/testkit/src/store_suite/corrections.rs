@@ -82,7 +82,7 @@ pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Ou
     let colour = stage.remember("用户最喜欢的颜色是绿色", 5).await?;
     let found = async |text: &str| -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let query = ReplacedQuery { texts: vec![text.to_owned()], ..ReplacedQuery::default() };
-        let values = store.replaced(&stage.scope, &query).await?.values;
+        let values = store.replaced_values(&stage.scope, &query).await?.values;
         Ok(values.into_iter().map(|value| value.text).collect())
     };
     let mochi = "how is Mochi today?";

@@ -55,7 +55,7 @@ async fn undo(stage: &Stage<'_>, id: EntityId) -> Result<&'static str, Box<dyn s
     }
 }
 
-async fn all(stage: &Stage<'_>) -> Result<Vec<Entity>, Box<dyn std::error::Error>> {
+async fn all_entities(stage: &Stage<'_>) -> Result<Vec<Entity>, Box<dyn std::error::Error>> {
     let mut entities = stage.store.entities(&stage.scope, 100).await?;
     entities.sort_by_key(|entity| entity.id);
     Ok(entities)
@@ -68,14 +68,14 @@ pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> O
     let ids = [ines.id, cousin.id, kim.id];
     let nodes = name_entities(&stage, vec![ines, cousin, kim], 0).await?;
     store.describe_entity(&stage.scope, ids[1], "lives in Porto", at(1)).await?.ok_or("nobody owns it")?;
-    let before = all(&stage).await?;
+    let before = all_entities(&stage).await?;
 
     let merged = change(&stage, ids[1], EntityChange::Merge { other: ids[0] }, 10).await?;
     assert_eq!(merged.iter().map(|entity| entity.id).collect::<Vec<_>>(), [ids[0], ids[1]]);
     assert_eq!(merged[0].aliases, ["Ines", "my cousin"]);
     assert_eq!(merged[0].description.as_deref(), Some("lives in Porto"), "it has none of its own");
     assert_eq!(store.entity(&stage.scope, ids[1]).await?, None);
-    assert_eq!(all(&stage).await?.len(), 2);
+    assert_eq!(all_entities(&stage).await?.len(), 2);
     let hits = store.entities_named(&stage.scope, &["my cousin".to_owned()]).await?;
     assert_eq!((hits[0].entity.id, hits[0].named), (ids[0], ids[1]));
     let mut linked = vec![stage.seq(nodes[1]).await?, stage.seq(nodes[0]).await?];
@@ -86,7 +86,7 @@ pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> O
     assert_eq!((mentions[0].events, mentions[0].last_at), (2, Some(at(0))));
 
     change(&stage, ids[0], EntityChange::Merge { other: ids[2] }, 20).await?;
-    assert_eq!(all(&stage).await?[0].aliases, ["Kim", "Ines", "my cousin"]);
+    assert_eq!(all_entities(&stage).await?[0].aliases, ["Kim", "Ines", "my cousin"]);
     assert!(matches!(
         store
             .change_entity(
@@ -102,7 +102,7 @@ pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> O
     assert!(matches!(store.undo_entity_change(&stage.scope, ids[1]).await?, EntityUndone::ChangedSince));
     assert_eq!(undo(&stage, ids[2]).await?, "merge");
     assert_eq!(undo(&stage, ids[1]).await?, "merge", "also by the one that was merged in");
-    assert_eq!(all(&stage).await?, before);
+    assert_eq!(all_entities(&stage).await?, before);
     assert_eq!(store.nodes_linked_to(&stage.scope, &[ids[0]], 9).await?, [stage.seq(nodes[0]).await?]);
     assert_eq!(store.undo_entity_change(&stage.scope, ids[0]).await?, EntityUndone::NothingToUndo);
     assert_eq!(store.undo_entity_change(&stage.other, ids[0]).await?, EntityUndone::NotThere);
@@ -123,7 +123,7 @@ pub async fn defect_07_merging_two_settled_entities_has_an_effect(store: &dyn St
     assert_eq!((uncertain.id, other.id), (ids[2], ids[1]), "the question follows whom it is about");
     let merged = change(&stage, ids[1], EntityChange::Merge { other: ids[2] }, 2).await?;
     assert_eq!((merged[0].id, merged[1].id), (ids[1], ids[2]));
-    assert_eq!(all(&stage).await?.len(), 1);
+    assert_eq!(all_entities(&stage).await?.len(), 1);
     assert!(store.entities_in_doubt(&stage.scope, None, 9).await?.is_empty());
     Ok(())
 }
@@ -204,7 +204,7 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
 
     let described = store.describe_entity(scope, id, "a white cat", at(3)).await?.ok_or("nobody owns it")?;
     assert_eq!((described.description.as_deref(), described.owner_override), (Some("a white cat"), false));
-    let before = all(&stage).await?;
+    let before = all_entities(&stage).await?;
     let owned =
         change(&stage, id, EntityChange::Describe { description: "my old cat".to_owned() }, 4).await?;
     assert_eq!((owned[0].description.as_deref(), owned[0].owner_override), (Some("my old cat"), true));
@@ -219,7 +219,7 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
     assert_eq!(undo(&stage, colleague).await?, "rename");
     assert_eq!(undo(&stage, id).await?, "rename");
     assert_eq!(undo(&stage, id).await?, "describe");
-    assert_eq!(all(&stage).await?, before);
+    assert_eq!(all_entities(&stage).await?, before);
     Ok(())
 }
 

@@ -121,7 +121,7 @@ pub async fn an_answer_leaves_former_memories_and_what_stays_true(store: &dyn St
     assert_eq!(by(rest.id).await?, Some(None));
     let about =
         ReplacedQuery { messages: vec![message.seq], nodes: vec![newer.id], ..ReplacedQuery::default() };
-    let replaced = store.replaced(&stage.scope, &about).await?;
+    let replaced = store.replaced_values(&stage.scope, &about).await?;
     let found: Vec<_> =
         replaced.values.iter().map(|value| (value.node, value.mistaken, value.since)).collect();
     assert!(

@@ -52,7 +52,7 @@ impl Stage<'_> {
         }
     }
 
-    async fn pending(&self) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    async fn pending_expectations(&self) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let found = self.store.nodes_about(&self.scope, NodeKind::Expectation, &[Subject::User], 10).await?;
         Ok(found.into_iter().map(|node| node.description).collect())
     }
@@ -127,7 +127,7 @@ pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
     let late = stage.expectation("she moves", event.id, at(2_000));
     let commit = stage.run_cycle(100, &[event.id], vec![soon.clone(), late.clone()]).await?;
     store.commit_slow_cycle(commit).await?;
-    assert_eq!(stage.pending().await?, ["she moves", "she tells of it"]);
+    assert_eq!(stage.pending_expectations().await?, ["she moves", "she tells of it"]);
     assert_eq!(store.settled_expectation(soon.id).await?, None);
 
     let told = stage.say("the interview went well", 500).await?;
@@ -138,7 +138,7 @@ pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
     assert_eq!(store.settle_expectations(&stage.scope, &ids, fulfilled).await?, [soon.id]);
     assert!(store.settle_expectations(&stage.scope, &ids, fulfilled).await?.is_empty(), "once");
     assert_eq!(store.settled_expectation(soon.id).await?, Some(fulfilled));
-    assert_eq!(stage.pending().await?, ["she moves"]);
+    assert_eq!(stage.pending_expectations().await?, ["she moves"]);
     let seqs = [stage.seq(soon.id).await?, stage.seq(late.id).await?];
     let current = store.nodes_numbered(&stage.scope, &seqs).await?;
     assert_eq!(current.len(), 1, "a settled one is out of recall");
@@ -149,7 +149,7 @@ pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
     assert_eq!(store.expire_expectations(at(2_001)).await?, 1);
     let expired = SettledExpectation { outcome: ExpectationOutcome::Expired, by: None, at: at(2_001) };
     assert_eq!(store.settled_expectation(late.id).await?, Some(expired));
-    assert!(stage.pending().await?.is_empty());
+    assert!(stage.pending_expectations().await?.is_empty());
     Ok(())
 }
 

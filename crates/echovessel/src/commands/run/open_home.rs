@@ -75,7 +75,7 @@ impl OpenHome {
             biased;
             () = stop => Ok(()),
             ended = serving => Err(anyhow::anyhow!("the server ended unexpectedly: {ended:?}")),
-            () = self.wired.runtime.background_failed() => Err(anyhow::anyhow!(
+            () = self.wired.runtime.wait_for_background_failure() => Err(anyhow::anyhow!(
                 "background work panicked; every message is stored, start EchoVessel again"
             )),
         }

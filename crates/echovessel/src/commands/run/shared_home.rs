@@ -124,7 +124,7 @@ pub(super) async fn run(
         has_stood_by: false,
         has_printed_login: false,
     };
-    daemon.live(&owner).await
+    daemon.run(&owner).await
 }
 
 /// The address at which other daemons reach this one.
@@ -158,7 +158,7 @@ enum StandbyEnd {
 }
 
 impl SharingDaemon<'_> {
-    async fn live(mut self, owner: &OwnerCredential) -> anyhow::Result<()> {
+    async fn run(mut self, owner: &OwnerCredential) -> anyhow::Result<()> {
         let mut stop = lifecycle::stop_requested(self.entrance.shutdown.clone()).boxed();
         let ignoring = tokio::spawn(lifecycle::ignore_hangup());
         let mut hub_socket = None;

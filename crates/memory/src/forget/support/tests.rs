@@ -4,7 +4,7 @@ use proptest::sample::select;
 use super::*;
 use crate::text::index_terms;
 
-fn said(speaker: Role, quote: &str) -> SupportingQuote<'_> {
+fn said_by(speaker: Role, quote: &str) -> SupportingQuote<'_> {
     SupportingQuote { speaker, quote, terms: "", is_left: true, becomes_memory_again: false }
 }
 
@@ -71,14 +71,14 @@ impl Memory {
 
 #[test]
 fn a_memory_about_the_user_needs_the_users_own_words() {
-    assert!(quotes_prove(Subject::User, &[said(Role::User, "我养了只白猫")]));
-    assert!(!quotes_prove(Subject::User, &[said(Role::Persona, "你养了只白猫")]));
+    assert!(quotes_prove(Subject::User, &[said_by(Role::User, "我养了只白猫")]));
+    assert!(!quotes_prove(Subject::User, &[said_by(Role::Persona, "你养了只白猫")]));
     assert!(!quotes_prove(Subject::User, &[]));
 }
 
 #[test]
 fn a_bare_yes_holds_only_beside_its_question() {
-    let (yes, question) = (said(Role::User, "嗯"), said(Role::Persona, "你是不是养了狗?"));
+    let (yes, question) = (said_by(Role::User, "嗯"), said_by(Role::Persona, "你是不是养了狗?"));
     assert!(quotes_prove(Subject::User, &[yes, question]));
     assert!(!quotes_prove(Subject::User, &[yes]));
     assert!(!quotes_prove(Subject::User, &[question]));
@@ -93,9 +93,9 @@ fn a_bare_yes_holds_only_beside_its_question() {
 
 #[test]
 fn the_personas_promise_rests_on_the_personas_words() {
-    assert!(quotes_prove(Subject::Persona, &[said(Role::Persona, "I promise")]));
-    assert!(!quotes_prove(Subject::Persona, &[said(Role::User, "you promise")]));
-    assert!(quotes_prove(Subject::Shared, &[said(Role::Persona, "that was us")]));
+    assert!(quotes_prove(Subject::Persona, &[said_by(Role::Persona, "I promise")]));
+    assert!(!quotes_prove(Subject::Persona, &[said_by(Role::User, "you promise")]));
+    assert!(quotes_prove(Subject::Shared, &[said_by(Role::Persona, "that was us")]));
 }
 
 #[test]
@@ -123,7 +123,8 @@ fn what_is_found_anew_goes_where_it_would_say_what_was_unsaid() {
 
 #[test]
 fn quotes_speak_for_themselves_with_their_speaker() {
-    let quotes = [said(Role::User, "我养了一只猫"), said(Role::Persona, "I will ask about it on Monday")];
+    let quotes =
+        [said_by(Role::User, "我养了一只猫"), said_by(Role::Persona, "I will ask about it on Monday")];
     assert_eq!(
         describe_support(&quotes, &[]),
         "用户说:「我养了一只猫」 The persona said: “I will ask about it on Monday”"

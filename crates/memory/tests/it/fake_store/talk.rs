@@ -94,7 +94,7 @@ impl CorrectionStore for FakeStore {
         refused()
     }
 
-    async fn replaced(&self, _scope: &Scope, _about: &ReplacedQuery) -> Result<Replaced, StoreError> {
+    async fn replaced_values(&self, _scope: &Scope, _about: &ReplacedQuery) -> Result<Replaced, StoreError> {
         Ok(Replaced::default())
     }
 

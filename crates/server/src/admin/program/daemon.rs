@@ -155,7 +155,7 @@ pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Js
     });
     let parts = &app.parts;
     let (models, settings) = ((parts.models)(), parts.settings.load_full());
-    let spending = app.runtime().spending().await?;
+    let spending = app.runtime().spending_today().await?;
     let uptime = app.now().duration_since(parts.started_at).as_secs().max(0);
     Ok(Json(StatusResponse {
         pid: std::process::id(),

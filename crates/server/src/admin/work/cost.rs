@@ -94,7 +94,7 @@ pub(crate) async fn summary(
     let first = app.now().to_zoned(zone.clone()).start_of_day().and_then(|day| day.checked_sub(back.days()));
     let since = first.map_err(|error| Problem::internal(&error))?.timestamp();
     let sums = runtime.store().call_sums_since(since).await?;
-    let spending = runtime.spending().await?;
+    let spending = runtime.spending_today().await?;
     let mut by_feature: BTreeMap<String, FeatureCost> = BTreeMap::new();
     let mut by_day: BTreeMap<Date, DayCost> = BTreeMap::new();
     for sum in &sums {

@@ -81,12 +81,12 @@ impl ServerAddress {
         let is_verified = encryption.roots.is_some() || leaves_the_machine(&config);
         let tls = match encryption.mode.as_deref() {
             Some("disable") => None,
-            Some("verify-full") => Some(Tls::verifying(encryption.roots.as_deref())),
+            Some("verify-full") => Some(Tls::with_verification(encryption.roots.as_deref())),
             Some("require") if encryption.roots.is_some() => {
-                Some(Tls::verifying(encryption.roots.as_deref()))
+                Some(Tls::with_verification(encryption.roots.as_deref()))
             }
-            Some("require") => Some(Tls::unverified()),
-            None if is_verified => Some(Tls::verifying(encryption.roots.as_deref())),
+            Some("require") => Some(Tls::without_verification()),
+            None if is_verified => Some(Tls::with_verification(encryption.roots.as_deref())),
             None => None,
             Some(_) => return Err(wrong("sslmode is disable, require or verify-full")),
         };

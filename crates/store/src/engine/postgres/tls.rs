@@ -25,7 +25,7 @@ pub(super) struct Tls {
 
 impl Tls {
     /// Checks that the certificate is the server's own: signed by a root of the file, or, without one, of this machine.
-    pub(super) fn verifying(roots: Option<&Path>) -> Result<Self, String> {
+    pub(super) fn with_verification(roots: Option<&Path>) -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -41,7 +41,7 @@ impl Tls {
     }
 
     /// Encrypts and accepts any certificate. This protects from listeners, not from somebody who poses as the server.
-    pub(super) fn unverified() -> Result<Self, String> {
+    pub(super) fn without_verification() -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
