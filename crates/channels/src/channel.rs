@@ -25,7 +25,7 @@ pub enum ChannelState {
 
 /// A piece that was delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Delivered {
+pub struct DeliveredPiece {
     /// The platform's name of the delivered message; none where the platform gives none.
     pub sent_as: Option<String>,
 }
@@ -88,14 +88,14 @@ pub enum UpdateKind {
 
 /// The program stops, or the channel is disconnected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped;
+pub struct Shutdown;
 
-/// Reports and questions of a channel that receives. Everything that returns [`Stopped`] waits for storage that refuses.
+/// Reports and questions of a channel that receives. Everything that returns [`Shutdown`] waits for storage that refuses.
 #[async_trait]
 pub trait Inbound: Send + Sync {
     fn clock(&self) -> &dyn Clock;
     /// Returns when the program stops or the channel is disconnected.
-    async fn wait_for_stop(&self) -> Stopped;
+    async fn wait_for_stop(&self) -> Shutdown;
     /// Says how the channel stands.
     fn set_state(&self, state: ChannelState);
     /// The accounts that may write without a code.
@@ -103,35 +103,35 @@ pub trait Inbound: Send + Sync {
     /// True if an account is a user already.
     ///
     /// # Errors
-    /// [`Stopped`].
-    async fn is_known(&self, account: &str) -> Result<bool, Stopped>;
+    /// [`Shutdown`].
+    async fn is_known(&self, account: &str) -> Result<bool, Shutdown>;
     /// Up to where a sequence was received. Waits for storage that refuses.
     ///
     /// # Errors
-    /// [`Stopped`].
-    async fn read_position(&self, source: &str) -> Result<Option<i64>, Stopped>;
+    /// [`Shutdown`].
+    async fn read_position(&self, source: &str) -> Result<Option<i64>, Shutdown>;
     /// Sets up to where a sequence was received, also to a lower number. Waits for storage that refuses.
     ///
     /// # Errors
-    /// [`Stopped`].
-    async fn set_position(&self, source: &str, number: i64) -> Result<(), Stopped>;
+    /// [`Shutdown`].
+    async fn set_position(&self, source: &str, number: i64) -> Result<(), Shutdown>;
     /// Counts something that the platform brought and that can't be read. Nothing of it is shown: it may hold words.
     fn note_unreadable(&self);
     /// The newest number received in each conversation. Waits for storage that refuses.
     ///
     /// # Errors
-    /// [`Stopped`].
-    async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Stopped>;
+    /// [`Shutdown`].
+    async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Shutdown>;
     /// Takes an update; when it returns, it is durable and may be acknowledged. One that was taken already is passed over.
     ///
     /// # Errors
-    /// [`Stopped`]: it was not taken.
-    async fn accept_update(&self, update: Update) -> Result<(), Stopped>;
+    /// [`Shutdown`]: it was not taken.
+    async fn accept_update(&self, update: Update) -> Result<(), Shutdown>;
     /// Waits.
     ///
     /// # Errors
-    /// [`Stopped`].
-    async fn wait(&self, wait: Duration) -> Result<(), Stopped>;
+    /// [`Shutdown`].
+    async fn wait(&self, wait: Duration) -> Result<(), Shutdown>;
 }
 
 /// A platform where people talk with the persona.
@@ -151,18 +151,21 @@ pub trait Channel: Send + Sync + 'static {
     /// What is wrong, in plain words with the way to fix it.
     async fn check(&self) -> Result<String, String>;
     /// Receives until the program stops. Failures are reported to `inbound` and waited out.
-    async fn receive(&self, inbound: &dyn Inbound) -> Stopped;
+    async fn receive(&self, inbound: &dyn Inbound) -> Shutdown;
     /// Delivers a piece.
     ///
     /// # Errors
     /// [`DeliveryError`]; except for a broken connection nothing was delivered.
-    async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError>;
+    async fn deliver(&self, piece: Piece<'_>) -> Result<DeliveredPiece, DeliveryError>;
     /// Delivers a message as sound; the piece has no text.
     ///
     /// # Errors
     /// As [`Channel::deliver`].
-    async fn deliver_voice(&self, piece: Piece<'_>, sound: &VoiceMessage)
-    -> Result<Delivered, DeliveryError>;
+    async fn deliver_voice(
+        &self,
+        piece: Piece<'_>,
+        sound: &VoiceMessage,
+    ) -> Result<DeliveredPiece, DeliveryError>;
     /// Fetches the recording of a voice message, by the name that [`UpdateKind::Written`] gave it.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ pub struct ChannelSettings {
     pub allowed_user_ids: Vec<String>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     store: Arc<dyn ChannelStore>,
     clock: Arc<dyn Clock>,
     random: Box<dyn Fn() -> [u8; 32] + Send + Sync>,
@@ -90,7 +90,7 @@ impl Connection {
     }
 }
 
-impl Shared {
+impl SharedState {
     pub(crate) fn new(
         store: Arc<dyn ChannelStore>,
         clock: Arc<dyn Clock>,
@@ -133,7 +133,7 @@ impl Shared {
 }
 
 #[async_trait]
-impl OutboundChannels for Shared {
+impl OutboundChannels for SharedState {
     fn is_outbound(&self, channel_id: &str) -> bool {
         self.connection(channel_id).is_some()
     }

@@ -10,8 +10,8 @@ use memory::ports::{Backoff, DeliveryStep, OutgoingMessage, StoreError};
 use runtime::Runtime;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::channel::{ChannelState, Delivered, Piece, PieceOrigin};
-use crate::connections::{Connection, Shared};
+use crate::channel::{ChannelState, DeliveredPiece, Piece, PieceOrigin};
+use crate::connections::{Connection, SharedState};
 use crate::delivery_error::DeliveryError;
 use crate::split::split_text;
 use crate::voice_message::VoiceMessage;
@@ -25,7 +25,7 @@ const SPOKEN_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(600) };
 
 /// Delivers until the program stops or the channel is disconnected.
-pub(crate) async fn run(shared: Arc<Shared>, runtime: Runtime, connection: Arc<Connection>) {
+pub(crate) async fn run(shared: Arc<SharedState>, runtime: Runtime, connection: Arc<Connection>) {
     let channel = &connection.channel;
     let mut under_way = UnderWay::default();
     loop {
@@ -90,7 +90,7 @@ impl UnderWay {
 
 /// Begins to deliver all that is due, as far as there is room; says how long nothing more will be.
 async fn deliver_due(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedState>,
     runtime: &Runtime,
     connection: &Arc<Connection>,
     under_way: &mut UnderWay,
@@ -116,7 +116,7 @@ async fn deliver_due(
 }
 
 async fn deliver(
-    shared: &Shared,
+    shared: &SharedState,
     runtime: &Runtime,
     connection: &Connection,
     message: OutgoingMessage,
@@ -162,7 +162,7 @@ async fn deliver(
             Ok(delivered) => delivered,
             Err(error) if sound.is_some() && !may_speak_later(shared, &message, &error) => {
                 tracing::warn!(channel = channel.id(), message = %message.message_id, "the reply stays text: {error}");
-                Delivered::default()
+                DeliveredPiece::default()
             }
             Err(error) => {
                 if let DeliveryError::Unauthorized(reason) = &error {
@@ -186,11 +186,11 @@ async fn deliver(
 }
 
 /// True if it is still worth while to send the sound beside the text.
-fn is_recent(shared: &Shared, message: &OutgoingMessage) -> bool {
+fn is_recent(shared: &SharedState, message: &OutgoingMessage) -> bool {
     shared.clock().now().duration_since(message.created_at) < SPOKEN_WITHIN
 }
 
-fn may_speak_later(shared: &Shared, message: &OutgoingMessage, error: &DeliveryError) -> bool {
+fn may_speak_later(shared: &SharedState, message: &OutgoingMessage, error: &DeliveryError) -> bool {
     !matches!(error, DeliveryError::Permanent(_)) && is_recent(shared, message)
 }
 
@@ -213,7 +213,7 @@ async fn voice_message(
     written.unwrap_or_else(|error| Err(error.to_string())).map_err(stays_text).ok()
 }
 
-fn after_failure(shared: &Shared, message: &OutgoingMessage, error: DeliveryError) -> DeliveryStep {
+fn after_failure(shared: &SharedState, message: &OutgoingMessage, error: DeliveryError) -> DeliveryStep {
     let now = shared.clock().now();
     let reason = error.to_string();
     let wait = match error {

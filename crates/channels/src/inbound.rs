@@ -12,8 +12,8 @@ use memory::ports::{BindOutcome, Clock, ExternalIdentity, ReceivedPosition, Stor
 use runtime::{AcceptError, ChannelReceipt, ExternalMessage, Runtime, TurnEvent};
 use tokio::sync::mpsc;
 
-use crate::channel::{Channel, ChannelState, Inbound, Piece, Stopped, Update, UpdateKind};
-use crate::connections::{Connection, Shared};
+use crate::channel::{Channel, ChannelState, Inbound, Piece, Shutdown, Update, UpdateKind};
+use crate::connections::{Connection, SharedState};
 
 /// Pause after storage refused a write.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(5);
@@ -47,19 +47,19 @@ enum Sender {
 
 /// Stores what a channel receives.
 pub(crate) struct ChannelInbox {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     runtime: Runtime,
     connection: Arc<Connection>,
     channel: Arc<dyn Channel>,
 }
 
 impl ChannelInbox {
-    pub(crate) fn new(shared: Arc<Shared>, runtime: Runtime, connection: Arc<Connection>) -> Self {
+    pub(crate) fn new(shared: Arc<SharedState>, runtime: Runtime, connection: Arc<Connection>) -> Self {
         let channel = connection.channel.clone();
         Self { shared, runtime, connection, channel }
     }
 
-    async fn advance(&self, position: Option<ReceivedPosition>) -> Result<(), Stopped> {
+    async fn advance(&self, position: Option<ReceivedPosition>) -> Result<(), Shutdown> {
         let Some(position) = position else { return Ok(()) };
         self.retry_until_stored(|| self.shared.store().advance_channel(self.channel.id(), position.clone()))
             .await
@@ -69,7 +69,7 @@ impl ChannelInbox {
         &self,
         position: Option<ReceivedPosition>,
         written: ReceivedMessage,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Shutdown> {
         if let Some(user) = self.redeem_code(&written) {
             // Before the link: a code that comes again after a crash is known no more, and a linked account would say it to the
             // persona.
@@ -94,7 +94,7 @@ impl ChannelInbox {
 
     /// Returns true if the message is stored already under another position. Another bot's message can have the same chat and number;
     /// it was stored before this one was written.
-    async fn is_repeated(&self, written: &ReceivedMessage) -> Result<bool, Stopped> {
+    async fn is_repeated(&self, written: &ReceivedMessage) -> Result<bool, Shutdown> {
         let Some(written_at) = written.written_at else { return Ok(false) };
         let (store, name) = (self.shared.store(), written.external.to_string());
         let known =
@@ -109,7 +109,7 @@ impl ChannelInbox {
         position: Option<ReceivedPosition>,
         written: &ReceivedMessage,
         user: UserId,
-    ) -> Result<bool, Stopped> {
+    ) -> Result<bool, Shutdown> {
         let Some(position) = position else { return Ok(false) };
         let scope = self.runtime.scope(None, user);
         let recording = written.recording.clone();
@@ -126,7 +126,7 @@ impl ChannelInbox {
                     self.follow_turn(written.external.conversation.clone(), turn);
                     return Ok(true);
                 }
-                Err(AcceptError::Stopping) => return Err(Stopped),
+                Err(AcceptError::Stopping) => return Err(Shutdown),
                 Err(AcceptError::Full { retry_after }) => retry_after,
                 Err(AcceptError::Capture(CaptureError::Empty)) => return Ok(false),
                 Err(AcceptError::Capture(CaptureError::TooLong { .. })) => {
@@ -144,7 +144,7 @@ impl ChannelInbox {
 
     /// Returns the user behind an account. An unknown account is answered once a day, only in a direct conversation, and its
     /// messages are not stored.
-    async fn sender_of(&self, written: &ReceivedMessage) -> Result<Sender, Stopped> {
+    async fn sender_of(&self, written: &ReceivedMessage) -> Result<Sender, Shutdown> {
         let ReceivedMessage { sender, external, is_direct, .. } = written;
         let identity = self.identity(sender);
         let store = self.runtime.store();
@@ -179,7 +179,7 @@ impl ChannelInbox {
     }
 
     /// Links the account that wrote the message to the user.
-    async fn link_account(&self, user: UserId, written: &ReceivedMessage) -> Result<(), Stopped> {
+    async fn link_account(&self, user: UserId, written: &ReceivedMessage) -> Result<(), Shutdown> {
         let (store, now) = (self.runtime.store(), self.clock().now());
         let identity = &self.identity(&written.sender);
         self.retry_until_stored(|| store.ensure_user(&user, now)).await?;
@@ -199,7 +199,7 @@ impl ChannelInbox {
     }
 
     /// Deletes a message of a user, and what only it supported, as the web UI does.
-    async fn handle_deletion(&self, external: &ExternalMessage) -> Result<(), Stopped> {
+    async fn handle_deletion(&self, external: &ExternalMessage) -> Result<(), Shutdown> {
         let name = external.to_string();
         let known = self
             .retry_until_stored(|| self.shared.store().message_by_external_ref(self.channel.id(), &name))
@@ -213,7 +213,12 @@ impl ChannelInbox {
         Ok(())
     }
 
-    async fn handle_edit(&self, sender: &str, external: &ExternalMessage, text: &str) -> Result<(), Stopped> {
+    async fn handle_edit(
+        &self,
+        sender: &str,
+        external: &ExternalMessage,
+        text: &str,
+    ) -> Result<(), Shutdown> {
         let identity = self.identity(sender);
         let user = self.retry_until_stored(|| self.runtime.store().user_of_identity(&identity)).await?;
         let name = external.to_string();
@@ -292,7 +297,7 @@ impl ChannelInbox {
     }
 
     /// Tries again until storage answers: nothing is acknowledged before.
-    async fn retry_until_stored<T, W>(&self, work: impl Fn() -> W) -> Result<T, Stopped>
+    async fn retry_until_stored<T, W>(&self, work: impl Fn() -> W) -> Result<T, Shutdown>
     where
         W: Future<Output = Result<T, StoreError>>,
     {
@@ -312,9 +317,9 @@ impl Inbound for ChannelInbox {
         self.shared.clock()
     }
 
-    async fn wait_for_stop(&self) -> Stopped {
+    async fn wait_for_stop(&self) -> Shutdown {
         self.connection.stop.cancelled().await;
-        Stopped
+        Shutdown
     }
 
     fn set_state(&self, state: ChannelState) {
@@ -325,16 +330,16 @@ impl Inbound for ChannelInbox {
         self.connection.allowed_accounts()
     }
 
-    async fn is_known(&self, account: &str) -> Result<bool, Stopped> {
+    async fn is_known(&self, account: &str) -> Result<bool, Shutdown> {
         let identity = self.identity(account);
         Ok(self.retry_until_stored(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
     }
 
-    async fn read_position(&self, source: &str) -> Result<Option<i64>, Stopped> {
+    async fn read_position(&self, source: &str) -> Result<Option<i64>, Shutdown> {
         self.retry_until_stored(|| self.shared.store().sequence_position(source)).await
     }
 
-    async fn set_position(&self, source: &str, number: i64) -> Result<(), Stopped> {
+    async fn set_position(&self, source: &str, number: i64) -> Result<(), Shutdown> {
         self.retry_until_stored(|| self.shared.store().set_sequence_position(source, number)).await
     }
 
@@ -343,11 +348,11 @@ impl Inbound for ChannelInbox {
         tracing::warn!(channel = self.channel.id(), "something of an unknown form was passed over");
     }
 
-    async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Stopped> {
+    async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Shutdown> {
         self.retry_until_stored(|| self.shared.store().conversation_positions(self.channel.id())).await
     }
 
-    async fn accept_update(&self, update: Update) -> Result<(), Stopped> {
+    async fn accept_update(&self, update: Update) -> Result<(), Shutdown> {
         let (store, channel_id) = (self.shared.store(), self.channel.id());
         if let Some(position) = &update.position
             && self.retry_until_stored(|| store.is_received(channel_id, position)).await?
@@ -371,7 +376,7 @@ impl Inbound for ChannelInbox {
         }
     }
 
-    async fn wait(&self, wait: Duration) -> Result<(), Stopped> {
+    async fn wait(&self, wait: Duration) -> Result<(), Shutdown> {
         tokio::select! {
             () = self.clock().sleep(wait) => Ok(()),
             stopped = self.wait_for_stop() => Err(stopped),

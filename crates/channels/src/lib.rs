@@ -16,7 +16,7 @@ mod discord;
 mod telegram;
 
 pub use channel::{
-    Channel, ChannelState, Delivered, Inbound, Piece, PieceOrigin, Stopped, Update, UpdateKind,
+    Channel, ChannelState, DeliveredPiece, Inbound, Piece, PieceOrigin, Shutdown, Update, UpdateKind,
 };
 pub use connections::ChannelSettings;
 pub use delivery_error::DeliveryError;

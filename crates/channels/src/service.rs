@@ -6,7 +6,7 @@ use memory::ports::{ChannelStore, Clock};
 use runtime::{OutboundChannels, Runtime};
 
 use crate::channel::Channel;
-use crate::connections::{ChannelSettings, Connection, Shared};
+use crate::connections::{ChannelSettings, Connection, SharedState};
 use crate::delivery;
 use crate::inbound::ChannelInbox;
 
@@ -20,14 +20,14 @@ pub struct ChannelsParts {
 /// All channels of this program.
 #[derive(Clone)]
 pub struct Channels {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 impl Channels {
     /// Starts without a channel; [`Channels::add`] adds those of the configuration.
     pub fn new(parts: ChannelsParts) -> Self {
         let ChannelsParts { store, clock, random } = parts;
-        Self { shared: Arc::new(Shared::new(store, clock, random)) }
+        Self { shared: Arc::new(SharedState::new(store, clock, random)) }
     }
 
     /// The channels as the runtime knows them.

@@ -3,7 +3,7 @@ use std::ops::Range;
 use pulp::Simd;
 
 use crate::elementwise::softmax;
-use crate::matmul::{Aligned, Product, Rows, panel_width};
+use crate::matmul::{AlignedBuffer, Product, Rows, panel_width};
 use crate::weights::Sizes;
 
 /// Self-attention of a share of the rows: `softmax(Q·Kᵀ / √d) · V` per text and head (Vaswani et al. 2017).
@@ -19,10 +19,10 @@ pub(crate) struct Attention<'a> {
 /// Memory of one thread's attention.
 #[derive(Default)]
 pub(crate) struct AttentionScratch {
-    keys: Aligned,
-    values: Aligned,
-    blocks: Aligned,
-    scores: Aligned,
+    keys: AlignedBuffer,
+    values: AlignedBuffer,
+    blocks: AlignedBuffer,
+    scores: AlignedBuffer,
 }
 
 impl Attention<'_> {

@@ -6,7 +6,7 @@ use pulp::{Simd, WithSimd};
 use crate::ModelError;
 use crate::attention::{Attention, AttentionScratch};
 use crate::elementwise::add_and_normalize;
-use crate::matmul::{Aligned, Product, Rows, on_best_simd, panel_width};
+use crate::matmul::{AlignedBuffer, Product, Rows, on_best_simd, panel_width};
 use crate::weights::{Dense, Layer, Matrix, Sizes, Weights};
 
 /// The texts of one pass, one after the other, a row per token.
@@ -21,9 +21,9 @@ pub(crate) struct Batch {
 #[derive(Default)]
 pub(crate) struct Workspace {
     /// Token vectors between layers.
-    hidden: Aligned,
+    hidden: AlignedBuffer,
     /// Query, key and value of every token.
-    projected: Aligned,
+    projected: AlignedBuffer,
     shares: Vec<Scratch>,
 }
 
@@ -31,18 +31,18 @@ pub(crate) struct Workspace {
 #[derive(Default)]
 struct Scratch {
     operands: Operands,
-    context: Aligned,
-    intermediate: Aligned,
-    update: Aligned,
+    context: AlignedBuffer,
+    intermediate: AlignedBuffer,
+    update: AlignedBuffer,
     attention: AttentionScratch,
 }
 
 /// The two sides of a product, laid out for it.
 #[derive(Default)]
 struct Operands {
-    blocks: Aligned,
+    blocks: AlignedBuffer,
     /// The panel of packed weights that is multiplied just now.
-    panel: Aligned,
+    panel: AlignedBuffer,
 }
 
 /// Fewer rows than this are not worth a thread: starting twelve per pass costs a third of a millisecond.

@@ -35,11 +35,11 @@ const fn block_rows<S: Simd>() -> usize {
 
 /// Numbers that begin at a cache line, so that no vector load touches two.
 #[derive(Default)]
-pub(crate) struct Aligned {
+pub(crate) struct AlignedBuffer {
     numbers: Vec<f32>,
 }
 
-impl Aligned {
+impl AlignedBuffer {
     /// Numbers in a cache line.
     const LINE: usize = 16;
 
@@ -52,7 +52,7 @@ impl Aligned {
         &mut self.numbers[start..start + length]
     }
 
-    /// The first `length` numbers as [`Aligned::slice_mut`] left them.
+    /// The first `length` numbers as [`AlignedBuffer::slice_mut`] left them.
     pub(crate) fn get(&self, length: usize) -> &[f32] {
         let start = self.start();
         &self.numbers[start..start + length]
@@ -136,7 +136,7 @@ impl<'a> Rows<'a> {
 
 /// Lays out weights in panels. `weights` is row-major with one row of `inner` numbers per *column* of the panels, as
 /// linear layers are stored.
-pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> Aligned {
+pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> AlignedBuffer {
     struct LayOut<'a> {
         weights: &'a [f32],
         inner: usize,
@@ -152,7 +152,7 @@ pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> Aligned {
             }
         }
     }
-    let mut panels = Aligned::default();
+    let mut panels = AlignedBuffer::default();
     on_best_simd(LayOut { weights, inner, panels: panels.slice_mut(weights.len()) });
     panels
 }
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn aligned_numbers_begin_at_a_cache_line() {
-        let mut aligned = Aligned::default();
+        let mut aligned = AlignedBuffer::default();
         for length in [1, 100, 10_000] {
             assert_eq!(aligned.slice_mut(length).as_ptr() as usize % 64, 0);
             assert_eq!(aligned.get(length).len(), length);

@@ -5,7 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::matmul::{Aligned, PANEL_REGISTERS, on_best_simd, panel_width};
+use crate::matmul::{AlignedBuffer, PANEL_REGISTERS, on_best_simd, panel_width};
 use crate::number::{BLOCK_BYTES, BLOCK_LENGTH, NIBBLE_ZERO, block_scale};
 
 /// Numbers in a word of 32 bits.
@@ -39,7 +39,12 @@ impl PackedPanels {
 
     /// Writes a panel as numbers, as [`crate::matmul::Product`] wants it.
     #[inline(always)]
-    pub(crate) fn unpack<'a, S: Simd>(&self, simd: S, index: usize, panel: &'a mut Aligned) -> &'a [f32] {
+    pub(crate) fn unpack<'a, S: Simd>(
+        &self,
+        simd: S,
+        index: usize,
+        panel: &'a mut AlignedBuffer,
+    ) -> &'a [f32] {
         let size = panel_width::<S>() * self.inner;
         let words = S::as_simd_u32s(&self.words[index * size / WORD_LENGTH..][..size / WORD_LENGTH]).0;
         let scales = S::as_simd_f32s(&self.scales[index * size / BLOCK_LENGTH..][..size / BLOCK_LENGTH]).0;
@@ -112,7 +117,7 @@ mod tests {
         type Output = ();
 
         fn with_simd<S: Simd>(self, simd: S) {
-            let mut panel = Aligned::default();
+            let mut panel = AlignedBuffer::default();
             for index in 0..self.0.panel_count::<S>() {
                 self.1.extend(self.0.unpack(simd, index, &mut panel).iter());
             }

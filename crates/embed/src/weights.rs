@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::ModelError;
 use crate::architecture::{Architecture, Family};
 use crate::elementwise::{Activation, Norm};
-use crate::matmul::{Aligned, COLUMN_MULTIPLE, lay_out_panels};
+use crate::matmul::{AlignedBuffer, COLUMN_MULTIPLE, lay_out_panels};
 use crate::number::Number;
 use crate::packed_file::PackedFile;
 use crate::packed_panels::PackedPanels;
@@ -59,7 +59,7 @@ pub(crate) struct Dense {
 /// The weights of a linear layer, laid out for [`crate::matmul`].
 pub(crate) enum Matrix {
     /// Panels, ready to multiply.
-    Panels(Aligned),
+    Panels(AlignedBuffer),
     /// A matrix of four-bit numbers, unpacked one panel at a time.
     Packed(PackedPanels),
 }

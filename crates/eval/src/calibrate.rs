@@ -45,7 +45,7 @@ pub struct Calibration {
 }
 
 /// A data set's vectors.
-struct Embedded {
+struct EmbeddedSet {
     is_han: bool,
     units: Vec<Vec<f32>>,
     questions: Vec<Vec<f32>>,
@@ -88,7 +88,7 @@ pub async fn measure(
         progress(name);
         embedded.push(embed(embedder, set).await?);
     }
-    let mean = |is_han: bool, of: fn(&Embedded) -> &[Vec<f32>]| {
+    let mean = |is_han: bool, of: fn(&EmbeddedSet) -> &[Vec<f32>]| {
         let sets: Vec<Vec<f64>> =
             embedded.iter().filter(|set| set.is_han == is_han).map(|set| mean_of(of(set))).collect();
         mean_of_means(&sets)
@@ -108,7 +108,7 @@ pub async fn measure(
     })
 }
 
-async fn embed(embedder: &dyn Embedder, set: &DataSet) -> anyhow::Result<Embedded> {
+async fn embed(embedder: &dyn Embedder, set: &DataSet) -> anyhow::Result<EmbeddedSet> {
     let units: Vec<_> = set.conversations.iter().flat_map(|one| &one.units).collect();
     let questions: Vec<_> = set.conversations.iter().flat_map(|one| &one.questions).collect();
     let (units, questions) = (take_sample(&units, UNITS_MAX), take_sample(&questions, QUESTIONS_MAX));
@@ -117,7 +117,7 @@ async fn embed(embedder: &dyn Embedder, set: &DataSet) -> anyhow::Result<Embedde
     let question_texts: Vec<String> = questions.iter().map(|question| cut(&question.text)).collect();
     let letters = || unit_texts.iter().flat_map(|text| text.chars()).filter(|letter| letter.is_alphabetic());
     let han = letters().filter(|letter| ('\u{4e00}'..='\u{9fff}').contains(letter)).count();
-    let mut embedded = Embedded {
+    let mut embedded = EmbeddedSet {
         is_han: han as f64 >= HAN_SHARE_MIN * letters().count() as f64,
         units: Vec::with_capacity(units.len()),
         questions: Vec::with_capacity(questions.len()),
@@ -158,7 +158,7 @@ fn mean_of_means(sets: &[Vec<f64>]) -> Option<Vec<i32>> {
 }
 
 /// Cosines of what `of` gives with the units of every other set.
-fn cosines_across_sets(sets: &[Embedded], of: fn(&Embedded) -> &[Vec<f32>]) -> Vec<f32> {
+fn cosines_across_sets(sets: &[EmbeddedSet], of: fn(&EmbeddedSet) -> &[Vec<f32>]) -> Vec<f32> {
     let mut cosines = Vec::new();
     for (at, set) in sets.iter().enumerate() {
         let others = sets.iter().enumerate().filter(|(other, _)| *other != at);

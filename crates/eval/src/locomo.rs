@@ -26,7 +26,7 @@ struct Turn {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct RawQuestion {
     question: String,
     #[serde(default)]
     evidence: Vec<String>,
@@ -75,8 +75,8 @@ fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow:
         sample.get("conversation").unwrap_or(sample).as_object().context("a conversation is an object")?;
     let name = |key: &str| talk.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let id = sample.get("sample_id").and_then(Value::as_str).unwrap_or(fallback).to_owned();
-    let asked: Vec<Asked> = serde_json::from_value(sample.get("qa").cloned().unwrap_or_default())?;
-    let question = |(number, asked): (usize, Asked)| Question {
+    let asked: Vec<RawQuestion> = serde_json::from_value(sample.get("qa").cloned().unwrap_or_default())?;
+    let question = |(number, asked): (usize, RawQuestion)| Question {
         id: format!("q{}", number + 1),
         gold: split_references(&asked.evidence, repaired),
         text: asked.question,

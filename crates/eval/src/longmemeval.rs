@@ -17,7 +17,7 @@ const TURN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 const ABSTENTION_SUFFIX: &str = "_abs";
 
 #[derive(Deserialize)]
-struct Asked {
+struct RawQuestion {
     question_id: String,
     question_type: String,
     question: String,
@@ -39,7 +39,7 @@ struct Turn {
 
 pub(crate) fn read(path: &Path) -> anyhow::Result<DataSet> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))?;
-    let asked: Vec<Asked> = serde_json::from_str(&text)
+    let asked: Vec<RawQuestion> = serde_json::from_str(&text)
         .with_context(|| format!("{} is not in LongMemEval's format", path.display()))?;
     let mut data = DataSet::default();
     for asked in asked {
@@ -54,7 +54,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<DataSet> {
     Ok(data)
 }
 
-fn conversation(asked: Asked, data: &mut DataSet) -> anyhow::Result<Conversation> {
+fn conversation(asked: RawQuestion, data: &mut DataSet) -> anyhow::Result<Conversation> {
     let sessions = asked.haystack_sessions.len();
     if asked.haystack_dates.len() != sessions || asked.haystack_session_ids.len() != sessions {
         bail!(

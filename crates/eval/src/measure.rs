@@ -25,7 +25,7 @@ pub struct Figures {
 
 /// The ranking of one question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ranked {
+pub struct RankedUnits {
     pub id: String,
     #[serde(rename = "conv")]
     pub conversation: String,
@@ -38,7 +38,7 @@ pub struct Ranked {
 }
 
 /// The figures over all of the questions.
-pub fn compute_figures<'a>(ranked: impl IntoIterator<Item = &'a Ranked>) -> Figures {
+pub fn compute_figures<'a>(ranked: impl IntoIterator<Item = &'a RankedUnits>) -> Figures {
     let mut sum = Figures::default();
     for question in ranked {
         add(&mut sum, question);
@@ -53,7 +53,7 @@ pub fn compute_figures<'a>(ranked: impl IntoIterator<Item = &'a Ranked>) -> Figu
     }
 }
 
-fn add(sum: &mut Figures, question: &Ranked) {
+fn add(sum: &mut Figures, question: &RankedUnits) {
     let is_gold = |id: &String| question.gold.contains(id);
     sum.questions += 1;
     for k in RANK_CUTS {
@@ -77,9 +77,9 @@ fn add(sum: &mut Figures, question: &Ranked) {
 mod tests {
     use super::*;
 
-    fn ranked(gold: &[&str], ranking: &[&str]) -> Ranked {
+    fn ranked(gold: &[&str], ranking: &[&str]) -> RankedUnits {
         let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
-        Ranked {
+        RankedUnits {
             id: "1".to_owned(),
             conversation: "c".to_owned(),
             question: "q".to_owned(),

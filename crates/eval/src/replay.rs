@@ -23,7 +23,7 @@ use memory::{PersonaId, Scope, UserId};
 use uuid::Uuid;
 
 use crate::data::{Conversation, Question, Unit, is_role};
-use crate::measure::Ranked;
+use crate::measure::RankedUnits;
 use crate::passages::ScoredMessage;
 
 /// The channel of everything replayed.
@@ -79,7 +79,7 @@ impl IdGenerator for ReplayIds {
 #[derive(Clone, Debug)]
 pub struct AnsweredQuestion {
     /// The ranking, for the figures.
-    pub ranked: Ranked,
+    pub ranked: RankedUnits,
     /// All candidates, best first, with what their places come from: for the fitting of weights.
     pub candidates: Vec<(String, Signals)>,
     /// The best of them, with what decides whether they are shown.
@@ -87,7 +87,7 @@ pub struct AnsweredQuestion {
     /// Match of the messages.
     pub fit: MessageFit,
     /// Sessions that hold the answer, and those found, best first; where the data names sessions.
-    pub sessions: Option<Ranked>,
+    pub sessions: Option<RankedUnits>,
 }
 
 impl Replay<'_> {
@@ -228,7 +228,7 @@ fn answer(
     found: Vec<RankedMessage>,
 ) -> AnsweredQuestion {
     let fit = MessageFit::new(&found);
-    let ranked = |gold: &[String], ranking: Vec<String>| Ranked {
+    let ranked = |gold: &[String], ranking: Vec<String>| RankedUnits {
         id: question.id.clone(),
         conversation: conversation.id.clone(),
         question: question.text.clone(),

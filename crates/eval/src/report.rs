@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::absence::{Bound, FOREIGN_CATEGORY, bound_curve};
 use crate::data::DataSet;
-use crate::measure::{Figures, RANK_CUTS, Ranked, compute_figures};
+use crate::measure::{Figures, RANK_CUTS, RankedUnits, compute_figures};
 use crate::passages::{RuleResult, ScoredMessage, measure_rules};
 use crate::replay::AnsweredQuestion;
 
@@ -56,7 +56,7 @@ const ADVERSARIAL_KIND: &str = "5";
 const ABSENCE_STEP: usize = 3;
 
 /// True if a question of this set is built to mislead.
-pub fn is_misleading(set: &str, question: &Ranked) -> bool {
+pub fn is_misleading(set: &str, question: &RankedUnits) -> bool {
     set == "locomo" && question.category == ADVERSARIAL_KIND
 }
 
@@ -64,7 +64,7 @@ impl Report {
     /// Sums the rankings up. In LoCoMo the adversarial questions are kept apart.
     pub fn new(set: &str, name: &str, data: &DataSet, vectors: bool, answered: &[AnsweredQuestion]) -> Self {
         let asked = || answered.iter().filter(|one| !one.ranked.gold.is_empty()).map(|one| &one.ranked);
-        let mut by_category: BTreeMap<String, Vec<&Ranked>> = BTreeMap::new();
+        let mut by_category: BTreeMap<String, Vec<&RankedUnits>> = BTreeMap::new();
         for question in asked() {
             by_category.entry(question.category.clone()).or_default().push(question);
         }

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use memory::recall::{MessageWeights, Signal, Signals};
 use serde::Serialize;
 
-use crate::measure::{Figures, Ranked, compute_figures};
+use crate::measure::{Figures, RankedUnits, compute_figures};
 use crate::replay::AnsweredQuestion;
 
 /// Weight of a misleading question relative to an ordinary one: it must be found too, but people seldom ask one.
@@ -49,7 +49,7 @@ struct Example<'a> {
 pub fn tune_weights(
     answered: &[AnsweredQuestion],
     present: &MessageWeights,
-    misleading: impl Fn(&Ranked) -> bool,
+    misleading: impl Fn(&RankedUnits) -> bool,
 ) -> Tuning {
     let examples: Vec<Example<'_>> = answered
         .iter()
@@ -125,18 +125,18 @@ fn vector(signals: &Signals) -> Vec<f64> {
 fn rerank<'a>(
     examples: impl Iterator<Item = &'a Example<'a>>,
     weights: &MessageWeights,
-) -> Vec<(bool, Ranked)> {
+) -> Vec<(bool, RankedUnits)> {
     let reranked = examples.map(|example| {
         let mut scored: Vec<(f64, &String)> =
             example.answered.candidates.iter().map(|(id, signals)| (signals.total(weights), id)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         let ranking = scored.into_iter().map(|(_, id)| id.clone()).collect();
-        (example.misleading, Ranked { ranking, ..example.answered.ranked.clone() })
+        (example.misleading, RankedUnits { ranking, ..example.answered.ranked.clone() })
     });
     reranked.collect()
 }
 
-fn pair(ranked: &[(bool, Ranked)]) -> Pair {
+fn pair(ranked: &[(bool, RankedUnits)]) -> Pair {
     let of = |wanted: bool| {
         compute_figures(
             ranked.iter().filter(|(misleading, _)| *misleading == wanted).map(|(_, ranked)| ranked),
@@ -191,7 +191,7 @@ mod tests {
             signals[signal] = 1.0;
             signals
         };
-        let ranked = Ranked {
+        let ranked = RankedUnits {
             id: "q".to_owned(),
             conversation: conversation.to_owned(),
             question: String::new(),

@@ -86,7 +86,7 @@ struct ArchivedState {
 
 /// A document of an archive that is shown.
 #[derive(Clone, Debug)]
-struct Archived {
+struct ArchivedDocument {
     name: DocumentName,
     text: String,
 }
@@ -94,7 +94,7 @@ struct Archived {
 /// The contents of an archive that was read.
 #[derive(Clone, Debug, Default)]
 struct Contents {
-    shown: Vec<Archived>,
+    shown: Vec<ArchivedDocument>,
     labels: BTreeMap<DocumentName, String>,
     counts: ArchiveCounts,
     /// Histories, graph and state; `None` in the layout of entity-core.
@@ -114,7 +114,8 @@ impl Hub {
         let now = self.now();
         let packed = tokio::task::spawn_blocking(move || pack_export(&whole, now)).await;
         let packed = packed.map_err(std::io::Error::other).and_then(|packed| packed);
-        let Packed { bytes, counts, sizes } = packed.map_err(|error| HubError::Mirror(error.to_string()))?;
+        let PackedArchive { bytes, counts, sizes } =
+            packed.map_err(|error| HubError::Mirror(error.to_string()))?;
         if let Err(reason) = reading::check_sizes(bytes.len(), &sizes) {
             return Err(HubError::Refused(format!(
                 "the archive would not be taken again, because {reason}; none was made, and everything is kept. To move \
@@ -278,14 +279,14 @@ fn import_result(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImp
 }
 
 /// An archive that is made.
-struct Packed {
+struct PackedArchive {
     bytes: Vec<u8>,
     counts: ArchiveCounts,
     /// Size of each unpacked file, in bytes.
     sizes: Vec<u64>,
 }
 
-fn pack_export(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
+fn pack_export(whole: &HubExport, now: Timestamp) -> std::io::Result<PackedArchive> {
     let labels: BTreeMap<&DocumentName, &String> =
         whole.labels.iter().map(|(name, label)| (name, label)).collect();
     let mut files: BTreeMap<String, String> = BTreeMap::new();
@@ -321,7 +322,7 @@ fn pack_export(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
         archive.start_file(path, SimpleFileOptions::default())?;
         archive.write_all(text.as_bytes())?;
     }
-    Ok(Packed { bytes: archive.finish()?.into_inner(), counts, sizes })
+    Ok(PackedArchive { bytes: archive.finish()?.into_inner(), counts, sizes })
 }
 
 fn to_json(value: &impl Serialize) -> std::io::Result<String> {

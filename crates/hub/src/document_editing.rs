@@ -1,7 +1,7 @@
 //! How a person looks after documents: list, read, edit, compare, restore, delete.
 
 use memory::Scope;
-use memory::recall::Corrected;
+use memory::recall::OutdatedValues;
 
 use crate::api::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
 use crate::documents::{Document, Version, core_block_of};
@@ -62,7 +62,8 @@ impl Hub {
             self.document(scope, name).await?.as_ref().and_then(|document| document_text(document, scope));
         if let Some(document) = &mut found {
             let corrections = self.inner().parts.corrections.as_ref();
-            let corrected = Corrected::in_texts(corrections, scope, vec![document.content.clone()]).await?;
+            let corrected =
+                OutdatedValues::in_texts(corrections, scope, vec![document.content.clone()]).await?;
             document.no_longer_current = corrected.former_values_in(&document.content);
         }
         Ok(found)

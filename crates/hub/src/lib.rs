@@ -53,5 +53,5 @@ pub use ports::{DiaryLinks, HubListener, HubStore, Summariser};
 pub use prompt::PromptDocuments;
 pub use search::{RelatedMemory, split_into_chunks};
 pub use service::{Caller, Hub, HubParts, HubSettings};
-pub use sync::{ExchangeError, Exchanged, PROTOCOL_VERSION, check_protocol};
+pub use sync::{ExchangeCounts, ExchangeError, PROTOCOL_VERSION, check_protocol};
 pub use version_vector::VersionVector;

@@ -26,7 +26,7 @@ pub const FILE_EDITOR: &str = "editor:file";
 
 /// Result of reading the tree of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reconciled {
+pub struct MirrorReport {
     /// Files whose text a person had changed, and files that the database did not know.
     pub taken: usize,
     /// Files that were written or removed.
@@ -78,13 +78,13 @@ impl Hub {
     }
 
     /// Reads the tree of every scope: takes what people have edited, and writes what is missing or old.
-    pub async fn reconcile(&self) -> Result<Reconciled, HubError> {
+    pub async fn reconcile(&self) -> Result<MirrorReport, HubError> {
         if self.settings().mirror.is_none() {
-            return Ok(Reconciled::default());
+            return Ok(MirrorReport::default());
         }
         let mut scopes: BTreeSet<Scope> = self.inner().parts.store.hub_scopes().await?.into_iter().collect();
         scopes.insert(self.settings().default_scope.clone());
-        let mut all = Reconciled::default();
+        let mut all = MirrorReport::default();
         for scope in scopes {
             let found = self.reconcile_scope(&scope).await?;
             all.taken += found.taken;
@@ -110,7 +110,7 @@ impl Hub {
         }
         // Documents of which no trace is left.
         let known: BTreeSet<&DocumentName> = documents.iter().map(|document| &document.name).collect();
-        for name in self.files_of(scope, &mut Reconciled::default()).await? {
+        for name in self.files_of(scope, &mut MirrorReport::default()).await? {
             let Some(path) = self.path_of(scope, &name).filter(|_| !known.contains(&name)) else { continue };
             run_blocking(move || match files::read(&path)? {
                 Some(file) if !MirroredText::parse(&file).is_edited() => files::remove(&path),
@@ -152,8 +152,8 @@ impl Hub {
         run_blocking(move || folders.iter().try_for_each(|folder| files::remove_folder(folder))).await
     }
 
-    async fn reconcile_scope(&self, scope: &Scope) -> Result<Reconciled, HubError> {
-        let mut found = Reconciled::default();
+    async fn reconcile_scope(&self, scope: &Scope) -> Result<MirrorReport, HubError> {
+        let mut found = MirrorReport::default();
         let caller = Caller {
             scope: scope.clone(),
             instance: self.instance_id(),
@@ -210,7 +210,7 @@ impl Hub {
     }
 
     /// Names of the files that lie in the folders of a scope.
-    async fn files_of(&self, scope: &Scope, found: &mut Reconciled) -> Result<Vec<DocumentName>, HubError> {
+    async fn files_of(&self, scope: &Scope, found: &mut MirrorReport) -> Result<Vec<DocumentName>, HubError> {
         let mut folders: Vec<(&'static str, &'static str, PathBuf)> = Vec::new();
         // Any name of a kind tells its folder.
         let sample = |kind: &str| match kind {

@@ -15,7 +15,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use memory::Scope;
 use memory::recall::score::vector_relevance;
-use memory::recall::{Corrected, FormerValue, IndexedText, RecallSettings, WordStatistics};
+use memory::recall::{FormerValue, IndexedText, OutdatedValues, RecallSettings, WordStatistics};
 use memory::text::{QueryTerm, query_terms, split_sentences};
 use memory::vector_index::READABILITY_MIN;
 
@@ -105,7 +105,7 @@ impl Hub {
         mark_meant(&mut results, &meaning);
         let texts = results.iter().map(|found| found.excerpt.clone()).collect();
         let corrections = self.inner().parts.corrections.as_ref();
-        let corrected = Corrected::in_texts(corrections, &caller.scope, texts).await?;
+        let corrected = OutdatedValues::in_texts(corrections, &caller.scope, texts).await?;
         for found in &mut results {
             found.no_longer_current = corrected.of_text(&found.excerpt).map(FormerValue::from);
         }

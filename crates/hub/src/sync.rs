@@ -10,7 +10,7 @@ mod outgoing;
 mod receive;
 mod plain_hub;
 
-pub use exchange::{ExchangeError, Exchanged, check_protocol};
+pub use exchange::{ExchangeCounts, ExchangeError, check_protocol};
 
 use std::collections::BTreeSet;
 

@@ -54,7 +54,7 @@ pub struct HttpAddress {
 type Connection = RunningService<RoleClient, ()>;
 
 /// An open connection, and the program at its other end if it was started for it.
-struct Open {
+struct OpenConnection {
     connection: Connection,
     _process: Option<Child>,
 }
@@ -70,7 +70,7 @@ pub fn check_url(url: &str) -> Result<(), RemoteError> {
 /// The hub of this home.
 pub struct HubClient {
     address: HubAddress,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenConnection>>,
 }
 
 impl HubClient {
@@ -87,11 +87,11 @@ impl HubClient {
         }
     }
 
-    async fn connect(&self) -> Result<Open, RemoteError> {
+    async fn connect(&self) -> Result<OpenConnection, RemoteError> {
         match &self.address {
             HubAddress::Http(address) => {
                 let connection = http::connect(address).await?;
-                Ok(Open { connection, _process: None })
+                Ok(OpenConnection { connection, _process: None })
             }
             HubAddress::Process(command) => start(command).await,
         }
@@ -146,7 +146,7 @@ impl HubClient {
 }
 
 /// Starts a hub as a child process. It ends with the connection.
-async fn start(command: &[String]) -> Result<Open, RemoteError> {
+async fn start(command: &[String]) -> Result<OpenConnection, RemoteError> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(RemoteError::Refused("sync.command is empty".to_owned()));
     };
@@ -165,7 +165,7 @@ async fn start(command: &[String]) -> Result<Open, RemoteError> {
         return Err(failed(&"it has no standard input or output"));
     };
     match ().serve((output, input)).await {
-        Ok(connection) => Ok(Open { connection, _process: Some(child) }),
+        Ok(connection) => Ok(OpenConnection { connection, _process: Some(child) }),
         Err(error) => Err(failed(&error)),
     }
 }

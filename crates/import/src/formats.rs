@@ -70,17 +70,17 @@ pub(crate) trait Step: Send {
 
 /// The items of a reader in steps.
 pub(crate) fn reader_of_steps(step: impl Step + 'static) -> Reader {
-    Box::new(Stepped { step, pending: VecDeque::new(), is_over: false, error: None })
+    Box::new(SteppedItems { step, pending: VecDeque::new(), is_over: false, error: None })
 }
 
-struct Stepped<S> {
+struct SteppedItems<S> {
     step: S,
     pending: VecDeque<Item>,
     is_over: bool,
     error: Option<io::Error>,
 }
 
-impl<S: Step> Iterator for Stepped<S> {
+impl<S: Step> Iterator for SteppedItems<S> {
     type Item = io::Result<Item>;
 
     fn next(&mut self) -> Option<Self::Item> {

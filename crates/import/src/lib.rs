@@ -45,7 +45,7 @@ pub use item::{
 };
 pub use look::{ConversationSummary, LanguageCount, Look, SpeakerCount, look};
 pub use macros::resolve_macros;
-pub use mapping::{Mapped, MappedMessage, MappedVersion, Mapper, Mapping, MappingError, Speaker};
+pub use mapping::{MappedItem, MappedMessage, MappedVersion, Mapper, Mapping, MappingError, Speaker};
 pub use message_time::MessageTime;
-pub use read::{Found, Items, Position, ReadOptions, read};
+pub use read::{FoundItem, Items, Position, ReadOptions, read};
 pub use sources::{FolderListing, Input, Source, Sources};

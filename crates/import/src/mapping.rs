@@ -166,7 +166,7 @@ pub struct MappedVersion {
 
 /// An item after the mapping.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mapped {
+pub enum MappedItem {
     Message(MappedMessage),
     /// Anything but a message; a message that the mapping leaves out is a [`Skip`] here.
     Item(Item),
@@ -198,12 +198,12 @@ impl Mapper {
     }
 
     /// Settles who and when, or why it is left out.
-    pub fn map(&mut self, item: Item) -> Mapped {
-        let Item::Message(mut message) = item else { return Mapped::Item(item) };
+    pub fn map(&mut self, item: Item) -> MappedItem {
+        let Item::Message(mut message) = item else { return MappedItem::Item(item) };
         if let Some(chosen) = &self.mapping.conversations
             && !chosen.contains(&message.conversation)
         {
-            return Mapped::Item(Item::Skip(Skip::new(message.place, "its conversation was not chosen")));
+            return MappedItem::Item(Item::Skip(Skip::new(message.place, "its conversation was not chosen")));
         }
         let previous = self.previous.get(&message.conversation).copied();
         let at = message.time.to_instant(&self.zone, previous).or(previous);
@@ -217,12 +217,18 @@ impl Mapper {
         if let Some(since) = self.mapping.since
             && day.is_none_or(|day| day < since)
         {
-            return Mapped::Item(Item::Skip(Skip::new(message.place, format!("it is from before {since}"))));
+            return MappedItem::Item(Item::Skip(Skip::new(
+                message.place,
+                format!("it is from before {since}"),
+            )));
         }
         if let Some(until) = self.mapping.until
             && day.is_none_or(|day| day > until)
         {
-            return Mapped::Item(Item::Skip(Skip::new(message.place, format!("it is from after {until}"))));
+            return MappedItem::Item(Item::Skip(Skip::new(
+                message.place,
+                format!("it is from after {until}"),
+            )));
         }
         let speaker = self.mapping.speaker(&message.speaker, message.role);
         let versions = std::mem::take(&mut message.alternatives).into_iter().map(|version| MappedVersion {
@@ -233,6 +239,6 @@ impl Mapper {
             text: version.text,
             model: version.model,
         });
-        Mapped::Message(MappedMessage { speaker, at, versions: versions.collect(), message })
+        MappedItem::Message(MappedMessage { speaker, at, versions: versions.collect(), message })
     }
 }

@@ -27,7 +27,7 @@ pub struct Position {
 
 /// An item with where it is from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundItem {
     pub item: Item,
     /// The place after it: commit it with the item and resume there.
     pub position: Position,
@@ -84,7 +84,7 @@ impl Items<'_> {
         Ok(())
     }
 
-    fn next_found(&mut self) -> Result<Option<Found>, ImportError> {
+    fn next_found(&mut self) -> Result<Option<FoundItem>, ImportError> {
         loop {
             let Some(source) = self.sources.list().get(self.position.source as usize) else {
                 return Ok(self.next_unlisted());
@@ -111,21 +111,21 @@ impl Items<'_> {
                 Some(Err(error)) => return Err(ImportError::io(source.name())(error)),
             };
             self.position.item += 1;
-            return Ok(Some(Found { item, position: self.position, format }));
+            return Ok(Some(FoundItem { item, position: self.position, format }));
         }
     }
 
     /// Files that could not be listed, after all others.
-    fn next_unlisted(&mut self) -> Option<Found> {
+    fn next_unlisted(&mut self) -> Option<FoundItem> {
         let skip =
             usize::try_from(self.position.item).ok().and_then(|at| self.sources.skipped_files().get(at))?;
         self.position.item += 1;
-        Some(Found { item: Item::Skip(skip.clone()), position: self.position, format: "" })
+        Some(FoundItem { item: Item::Skip(skip.clone()), position: self.position, format: "" })
     }
 }
 
 impl Iterator for Items<'_> {
-    type Item = Result<Found, ImportError>;
+    type Item = Result<FoundItem, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.has_failed {

@@ -16,7 +16,7 @@ use crate::item::Skip;
 use crate::limits::SOURCES_MAX;
 
 use archive::EntryPlace;
-pub(crate) use decode::Decoded;
+pub(crate) use decode::DecodedReader;
 pub use folder::FolderListing;
 
 /// One thing to import.
@@ -187,8 +187,8 @@ impl Source {
     }
 
     /// Opens the source as UTF-8: a byte-order mark is dropped, UTF-16 is converted.
-    pub(crate) fn open_text(&self) -> Result<Decoded, ImportError> {
-        Ok(Decoded::new(self.open()?))
+    pub(crate) fn open_text(&self) -> Result<DecodedReader, ImportError> {
+        Ok(DecodedReader::new(self.open()?))
     }
 
     /// The whole of it, unless it is longer than `max` bytes.

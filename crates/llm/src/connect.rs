@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 
 use crate::key::check_key;
 use crate::models::{ListedModel, first_for_chat, list_local_models};
-use crate::sampled::Sampled;
+use crate::sampled::SampledProvider;
 use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
 };
@@ -34,18 +34,18 @@ pub async fn connect(
     let (provider, context_tokens) = choose_provider(settings, pauses, offline).await?;
     Ok(match (temperature, max_tokens, context_tokens) {
         (None, None, None) => provider,
-        _ => Arc::new(Sampled { provider, context_tokens, temperature, max_tokens }),
+        _ => Arc::new(SampledProvider { provider, context_tokens, temperature, max_tokens }),
     })
 }
 
 /// A provider, and the tokens that its endpoint says it takes.
-type Connected = (Arc<dyn Provider>, Option<u32>);
+type ConnectedProvider = (Arc<dyn Provider>, Option<u32>);
 
 async fn choose_provider(
     settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
     offline: Arc<dyn Provider>,
-) -> Result<Connected, LlmError> {
+) -> Result<ConnectedProvider, LlmError> {
     let mut settings = settings;
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
     match settings.provider {
@@ -65,7 +65,7 @@ async fn find_local(
     mut settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
     offline: Arc<dyn Provider>,
-) -> Result<Connected, LlmError> {
+) -> Result<ConnectedProvider, LlmError> {
     settings.api_key = None;
     let mut candidates = Vec::new();
     if !settings.base_url.is_empty() {
@@ -100,7 +100,7 @@ async fn find_local(
 async fn openai_compatible(
     settings: &ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
-) -> Result<Connected, LlmError> {
+) -> Result<ConnectedProvider, LlmError> {
     let own = settings.base_url.trim().is_empty();
     let url = settings.address()?;
     check_key(settings, &url, OPENAI_BASE_URL)?;

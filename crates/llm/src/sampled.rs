@@ -9,14 +9,14 @@ use crate::error::LlmError;
 use crate::provider::{Completion, Provider, Request, StreamEvent, Tier};
 
 /// A provider that fills in what a request does not say, and knows how much its endpoint takes.
-pub(crate) struct Sampled {
+pub(crate) struct SampledProvider {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) context_tokens: Option<u32>,
     pub(crate) temperature: Option<f32>,
     pub(crate) max_tokens: Option<u32>,
 }
 
-impl Sampled {
+impl SampledProvider {
     fn with_sampling(&self, request: Request) -> Request {
         Request {
             temperature: request.temperature.or(self.temperature),
@@ -27,7 +27,7 @@ impl Sampled {
 }
 
 #[async_trait]
-impl Provider for Sampled {
+impl Provider for SampledProvider {
     fn name(&self) -> &'static str {
         self.provider.name()
     }

@@ -13,10 +13,10 @@ use memory::ports::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::answer::Malformed;
+use crate::answer::MalformedAnswer;
 use crate::contract::{self, ExtractionAnswer, ReconciliationAnswer, ReflectionAnswer, SlowCycleAnswer};
 use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK, Purpose};
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
 use crate::{extraction, persona_draft, reconciliation, reflection, slow_cycle};
@@ -139,19 +139,19 @@ impl LanguageMind {
         &self,
         session: Option<SessionId>,
         request_with: impl Fn(Option<&str>) -> Result<Request, MindError>,
-        read: impl Fn(&str) -> Result<Parsed<T>, Malformed>,
+        read: impl Fn(&str) -> Result<ParsedAnswer<T>, MalformedAnswer>,
     ) -> Result<(T, TokenUsage), MindError> {
         let purpose = || Purpose { session_id: session, ..Purpose::default() };
         let (first, used) = self.call_once(purpose(), request_with(None)?, &read).await?;
         let mut is_whole = false;
         let (problem, usable) = match first {
-            Ok(Parsed { value, whole: true, missing: None }) => return Ok((value, used)),
-            Ok(Parsed { value, whole: true, missing: Some(missing) }) => {
+            Ok(ParsedAnswer { value, whole: true, missing: None }) => return Ok((value, used)),
+            Ok(ParsedAnswer { value, whole: true, missing: Some(missing) }) => {
                 is_whole = true;
                 (missing.to_owned(), Some(value))
             }
             Ok(parsed) => ("It ended in the middle. Be shorter.".to_owned(), Some(parsed.value)),
-            Err(Malformed(problem)) => (problem, None),
+            Err(MalformedAnswer(problem)) => (problem, None),
         };
         tracing::debug!("an answer could not be used as it is; asking once more");
         let (second, again) = match self.call_once(purpose(), request_with(Some(&problem))?, &read).await {
@@ -179,8 +179,8 @@ impl LanguageMind {
         &self,
         purpose: Purpose,
         request: Request,
-        read: &impl Fn(&str) -> Result<Parsed<T>, Malformed>,
-    ) -> Result<(Result<Parsed<T>, Malformed>, TokenUsage), MindError> {
+        read: &impl Fn(&str) -> Result<ParsedAnswer<T>, MalformedAnswer>,
+    ) -> Result<(Result<ParsedAnswer<T>, MalformedAnswer>, TokenUsage), MindError> {
         let template = PromptName::ALL.into_iter().find(|name| name.as_str() == request.task);
         let prompt_hash = match template {
             Some(name) => self.prompt_hash(name, &request),
@@ -270,7 +270,7 @@ impl Mind for LanguageMind {
             self.structured_request(asked, schema, EXTRACTION_TEMPERATURE, RECONCILIATION_TOKENS_MAX);
         let purpose = Purpose { session_id: Some(input.session_id), ..Purpose::default() };
         let (answer, _) = self.call_once(purpose, request, &|answer: &str| question.read(answer)).await?;
-        answer.map(|parsed| parsed.value).map_err(|Malformed(problem)| MindError::Transient(problem))
+        answer.map(|parsed| parsed.value).map_err(|MalformedAnswer(problem)| MindError::Transient(problem))
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
@@ -350,9 +350,9 @@ impl LanguageMind {
             inputs: Value::Null,
         };
         let purpose = Purpose { turn_id: Some(id), ..Purpose::default() };
-        let read = |answer: &str| Ok(Parsed { value: answer.to_owned(), whole: true, missing: None });
+        let read = |answer: &str| Ok(ParsedAnswer { value: answer.to_owned(), whole: true, missing: None });
         let (answer, usage) = self.call_once(purpose, request, &read).await?;
-        let answer = answer.map_err(|Malformed(problem)| MindError::Transient(problem))?;
+        let answer = answer.map_err(|MalformedAnswer(problem)| MindError::Transient(problem))?;
         Ok((answer.value, usage))
     }
 }

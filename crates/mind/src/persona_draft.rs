@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::answer::{self, Malformed, Member, Notes, snippet};
-use crate::parsed::Parsed;
+use crate::answer::{self, MalformedAnswer, Member, Notes, snippet};
+use crate::parsed::ParsedAnswer;
 use crate::quoted::{behind_gutter, one_line};
 
 /// Longest `persona_block` of a draft, in characters.
@@ -159,16 +159,16 @@ impl<'a> PersonaDraftTask<'a> {
     /// Reads an answer; a bad fact never costs the blocks.
     ///
     /// # Errors
-    /// [`Malformed`] when the blocks are missing altogether, when the persona's is no text, or when the facts are
+    /// [`MalformedAnswer`] when the blocks are missing altogether, when the persona's is no text, or when the facts are
     /// missing and were not cut off after it.
-    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<PersonaDraft>, Malformed> {
+    pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<PersonaDraft>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["core_blocks", "facts"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: PersonaDraftAnswer = answer.parse_members()?;
-        let object = |name: &str| Malformed(format!("`{name}` must be an object."));
+        let object = |name: &str| MalformedAnswer(format!("`{name}` must be an object."));
         let blocks = answer.core_blocks.get().ok_or_else(|| object("core_blocks"))?;
         if blocks.persona_block.is_wrong() {
-            return Err(Malformed("`persona_block` must be a text.".to_owned()));
+            return Err(MalformedAnswer("`persona_block` must be a text.".to_owned()));
         }
         let none = BTreeMap::new();
         // Null is what the prompt asks for where nothing is known; what was cut off costs no text before it.
@@ -199,7 +199,7 @@ impl<'a> PersonaDraftTask<'a> {
             facts_confidence,
             notes: notes.into_list(),
         };
-        Ok(Parsed { value, whole, missing: None })
+        Ok(ParsedAnswer { value, whole, missing: None })
     }
 }
 

@@ -8,11 +8,11 @@ use memory::proactive::ProactiveTrigger;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::{self, Malformed, Member};
+use crate::answer::{self, MalformedAnswer, Member};
 use crate::calendar;
 use crate::contract::{self, ProactiveAnswer};
 use crate::language_mind::LanguageMind;
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 use crate::prompts::{PromptError, PromptName};
 use crate::quoted::one_line;
 use crate::reply::{RenderedReply, ReplyBudget, ReplyInput};
@@ -119,7 +119,7 @@ fn elapsed_in_words(since: Timestamp, now: Timestamp) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
-fn read(text: &str) -> Result<Parsed<Option<String>>, Malformed> {
+fn read(text: &str) -> Result<ParsedAnswer<Option<String>>, MalformedAnswer> {
     let answer = answer::read(text, &["message"])?;
     let whole = answer.whole;
     let answer: ProactiveAnswer = answer.parse_members()?;
@@ -127,13 +127,13 @@ fn read(text: &str) -> Result<Parsed<Option<String>>, Malformed> {
         Member::Null => None,
         Member::Present(_) => answer.message.trimmed_text().map(str::to_owned),
         Member::Missing | Member::Wrong(_) => {
-            return Err(Malformed("`message` must be a text, or null.".to_owned()));
+            return Err(MalformedAnswer("`message` must be a text, or null.".to_owned()));
         }
     };
     if message.as_ref().is_some_and(|message| message.chars().count() > MESSAGE_LENGTH_MAX) {
-        return Err(Malformed(format!("`message` is longer than {MESSAGE_LENGTH_MAX} characters.")));
+        return Err(MalformedAnswer(format!("`message` is longer than {MESSAGE_LENGTH_MAX} characters.")));
     }
-    Ok(Parsed { value: message, whole, missing: None })
+    Ok(ParsedAnswer { value: message, whole, missing: None })
 }
 
 /// The input as data, for a provider that answers without a model.

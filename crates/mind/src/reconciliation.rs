@@ -4,10 +4,10 @@ use memory::ports::{PairVerdict, ProposedVerdict, Reconciliation, Reconciliation
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::{self, List, Malformed, Notes, snippet};
+use crate::answer::{self, List, MalformedAnswer, Notes, snippet};
 use crate::calendar;
 use crate::contract::{PairAnswer, ReconciliationAnswer};
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 use crate::quoted::{as_written, one_line};
 
 /// Longest quote, in characters.
@@ -81,13 +81,13 @@ impl<'a> ReconciliationTask<'a> {
     /// Reads an answer; a bad item never costs the good ones.
     ///
     /// # Errors
-    /// [`Malformed`] when the answer has no object with a list of pairs.
-    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reconciliation>, Malformed> {
+    /// [`MalformedAnswer`] when the answer has no object with a list of pairs.
+    pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Reconciliation>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["pairs"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let ReconciliationAnswer { pairs } = answer.parse_members()?;
         if matches!(pairs, List::Missing | List::Null | List::Wrong(_)) {
-            return Err(Malformed("`pairs` must be a list of objects, one for each pair.".to_owned()));
+            return Err(MalformedAnswer("`pairs` must be a list of objects, one for each pair.".to_owned()));
         }
         let mut verdicts: Vec<ProposedVerdict> = Vec::new();
         for proposed in pairs.read("an object", "pairs", &mut notes) {
@@ -100,7 +100,7 @@ impl<'a> ReconciliationTask<'a> {
             }
         }
         let value = Reconciliation { verdicts, notes: notes.into_list() };
-        Ok(Parsed { value, whole, missing: None })
+        Ok(ParsedAnswer { value, whole, missing: None })
     }
 
     fn read_verdict(&self, proposed: &PairAnswer) -> Result<ProposedVerdict, String> {

@@ -7,14 +7,14 @@ use memory::ports::{ProposedThought, Reflection, ReflectionInput};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::{self, Impact, List, Malformed, Member, Notes, snippet};
+use crate::answer::{self, Impact, List, MalformedAnswer, Member, Notes, snippet};
 use crate::calendar;
 use crate::contract::{
     DESCRIPTION_LENGTH_SOFT, ReflectionAnswer, SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, ThoughtAnswer,
     subject_word,
 };
 use crate::handles::Handles;
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
 
@@ -112,13 +112,13 @@ impl<'a> ReflectionTask<'a> {
     /// Reads an answer; a bad thought never costs the good one.
     ///
     /// # Errors
-    /// [`Malformed`] when there is no object with a list of thoughts at all.
-    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reflection>, Malformed> {
+    /// [`MalformedAnswer`] when there is no object with a list of thoughts at all.
+    pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Reflection>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["thoughts"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let ReflectionAnswer { thoughts: proposed } = answer.parse_members()?;
         if !matches!(proposed, List::Items(_) | List::Single(_)) {
-            return Err(Malformed("`thoughts` must be a list of one or two objects.".to_owned()));
+            return Err(MalformedAnswer("`thoughts` must be a list of one or two objects.".to_owned()));
         }
         let mut thoughts: Vec<ProposedThought> = Vec::new();
         for proposed in proposed.read("an object", "thoughts", &mut notes) {
@@ -133,7 +133,7 @@ impl<'a> ReflectionTask<'a> {
             }
         }
         let missing = thoughts.is_empty().then_some(NO_THOUGHT);
-        Ok(Parsed { value: Reflection { thoughts, notes: notes.into_list() }, whole, missing })
+        Ok(ParsedAnswer { value: Reflection { thoughts, notes: notes.into_list() }, whole, missing })
     }
 
     fn thought(&self, proposed: &ThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {

@@ -11,14 +11,14 @@ use memory::ports::MindError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::{self, List, Malformed, Member, Notes, snippet};
+use crate::answer::{self, List, MalformedAnswer, Member, Notes, snippet};
 use crate::contract::{
     self, CONFIDENCE_MIN, GraphAnswer, GraphEntityAnswer, NODE_TYPES, RELATION_LENGTH_MAX, RELATIONSHIPS_MAX,
     RelationshipAnswer, TIE_NAME_LENGTH_MAX,
 };
 use crate::handles::Handles;
 use crate::language_mind::LanguageMind;
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
@@ -124,12 +124,14 @@ impl<'a> RelationTask<'a> {
     }
 
     /// Reads an answer; a tie that breaks the contract is dropped, and costs nothing else.
-    fn read(&self, answer: &str) -> Result<Parsed<DocumentFacts>, Malformed> {
+    fn read(&self, answer: &str) -> Result<ParsedAnswer<DocumentFacts>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["entities", "relationships"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: GraphAnswer = answer.parse_members()?;
         if matches!(answer.relationships, List::Missing | List::Wrong(_)) {
-            return Err(Malformed("`relationships` must be a list; write [] if there are none.".to_owned()));
+            return Err(MalformedAnswer(
+                "`relationships` must be a list; write [] if there are none.".to_owned(),
+            ));
         }
         let entities = answer.entities.read("an object", "entities", &mut notes);
         let types: Vec<(String, String)> = entities
@@ -152,7 +154,7 @@ impl<'a> RelationTask<'a> {
             tracing::debug!(length = note.len(), "part of an answer about the graph was not kept");
         }
         let value = DocumentFacts { names: self.new_names(&entities), relations: facts };
-        Ok(Parsed { value, whole, missing: None })
+        Ok(ParsedAnswer { value, whole, missing: None })
     }
 
     /// Names of people, places and the like that are not known and stand in what was read.

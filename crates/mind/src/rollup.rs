@@ -6,10 +6,10 @@ use hub::ports::{Summariser, SummaryError, SummaryRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::{self, List, Malformed, Notes};
+use crate::answer::{self, List, MalformedAnswer, Notes};
 use crate::contract::{self, RollUpAnswer};
 use crate::language_mind::LanguageMind;
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
 
@@ -96,7 +96,7 @@ fn summary_purpose(granularity: Granularity) -> &'static str {
 }
 
 /// Reads an answer whose bullets depend on `sources`, pairs of a date and a text.
-fn read(text: &str, sources: &[(String, String)]) -> Result<Parsed<Vec<String>>, Malformed> {
+fn read(text: &str, sources: &[(String, String)]) -> Result<ParsedAnswer<Vec<String>>, MalformedAnswer> {
     let answer = answer::read(text, &["bullets"])?;
     let whole = answer.whole;
     let answer: RollUpAnswer = answer.parse_members()?;
@@ -111,9 +111,9 @@ fn read(text: &str, sources: &[(String, String)]) -> Result<Parsed<Vec<String>>,
         .filter(|bullet| !with_known_tags(bullet, &[]).trim().is_empty())
         .collect();
     if bullets.is_empty() {
-        return Err(Malformed("`bullets` must be a list of at least one text.".to_owned()));
+        return Err(MalformedAnswer("`bullets` must be a list of at least one text.".to_owned()));
     }
-    Ok(Parsed { value: bullets, whole, missing: None })
+    Ok(ParsedAnswer { value: bullets, whole, missing: None })
 }
 
 /// A bullet without the mark that a list gives it; the sign of a number and the stars of bold words are no marks.

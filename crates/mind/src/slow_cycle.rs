@@ -7,7 +7,7 @@ use memory::ports::{ProposedExpectation, ProposedIntention, ProposedThought, Slo
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{self, Answer, List, Malformed, Member, Notes, snippet};
+use crate::answer::{self, Answer, List, MalformedAnswer, Member, Notes, snippet};
 use crate::calendar;
 use crate::contract::{
     EXPECTATIONS_MAX, EntityDescriptionAnswer, ExpectationAnswer, INTENTIONS_MAX, IntentionAnswer,
@@ -16,7 +16,7 @@ use crate::contract::{
 };
 use crate::extraction::event_time;
 use crate::handles::Handles;
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 use crate::quoted::{behind_gutter, one_line};
 use crate::reflection::{day_of_event, settled_impact};
 use crate::vocabulary::Vocabulary;
@@ -186,13 +186,15 @@ impl<'a> SlowCycleTask<'a> {
     /// Reads an answer; a bad item never costs the good ones.
     ///
     /// # Errors
-    /// [`Malformed`] when there is no object of this contract, or its new thoughts are no list.
-    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<SlowCycle>, Malformed> {
+    /// [`MalformedAnswer`] when there is no object of this contract, or its new thoughts are no list.
+    pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<SlowCycle>, MalformedAnswer> {
         let mut answer = parse_answer(answer)?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: SlowCycleAnswer = answer.parse_members()?;
         if matches!(answer.new_thoughts, List::Wrong(_)) {
-            return Err(Malformed("`new_thoughts` must be a list; write [] if there are none.".to_owned()));
+            return Err(MalformedAnswer(
+                "`new_thoughts` must be a list; write [] if there are none.".to_owned(),
+            ));
         }
         let mut cycle = SlowCycle::default();
         for thought in answer.new_thoughts.read("an object", "new_thoughts", &mut notes) {
@@ -214,7 +216,7 @@ impl<'a> SlowCycleTask<'a> {
         notes.cut_list(&mut cycle.intentions, INTENTIONS_MAX, "intentions");
         notes.cut_list(&mut cycle.salient_questions, QUESTIONS_MAX, "questions");
         cycle.notes = notes.into_list();
-        Ok(Parsed { value: cycle, whole, missing: None })
+        Ok(ParsedAnswer { value: cycle, whole, missing: None })
     }
 
     fn thought(&self, proposed: &SlowThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
@@ -303,7 +305,7 @@ fn read_description(description: &Member<String>, what: &str, notes: &mut Notes)
 }
 
 /// The object of an answer. Whoever has nothing to tell may leave any list out, and give an empty object.
-fn parse_answer(text: &str) -> Result<Answer, Malformed> {
+fn parse_answer(text: &str) -> Result<Answer, MalformedAnswer> {
     let mut members = MEMBERS;
     let first = answer::read(text, &members);
     if first.is_ok() {

@@ -43,11 +43,11 @@ pub enum TelegramFault {
 /// The server; it ends when it is dropped.
 pub struct TelegramServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     serving: JoinHandle<()>,
 }
 
-struct Shared {
+struct SharedState {
     token: String,
     state: Mutex<State>,
     arrived: Notify,
@@ -83,8 +83,11 @@ impl TelegramServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let state = State { next_update: 1_000, next_message: 1, ..State::default() };
-        let shared =
-            Arc::new(Shared { token: token.to_owned(), state: Mutex::new(state), arrived: Notify::new() });
+        let shared = Arc::new(SharedState {
+            token: token.to_owned(),
+            state: Mutex::new(state),
+            arrived: Notify::new(),
+        });
         let serving = tokio::spawn(accept(listener, shared.clone()));
         Ok(Self { address, shared, serving })
     }
@@ -217,7 +220,7 @@ impl Drop for TelegramServer {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -239,7 +242,7 @@ impl Shared {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     while let Ok((connection, _)) = listener.accept().await {
         let shared = shared.clone();
         tokio::spawn(async move {
@@ -249,7 +252,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
+async fn serve(mut connection: TcpStream, shared: &SharedState) -> io::Result<()> {
     let (reader, mut writer) = connection.split();
     let mut reader = BufReader::new(reader);
     while let Some(request) = read_request(&mut reader).await? {
@@ -271,7 +274,7 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// The file of a voice message; none where the connection closes instead. Its faults are those of `file`.
-fn recording(shared: &Shared, place: &str) -> Option<(u16, Vec<u8>)> {
+fn recording(shared: &SharedState, place: &str) -> Option<(u16, Vec<u8>)> {
     match take_fault(shared, "file") {
         Some(TelegramFault::CutBefore | TelegramFault::CutAfter) => return None,
         Some(fault) => return Some((failure(fault).0, Vec::new())),
@@ -283,7 +286,7 @@ fn recording(shared: &Shared, place: &str) -> Option<(u16, Vec<u8>)> {
 }
 
 /// The answer; none where the connection closes instead.
-async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> {
+async fn answer(shared: &SharedState, request: &HttpRequest) -> Option<(u16, Value)> {
     let Some(method) = request.path.strip_prefix(&format!("/bot{}/", shared.token)) else {
         return Some((401, error_body(401, "Unauthorized")));
     };
@@ -329,11 +332,11 @@ async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> 
     }
 }
 
-fn take_fault(shared: &Shared, method: &str) -> Option<TelegramFault> {
+fn take_fault(shared: &SharedState, method: &str) -> Option<TelegramFault> {
     shared.lock().faults.get_mut(method).and_then(VecDeque::pop_front)
 }
 
-fn perform(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<u8>)>) -> (u16, Value) {
+fn perform(shared: &SharedState, method: &str, asked: &Value, form: Vec<(String, Vec<u8>)>) -> (u16, Value) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match method {
         "sendMessage" => {

@@ -35,7 +35,9 @@ mod routes;
 
 pub use api_docs::openapi;
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
-pub use front::{Answering, Front, FrontError, FrontParts, HomeServer, StandbyHubSocket, join_elsewhere};
+pub use front::{
+    AnsweringDaemon, Front, FrontError, FrontParts, HomeServer, StandbyHubSocket, join_elsewhere,
+};
 pub use home_socket::{HomeSocket, SocketError, listen_at};
 pub use openai::completions::{CHANNEL_HEADER, TERMINAL_CHANNEL};
 pub use ports::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};

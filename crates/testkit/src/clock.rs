@@ -20,10 +20,10 @@ const YIELDS_PER_STEP: usize = 32;
 /// has passed, by which sleepers wake. A jump of the wall clock wakes nobody.
 #[derive(Clone)]
 pub struct SimulatedClock {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-struct Shared {
+struct SharedState {
     state: Mutex<State>,
     fell_asleep: Notify,
 }
@@ -47,7 +47,7 @@ impl SimulatedClock {
     #[must_use]
     pub fn new(start: Timestamp) -> Self {
         let state = State { wall: start, passed: Duration::ZERO, sleepers: BTreeMap::new(), sleeps: 0 };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), fell_asleep: Notify::new() }) }
+        Self { shared: Arc::new(SharedState { state: Mutex::new(state), fell_asleep: Notify::new() }) }
     }
 
     /// Lets `duration` pass. Sleepers wake in the order of their deadlines, each seeing the time of its own deadline,
@@ -129,7 +129,7 @@ impl Clock for SimulatedClock {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,7 +156,7 @@ impl State {
 
 /// Takes a sleep off the list when its future ends or is dropped.
 struct Asleep {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     key: (Duration, u64),
 }
 

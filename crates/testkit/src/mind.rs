@@ -19,11 +19,11 @@ pub struct FixedMind {
     slow_cycle: Mutex<Script<SlowCycleInput, SlowCycle>>,
 }
 
-type Answering<Question, Answer> = Box<dyn FnMut(&Question) -> Result<Answer, MindError> + Send>;
+type AnswerFunction<Question, Answer> = Box<dyn FnMut(&Question) -> Result<Answer, MindError> + Send>;
 
 struct Script<Question, Answer> {
     queue: VecDeque<Result<Answer, MindError>>,
-    function: Option<Answering<Question, Answer>>,
+    function: Option<AnswerFunction<Question, Answer>>,
     asked: Vec<Question>,
 }
 

@@ -23,7 +23,7 @@ const SECONDS_PER_WORD: f64 = 0.4;
 /// and hears what [`set_transcript`](Self::set_transcript) says. Dropping it stops the server.
 pub struct ScriptedVoice {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     accepting: JoinHandle<()>,
 }
 
@@ -53,7 +53,7 @@ pub struct VoiceCall {
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedState {
     state: Mutex<State>,
     changed: Notify,
 }
@@ -73,7 +73,7 @@ impl ScriptedVoice {
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedState::default());
         let accepting = tokio::spawn(accept(listener, shared.clone()));
         Ok(Self { address, shared, accepting })
     }
@@ -124,13 +124,13 @@ impl Drop for ScriptedVoice {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((connection, _)) = listener.accept().await {
         connections.spawn(serve(connection, shared.clone()));
@@ -138,7 +138,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(connection: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+async fn serve(connection: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     let (reader, mut writer) = connection.into_split();
     let mut reader = BufReader::new(reader);
     while let Some(request) = read_request(&mut reader).await? {

@@ -139,9 +139,9 @@ fn program_name(command: &[String]) -> &str {
 }
 
 /// A program that runs; dropping it ends the program.
-struct Running(Arc<Mutex<Child>>);
+struct RunningProgram(Arc<Mutex<Child>>);
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).kill();
     }
@@ -226,7 +226,7 @@ async fn run(
             VoiceError::Settings(format!("{name} can't be started: {error}; is it installed?"))
         })?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let running = Running(Arc::new(Mutex::new(child)));
+    let running = RunningProgram(Arc::new(Mutex::new(child)));
     let (sender, ended) = oneshot::channel();
     let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
         return Err(VoiceError::Passing(format!("{name} has no pipes")));

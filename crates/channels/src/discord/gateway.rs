@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::rest::{ApiError, Rest};
 use super::socket::{Payload, Socket, SocketEnd};
 use crate::address;
-use crate::channel::{ChannelState, Inbound, Stopped};
+use crate::channel::{ChannelState, Inbound, Shutdown};
 
 /// Messages of direct conversations, and those of servers; what they say is sent to bots where they are mentioned.
 const INTENTS: u32 = (1 << 12) | (1 << 9);
@@ -110,7 +110,7 @@ impl Gateway {
         rest: &Rest,
         inbound: &dyn Inbound,
         signals: mpsc::Sender<Signal>,
-    ) -> Stopped {
+    ) -> Shutdown {
         let mut session: Option<Session> = None;
         let mut failures: u32 = 0;
         loop {

@@ -42,7 +42,7 @@ pub(super) struct Message {
     sticker_items: Vec<Sticker>,
     poll: Option<Value>,
     /// The message that the message replies to; missing if that was deleted.
-    referenced_message: Option<Box<Quoted>>,
+    referenced_message: Option<Box<QuotedMessage>>,
     #[serde(default)]
     message_snapshots: Vec<Snapshot>,
     nonce: Option<Value>,
@@ -50,7 +50,7 @@ pub(super) struct Message {
 }
 
 #[derive(Deserialize)]
-struct Quoted {
+struct QuotedMessage {
     #[serde(default)]
     content: String,
 }

@@ -23,7 +23,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::address::{self, AddressError};
-use crate::channel::{Channel, Delivered, Inbound, Piece, PieceOrigin, Stopped, Update, UpdateKind};
+use crate::channel::{Channel, DeliveredPiece, Inbound, Piece, PieceOrigin, Shutdown, Update, UpdateKind};
 use crate::delivery_error::DeliveryError;
 use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, Signal};
@@ -114,7 +114,7 @@ impl Discord {
         [Some(api), gateway.filter(|host| *host != api), files].into_iter().flatten().collect()
     }
 
-    async fn process_signals(&self, inbound: &dyn Inbound, mut signals: mpsc::Receiver<Signal>) -> Stopped {
+    async fn process_signals(&self, inbound: &dyn Inbound, mut signals: mpsc::Receiver<Signal>) -> Shutdown {
         let mut bot: Arc<str> = Arc::from("");
         let (mut lanes, mut running) = (Lanes::default(), FuturesUnordered::new());
         let mut opening = FuturesUnordered::new();
@@ -157,7 +157,7 @@ impl Discord {
 
     /// The conversations of allowed accounts from whom nothing has come yet, with the number from which they are read: as far back
     /// as other platforms keep what a program has missed.
-    async fn unheard_conversations(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Stopped> {
+    async fn unheard_conversations(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Shutdown> {
         let mut unheard = Vec::new();
         let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + SNOWFLAKE_OVERLAP;
         for account in inbound.allowed_accounts() {
@@ -175,7 +175,7 @@ impl Discord {
         bot: Arc<str>,
         conversation: String,
         work: Work,
-    ) -> (String, Result<(), Stopped>) {
+    ) -> (String, Result<(), Shutdown>) {
         let done = match work {
             Work::CatchUp { newest } => match self.catch_up_in(inbound, &bot, &conversation, newest).await {
                 Ok(()) => self.take_edits(inbound, &bot, &conversation).await,
@@ -193,7 +193,7 @@ impl Discord {
         bot: &str,
         conversation: &str,
         newest: i64,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Shutdown> {
         let mut after = (newest - SNOWFLAKE_OVERLAP).max(0);
         let mut is_direct = None;
         for _ in 0..PAGES_MAX {
@@ -222,7 +222,7 @@ impl Discord {
     }
 
     /// Takes what was changed among the newest messages while there was no session. What is known already changes nothing.
-    async fn take_edits(&self, inbound: &dyn Inbound, bot: &str, conversation: &str) -> Result<(), Stopped> {
+    async fn take_edits(&self, inbound: &dyn Inbound, bot: &str, conversation: &str) -> Result<(), Shutdown> {
         let page = {
             let _one_of_few = self.reading.acquire().await;
             ask_until_answered(inbound, || self.rest.messages(conversation, None)).await?
@@ -242,7 +242,7 @@ impl Discord {
         bot: &str,
         name: &str,
         data: Value,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Shutdown> {
         match name {
             "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
                 let Ok(message) = serde_json::from_value::<Message>(data) else { return Ok(()) };
@@ -271,7 +271,7 @@ impl Discord {
         bot: &str,
         mut message: Message,
         is_direct: bool,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Shutdown> {
         if message.to_update(bot, is_direct).is_some() {
             self.read_pastes(inbound, &mut message).await?;
         }
@@ -286,7 +286,7 @@ impl Discord {
         inbound: &dyn Inbound,
         bot: &str,
         mut message: Message,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Shutdown> {
         if message.as_edit(bot).is_some() {
             self.read_pastes(inbound, &mut message).await?;
         }
@@ -301,7 +301,7 @@ impl Discord {
     }
 
     /// Reads the texts that came as files. One that can't be read is named, like other files.
-    async fn read_pastes(&self, inbound: &dyn Inbound, message: &mut Message) -> Result<(), Stopped> {
+    async fn read_pastes(&self, inbound: &dyn Inbound, message: &mut Message) -> Result<(), Shutdown> {
         for paste in message.pasted_files() {
             for attempt in 0..PASTE_ATTEMPTS {
                 let wait = match self.rest.file(paste.address, PASTE_BYTES_MAX).await {
@@ -333,9 +333,13 @@ impl Discord {
         Ok(found.map(|message| message.number().to_string()))
     }
 
-    async fn send(&self, piece: Piece<'_>, sound: Option<&VoiceMessage>) -> Result<Delivered, DeliveryError> {
+    async fn send(
+        &self,
+        piece: Piece<'_>,
+        sound: Option<&VoiceMessage>,
+    ) -> Result<DeliveredPiece, DeliveryError> {
         let id = self.send_once(piece, sound).await?;
-        Ok(Delivered { sent_as: Some(id) })
+        Ok(DeliveredPiece { sent_as: Some(id) })
     }
 
     async fn send_once(&self, piece: Piece<'_>, sound: Option<&VoiceMessage>) -> Result<String, ApiError> {
@@ -377,7 +381,7 @@ impl Channel for Discord {
         self.rest.bot_name().await.map_err(|error| error.to_string())
     }
 
-    async fn receive(&self, inbound: &dyn Inbound) -> Stopped {
+    async fn receive(&self, inbound: &dyn Inbound) -> Shutdown {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         tokio::select! {
             stopped = self.gateway.run(&self.rest, inbound, sender) => stopped,
@@ -385,7 +389,7 @@ impl Channel for Discord {
         }
     }
 
-    async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError> {
+    async fn deliver(&self, piece: Piece<'_>) -> Result<DeliveredPiece, DeliveryError> {
         self.send(piece, None).await
     }
 
@@ -393,7 +397,7 @@ impl Channel for Discord {
         &self,
         piece: Piece<'_>,
         sound: &VoiceMessage,
-    ) -> Result<Delivered, DeliveryError> {
+    ) -> Result<DeliveredPiece, DeliveryError> {
         self.send(piece, Some(sound)).await
     }
 
@@ -433,7 +437,7 @@ fn event(name: String, data: Value) -> Option<(String, Work)> {
 }
 
 /// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.
-async fn ask_until_answered<T, W>(inbound: &dyn Inbound, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
+async fn ask_until_answered<T, W>(inbound: &dyn Inbound, ask: impl Fn() -> W) -> Result<Option<T>, Shutdown>
 where
     W: Future<Output = Result<T, ApiError>>,
 {

@@ -12,7 +12,7 @@ use runtime::ExternalMessage;
 use secrecy::SecretString;
 
 use crate::channel::{
-    Channel, ChannelState, Delivered, Inbound, Piece, Stopped, Update, UpdateKind, with_quote,
+    Channel, ChannelState, DeliveredPiece, Inbound, Piece, Shutdown, Update, UpdateKind, with_quote,
 };
 use crate::delivery_error::DeliveryError;
 use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
@@ -82,7 +82,7 @@ impl Telegram {
 
     /// Earlier versions had one position for all bots. Without it, updates that were taken but not confirmed would be taken
     /// again, also those whose messages were erased since.
-    async fn adopt_position(&self, inbound: &dyn Inbound) -> Result<(), Stopped> {
+    async fn adopt_position(&self, inbound: &dyn Inbound) -> Result<(), Shutdown> {
         let source = self.api.source();
         if inbound.read_position(&source).await?.is_none()
             && let Some(position) = inbound.read_position(self.id()).await?
@@ -94,7 +94,7 @@ impl Telegram {
 
     /// Takes the updates of one request. Returns whether all of them were known already, which means that the platform does not
     /// know the position.
-    async fn poll(&self, inbound: &dyn Inbound, poll: Poll) -> Result<Result<bool, ApiError>, Stopped> {
+    async fn poll(&self, inbound: &dyn Inbound, poll: Poll) -> Result<Result<bool, ApiError>, Shutdown> {
         let source = self.api.source();
         let position = inbound.read_position(&source).await?;
         let offset = position.filter(|_| poll.confirms).map(|position| position + 1);
@@ -153,7 +153,7 @@ impl Channel for Telegram {
         self.api.bot_name().await.map_err(|error| error.to_string())
     }
 
-    async fn receive(&self, inbound: &dyn Inbound) -> Stopped {
+    async fn receive(&self, inbound: &dyn Inbound) -> Shutdown {
         if let Err(stopped) = self.adopt_position(inbound).await {
             return stopped;
         }
@@ -190,7 +190,7 @@ impl Channel for Telegram {
         }
     }
 
-    async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError> {
+    async fn deliver(&self, piece: Piece<'_>) -> Result<DeliveredPiece, DeliveryError> {
         let mut text = entities::format(piece.text);
         // A list that numbers its items itself can be longer than its Markdown; a lone comment is shown as nothing.
         if text.text.trim().is_empty() || text.text.encode_utf16().count() > PIECE_LENGTH_MAX {
@@ -211,7 +211,7 @@ impl Channel for Telegram {
         &self,
         piece: Piece<'_>,
         sound: &VoiceMessage,
-    ) -> Result<Delivered, DeliveryError> {
+    ) -> Result<DeliveredPiece, DeliveryError> {
         Ok(delivered_as(self.api.send_voice(piece.conversation, sound).await?))
     }
 
@@ -227,8 +227,8 @@ impl Channel for Telegram {
     }
 }
 
-fn delivered_as(number: i64) -> Delivered {
-    Delivered { sent_as: Some(number.to_string()) }
+fn delivered_as(number: i64) -> DeliveredPiece {
+    DeliveredPiece { sent_as: Some(number.to_string()) }
 }
 
 impl From<ApiError> for DeliveryError {

@@ -74,7 +74,7 @@ async fn into_file(
     backup: &Path,
     database: &Path,
     has_memory: bool,
-) -> anyhow::Result<(Option<PathBuf>, Erased)> {
+) -> anyhow::Result<(Option<PathBuf>, RepeatedErasures)> {
     let fresh = database.with_extension("restored");
     store::back_up(backup, &fresh).context("nothing was changed")?;
     let aside = put_aside(database)?;
@@ -83,7 +83,7 @@ async fn into_file(
         .with_context(|| format!("the backup is at {} and could not be put in its place", fresh.display()))?;
     let erased = match &aside {
         Some(aside) => erase_again(database, aside).await?,
-        None => Erased::default(),
+        None => RepeatedErasures::default(),
     };
     Ok((aside, erased))
 }
@@ -94,7 +94,7 @@ async fn into_server(
     backup: &Path,
     database: &HomeDatabase,
     has_memory: bool,
-) -> anyhow::Result<(Option<PathBuf>, Erased)> {
+) -> anyhow::Result<(Option<PathBuf>, RepeatedErasures)> {
     let fresh = home.database().with_extension("restored");
     store::back_up(backup, &fresh).context("nothing was changed")?;
     let outcome = async {
@@ -102,9 +102,10 @@ async fn into_server(
         let erased = match &aside {
             Some(aside) => erase_again(&fresh, aside).await?,
             // Also of an older version, which is upgraded by opening it.
-            None => {
-                HomeStore::open(&fresh, StoreOptions::default())?.close().await.map(|()| Erased::default())?
-            }
+            None => HomeStore::open(&fresh, StoreOptions::default())?
+                .close()
+                .await
+                .map(|()| RepeatedErasures::default())?,
         };
         replace(&fresh, database).await?;
         Ok((aside, erased))
@@ -139,13 +140,13 @@ pub(super) async fn run_blocking<T: Send + 'static>(
 }
 
 #[derive(Default)]
-struct Erased {
+struct RepeatedErasures {
     receipts: u64,
     things: usize,
 }
 
 /// Forgets in the restored memory what the one of before had erased.
-async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<Erased> {
+async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedErasures> {
     let store = HomeStore::open(database, StoreOptions::default())?;
     let missed = match store.missed_erasures(before).await {
         Ok(missed) => missed,
@@ -154,10 +155,10 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<Erased> {
                 "echovessel: erasures since the backup are not known, as the memory of before can't be read: {error}"
             );
             store.close().await?;
-            return Ok(Erased::default());
+            return Ok(RepeatedErasures::default());
         }
     };
-    let mut erased = Erased { receipts: missed.receipts, things: 0 };
+    let mut erased = RepeatedErasures { receipts: missed.receipts, things: 0 };
     for (scope, selection) in missed.selections {
         let at = SystemClock.now();
         let request = ForgetRequest { scope, selection, thoughts: ForgetMode::Cascade, at };

@@ -8,7 +8,7 @@ use std::io::{Cursor, Read as _};
 use zip::ZipArchive;
 
 use super::{
-    ARCHIVE_BYTES_MAX, Archived, Contents, ENTITY_CORE_VERSION, FORMAT, LABELS, MANIFEST, Manifest,
+    ARCHIVE_BYTES_MAX, ArchivedDocument, Contents, ENTITY_CORE_VERSION, FORMAT, LABELS, MANIFEST, Manifest,
     SCHEMA_VERSION,
 };
 use crate::api::archive::ArchiveCounts;
@@ -77,19 +77,19 @@ pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     Ok(Contents { shown, labels, counts: found, whole })
 }
 
-fn documents_of(shown: &[Archived]) -> ArchiveCounts {
+fn documents_of(shown: &[ArchivedDocument]) -> ArchiveCounts {
     let identity_files = shown.iter().filter(|one| matches!(one.name, DocumentName::Identity(..))).count();
     let memory_entries = shown.len() - identity_files;
     ArchiveCounts { identity_files, memory_entries, ..ArchiveCounts::default() }
 }
 
 /// The documents that are shown.
-fn shown_documents(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Vec<Archived>, String> {
+fn shown_documents(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Vec<ArchivedDocument>, String> {
     let mut archived = BTreeMap::new();
     for (path, text) in files {
         let Some(inner) = document_path(path, is_ours) else { continue };
         let name = document_name(inner, text).map_err(|reason| format!("{path}: {reason}"))?;
-        if archived.insert(name.clone(), Archived { name, text: text.clone() }).is_some() {
+        if archived.insert(name.clone(), ArchivedDocument { name, text: text.clone() }).is_some() {
             return Err(format!("{path} is there twice"));
         }
     }

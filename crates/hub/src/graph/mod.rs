@@ -28,7 +28,7 @@ pub use overview::insights;
 pub use ports::{
     EdgeChange, EdgeEnd, GraphEdge, GraphNode, GraphStore, GraphWithdrawal, GraphWrite, GraphWritten,
     NewGraphEdge, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode, Unresolved,
-    Written,
+    WriteResult,
 };
 
 pub use responses::{

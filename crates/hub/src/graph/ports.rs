@@ -159,7 +159,7 @@ pub struct GraphWrite {
 
 /// A node or edge that was written, or was there already.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written<T> {
+pub struct WriteResult<T> {
     /// The value after the write.
     pub value: T,
     /// True if the write created the value.
@@ -180,9 +180,9 @@ pub struct Unresolved {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphWritten {
     /// The nodes in the order in which they were asked for.
-    pub nodes: Vec<Written<GraphNode>>,
+    pub nodes: Vec<WriteResult<GraphNode>>,
     /// Edges that were written, in the order of the request.
-    pub edges: Vec<Written<GraphEdge>>,
+    pub edges: Vec<WriteResult<GraphEdge>>,
     pub unresolved: Vec<Unresolved>,
 }
 

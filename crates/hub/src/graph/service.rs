@@ -10,7 +10,7 @@ use memory::identifiers::{EntityId, SessionId};
 use memory::ports::{
     Clock, CorrectionStore, Embedder, Embedding, EntityStore, IdGenerator, StoreError, UnembeddedEntity,
 };
-use memory::recall::Corrected;
+use memory::recall::OutdatedValues;
 
 use crate::ports::DiaryLinks;
 use crate::retries::Retries;
@@ -86,7 +86,7 @@ impl Graph {
     ) -> Result<(), StoreError> {
         let nodes: Vec<&mut GraphNode> = nodes.collect();
         let texts = nodes.iter().flat_map(|node| [node.label.clone(), node.description.clone()]).collect();
-        let corrected = Corrected::in_texts(self.corrections.as_ref(), scope, texts).await?;
+        let corrected = OutdatedValues::in_texts(self.corrections.as_ref(), scope, texts).await?;
         for node in nodes {
             node.no_longer_current = corrected.of_described(&node.label, &node.aliases, &node.description);
         }

@@ -18,7 +18,7 @@ use crate::service::Hub;
 use crate::version_vector::VersionVector;
 
 use super::PROTOCOL_VERSION;
-use super::outgoing::{Outgoing, erasure_item, next_push, refusal_text};
+use super::outgoing::{OutgoingChanges, erasure_item, next_push, refusal_text};
 use super::receive::read_page;
 
 /// Documents on a page of a pull.
@@ -48,7 +48,7 @@ impl From<memory::ports::StoreError> for ExchangeError {
 
 /// The result of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exchanged {
+pub struct ExchangeCounts {
     /// Documents that changed here.
     pub received: usize,
     /// Documents of which words went because they were erased at another home.
@@ -63,7 +63,7 @@ pub struct Exchanged {
     pub is_renewed: bool,
 }
 
-impl Exchanged {
+impl ExchangeCounts {
     /// Adds the counts of another exchange.
     pub fn add(&mut self, other: Self) {
         self.received += other.received;
@@ -80,8 +80,12 @@ impl Hub {
     ///
     /// # Errors
     /// When the hub is away or refuses, or storage fails. Each page that was exchanged before is kept.
-    pub async fn exchange(&self, remote: &dyn RemoteHub, scope: &Scope) -> Result<Exchanged, ExchangeError> {
-        let mut done = Exchanged::default();
+    pub async fn exchange(
+        &self,
+        remote: &dyn RemoteHub,
+        scope: &Scope,
+    ) -> Result<ExchangeCounts, ExchangeError> {
+        let mut done = ExchangeCounts::default();
         let status = remote.sync_status(scope).await?;
         // An EchoVessel of another version says which instance it is, and is refused below.
         if status.protocol_version == 0 && status.instance.is_none() {
@@ -172,7 +176,7 @@ impl Hub {
         scope: &Scope,
         hub: InstanceId,
         there: &VersionVector,
-        done: &mut Exchanged,
+        done: &mut ExchangeCounts,
     ) -> Result<ExchangePosition, ExchangeError> {
         let store = &self.inner().parts.store;
         let found = store.exchange_position(scope).await?.filter(|position| position.hub == hub);
@@ -286,7 +290,7 @@ impl Hub {
         remote: &dyn RemoteHub,
         scope: &Scope,
         position: &mut ExchangePosition,
-        done: &mut Exchanged,
+        done: &mut ExchangeCounts,
     ) -> Result<usize, ExchangeError> {
         let mut received = 0;
         for _ in 0..PAGES_MAX {
@@ -332,7 +336,7 @@ impl Hub {
         remote: &dyn RemoteHub,
         scope: &Scope,
         position: &mut ExchangePosition,
-        done: &mut Exchanged,
+        done: &mut ExchangeCounts,
     ) -> Result<usize, ExchangeError> {
         let store = &self.inner().parts.store;
         // Before the documents: an erasure that comes in between is not called reached.
@@ -358,8 +362,8 @@ impl Hub {
         remote: &dyn RemoteHub,
         scope: &Scope,
         position: &mut ExchangePosition,
-        (outgoing, erasures): (Outgoing, Vec<Erasure>),
-        done: &mut Exchanged,
+        (outgoing, erasures): (OutgoingChanges, Vec<Erasure>),
+        done: &mut ExchangeCounts,
     ) -> Result<(), ExchangeError> {
         // Before it goes: what the hub knows beyond this was written by another copy of this home.
         position.sent.join(&outgoing.counters);

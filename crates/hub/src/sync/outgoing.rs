@@ -19,7 +19,7 @@ const PUSHED_AT_ONCE: usize = 200;
 const PUSHED_BYTES_MAX: usize = 1024 * 1024;
 /// Changes of this home that the hub has not seen.
 #[derive(Default)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingChanges {
     pub(super) identity: Vec<IdentityChange>,
     pub(super) memories: Vec<MemoryChange>,
     /// Numbers of the last of these changes, by the authors of this home.
@@ -87,8 +87,8 @@ fn is_of_hub(name: &DocumentName, version: &Version) -> bool {
 }
 
 /// The first versions, as many as fit into one push; and their number.
-pub(super) fn next_push(versions: &[(DocumentName, Version, Timestamp)]) -> (Outgoing, usize) {
-    let (mut outgoing, mut count, mut bytes) = (Outgoing::default(), 0, 0);
+pub(super) fn next_push(versions: &[(DocumentName, Version, Timestamp)]) -> (OutgoingChanges, usize) {
+    let (mut outgoing, mut count, mut bytes) = (OutgoingChanges::default(), 0, 0);
     for (name, version, created_at) in versions {
         let length = version.content.as_ref().map_or(0, String::len);
         if count == PUSHED_AT_ONCE || count > 0 && bytes + length > PUSHED_BYTES_MAX {

@@ -19,7 +19,7 @@ use crate::ports::{ExchangePosition, RemoteHub, RemotePage};
 use crate::service::{Caller, Hub};
 use crate::versions::differ;
 
-use super::exchange::{ExchangeError, Exchanged};
+use super::exchange::{ExchangeCounts, ExchangeError};
 use super::outgoing::{next_push, refusal_text};
 
 /// The id under which a plain entity-core hub is listed among the instances.
@@ -35,9 +35,9 @@ impl Hub {
         &self,
         remote: &dyn RemoteHub,
         scope: &Scope,
-    ) -> Result<Exchanged, ExchangeError> {
+    ) -> Result<ExchangeCounts, ExchangeError> {
         let hub: InstanceId = PLAIN_HUB.parse().map_err(|_| HubError::Invalid(PLAIN_HUB.to_owned()))?;
-        let mut done = Exchanged::default();
+        let mut done = ExchangeCounts::default();
         for pull in 1..=PULLS_PER_EXCHANGE {
             let asked = SyncPull {
                 instance_id: self.instance_id(),
@@ -113,7 +113,7 @@ impl Hub {
         remote: &dyn RemoteHub,
         scope: &Scope,
         hub: &InstanceId,
-        done: &mut Exchanged,
+        done: &mut ExchangeCounts,
     ) -> Result<usize, ExchangeError> {
         let store = &self.inner().parts.store;
         let base = self.instance(scope, hub).await?.map(|known| known.base).unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::versions::{MergeOutcome, differ, merge_version};
 use super::merge::{self, Admission, merge_versions};
 
 /// A document as this hub has it, before a change is merged.
-pub(super) struct Incoming {
+pub(super) struct MergeTarget {
     name: DocumentName,
     prompt_label: Option<String>,
     /// The live versions of the document, each with its own version vector, the one that is shown there first.
@@ -28,7 +28,7 @@ pub(super) struct Incoming {
 }
 
 /// Reads the documents of a page, and says of the others what they are and why they are passed over.
-pub(super) fn read_page(page: &RemotePage) -> (Vec<Incoming>, Vec<String>) {
+pub(super) fn read_page(page: &RemotePage) -> (Vec<MergeTarget>, Vec<String>) {
     let (mut documents, mut passed_over) = (Vec::new(), Vec::new());
     let identity = page.identity_files.values().flatten().map(read_identity);
     for read in identity.chain(page.memories.iter().map(read_memory)) {
@@ -40,7 +40,7 @@ pub(super) fn read_page(page: &RemotePage) -> (Vec<Incoming>, Vec<String>) {
     (documents, passed_over)
 }
 
-fn read_identity(value: &Value) -> Result<Incoming, String> {
+fn read_identity(value: &Value) -> Result<MergeTarget, String> {
     let item: IdentityItem = serde_json::from_value(value.clone())
         .map_err(|error| format!("the document {}: {error}", field_or_unnamed(value, "filename")))?;
     let filename: FileName = item.filename.parse().map_err(|error| format!("{}: {error}", item.filename))?;
@@ -67,7 +67,7 @@ fn read_identity(value: &Value) -> Result<Incoming, String> {
     )
 }
 
-fn read_memory(value: &Value) -> Result<Incoming, String> {
+fn read_memory(value: &Value) -> Result<MergeTarget, String> {
     let item: MemoryItem = serde_json::from_value(value.clone())
         .map_err(|error| format!("the memory {}: {error}", field_or_unnamed(value, "date")))?;
     let wrong = |error: crate::names::InvalidName| format!("the memory {}: {error}", item.date);
@@ -101,7 +101,7 @@ fn incoming_version(
     others: Vec<ConcurrentVersion>,
     erased: &[ErasedLineItem],
     name_erased: bool,
-) -> Result<Incoming, String> {
+) -> Result<MergeTarget, String> {
     if shown.vector.is_empty() {
         return Err(format!("{name}: it has no version vector"));
     }
@@ -132,7 +132,7 @@ fn incoming_version(
         Ok(ErasedLine { digest, author: line.author.clone(), counter: line.counter })
     };
     let erased = erased.iter().map(line).collect::<Result<_, String>>()?;
-    Ok(Incoming { name, prompt_label, heads, erased, name_erased })
+    Ok(MergeTarget { name, prompt_label, heads, erased, name_erased })
 }
 
 impl Hub {
@@ -141,7 +141,7 @@ impl Hub {
     pub(super) async fn receive(
         &self,
         scope: &Scope,
-        documents: &[Incoming],
+        documents: &[MergeTarget],
         position: &ExchangePosition,
     ) -> Result<(usize, usize), HubError> {
         let caller = self.caller_of_exchange(scope);
@@ -185,7 +185,7 @@ impl Hub {
 /// Merges one document; true if that changed anything.
 async fn receive_one(
     act: &mut HubTransaction<'_>,
-    incoming: &Incoming,
+    incoming: &MergeTarget,
     known: Option<Document>,
     mut erased: Vec<ErasedLine>,
 ) -> Result<bool, HubError> {
@@ -237,7 +237,12 @@ async fn receive_one(
     Ok(true)
 }
 
-fn write(act: &mut HubTransaction<'_>, incoming: &Incoming, heads: Vec<Version>, merged_from: Vec<Version>) {
+fn write(
+    act: &mut HubTransaction<'_>,
+    incoming: &MergeTarget,
+    heads: Vec<Version>,
+    merged_from: Vec<Version>,
+) {
     act.write(&incoming.name, heads);
     if let Some(write) = act.commit.documents.last_mut() {
         write.merged_from = merged_from;
@@ -246,7 +251,7 @@ fn write(act: &mut HubTransaction<'_>, incoming: &Incoming, heads: Vec<Version>,
 }
 
 /// A document whose name was erased: here, too, nothing but a digest of it is left.
-fn take_name(act: &mut HubTransaction<'_>, incoming: &Incoming, before: Vec<Version>) -> bool {
+fn take_name(act: &mut HubTransaction<'_>, incoming: &MergeTarget, before: Vec<Version>) -> bool {
     if before.iter().all(|head| head.number == 0) {
         return false;
     }
@@ -261,7 +266,7 @@ fn take_name(act: &mut HubTransaction<'_>, incoming: &Incoming, before: Vec<Vers
 }
 
 /// Core blocks are the hub's: what is shown there is shown here, and the text before stays as a version.
-fn replace_core_block(act: &mut HubTransaction<'_>, incoming: &Incoming, before: &[Version]) -> bool {
+fn replace_core_block(act: &mut HubTransaction<'_>, incoming: &MergeTarget, before: &[Version]) -> bool {
     let Some(shown) = incoming.heads.first() else { return false };
     if before.first().is_some_and(|own| own.content == shown.content) && before.len() == 1 {
         return false;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
 use hub::api::documents::DocumentEdit;
 use hub::ports::{HubStore as _, RemoteError};
-use hub::{DocumentName, ExchangeError, Exchanged};
+use hub::{DocumentName, ExchangeCounts, ExchangeError};
 use memory::forget::{ForgetRequest, Selection};
 use memory::ports::{ForgetStore as _, PersonaStore as _};
 use tempfile::TempDir;
@@ -23,7 +23,7 @@ pub(crate) async fn pair() -> (Home, Home) {
     (Home::named("home", Arc::new(TempDir::new().unwrap()), "home.db").await, embodiment("laptop", 11).await)
 }
 
-pub(crate) async fn exchange(from: &Home, hub: &Home) -> Exchanged {
+pub(crate) async fn exchange(from: &Home, hub: &Home) -> ExchangeCounts {
     let link = Link::new(&hub.hub, from.caller.instance.as_str());
     from.hub.exchange(&link, &from.caller.scope).await.unwrap()
 }
@@ -81,7 +81,7 @@ async fn what_each_lived_is_known_to_all() {
         assert_eq!(home.text("significant", "2026-07-01/move").await.unwrap().trim(), "We moved to Lyon.");
     }
     let again = exchange(&laptop, &hub).await;
-    assert_eq!(again, Exchanged::default());
+    assert_eq!(again, ExchangeCounts::default());
     assert_eq!(laptop.hub.waiting_for_exchange(&laptop.caller.scope).await.unwrap(), 0);
 }
 
@@ -365,7 +365,7 @@ async fn a_clock_a_year_ahead_decides_nothing_for_good() {
 async fn a_hub_that_does_not_fit_is_refused_with_what_to_do() {
     let (hub, laptop) = pair().await;
     let other = Link::new(&hub.hub, "phone");
-    let refused = |error: Result<Exchanged, ExchangeError>| match error.unwrap_err() {
+    let refused = |error: Result<ExchangeCounts, ExchangeError>| match error.unwrap_err() {
         ExchangeError::Remote(RemoteError::Refused(text)) => text,
         other => panic!("{other:?}"),
     };

@@ -36,7 +36,7 @@ async fn a_file_that_a_person_edits_becomes_a_version() {
     assert_eq!(home.hub.reconcile().await.unwrap().taken, 2);
     assert_eq!(home.identity("my_wants.md").await.unwrap(), "more tea\n");
     assert_eq!(home.identity("new.md").await.unwrap(), "by hand\n");
-    assert_eq!(home.hub.reconcile().await.unwrap(), hub::mirror::Reconciled::default());
+    assert_eq!(home.hub.reconcile().await.unwrap(), hub::mirror::MirrorReport::default());
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
 use hub::api::sync::{SyncPull, SyncPush};
 use hub::ports::{HubStore as _, RemoteError, RemoteHub, RemotePage, RemotePushed, RemoteStatus};
-use hub::{DocumentName, Exchanged};
+use hub::{DocumentName, ExchangeCounts};
 use jiff::Timestamp;
 use memory::Scope;
 use memory::ports::Clock as _;
@@ -163,7 +163,7 @@ impl Pair {
         *self.hub.now.lock().unwrap() = self.home.clock.now();
     }
 
-    async fn exchange(&self) -> Exchanged {
+    async fn exchange(&self) -> ExchangeCounts {
         let done = self.home.hub.exchange(&self.hub, &self.home.caller.scope).await.unwrap();
         self.pass(5).await;
         done

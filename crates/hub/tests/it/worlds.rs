@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
 use hub::ports::{DocumentFilter, HubStore as _};
-use hub::{Exchanged, InstanceId};
+use hub::{ExchangeCounts, InstanceId};
 use tempfile::TempDir;
 
 use crate::embodiment::{embodiment, erase, has_bytes};
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    async fn exchange(&mut self, at: usize, faults: Faults) -> Result<Exchanged, hub::ExchangeError> {
+    async fn exchange(&mut self, at: usize, faults: Faults) -> Result<ExchangeCounts, hub::ExchangeError> {
         let home = &self.homes[at];
         let link = Link::with(&self.homes[0].hub, home.caller.instance.as_str(), faults);
         let done = home.hub.exchange(&link, &home.caller.scope).await;
@@ -237,7 +237,7 @@ impl World {
             assert!(round < 8, "the homes never come to rest");
             let mut is_quiet = true;
             for at in 1..self.homes.len() {
-                is_quiet &= self.exchange(at, Faults::default()).await.unwrap() == Exchanged::default();
+                is_quiet &= self.exchange(at, Faults::default()).await.unwrap() == ExchangeCounts::default();
             }
             if is_quiet {
                 return;

@@ -9,11 +9,11 @@ use crate::message_time::MessageTime;
 pub struct ChatGptWriter<W> {
     out: W,
     has_conversations: bool,
-    open: Option<Open>,
+    open: Option<OpenConversation>,
 }
 
 /// The conversation that is written.
-struct Open {
+struct OpenConversation {
     id: String,
     title: String,
     created: Option<f64>,
@@ -46,7 +46,13 @@ impl<W: Write> ChatGptWriter<W> {
         let root =
             Last { id: format!("root-{id}"), parent: None, message: Value::Null, branches: Vec::new() };
         let (id, title) = (id.to_owned(), title.to_owned());
-        self.open = Some(Open { id, title, created: unix_seconds(created), has_nodes: false, last: root });
+        self.open = Some(OpenConversation {
+            id,
+            title,
+            created: unix_seconds(created),
+            has_nodes: false,
+            last: root,
+        });
         Ok(())
     }
 
@@ -109,7 +115,11 @@ impl<W: Write> ChatGptWriter<W> {
     }
 }
 
-fn write_last(out: &mut impl Write, open: &mut Open, mut children: Vec<String>) -> io::Result<()> {
+fn write_last(
+    out: &mut impl Write,
+    open: &mut OpenConversation,
+    mut children: Vec<String>,
+) -> io::Result<()> {
     children.append(&mut open.last.branches);
     let (id, parent) = (open.last.id.clone(), open.last.parent.clone());
     let message = std::mem::take(&mut open.last.message);
@@ -118,7 +128,7 @@ fn write_last(out: &mut impl Write, open: &mut Open, mut children: Vec<String>) 
 
 fn write_node(
     out: &mut impl Write,
-    open: &mut Open,
+    open: &mut OpenConversation,
     id: &str,
     parent: Option<&str>,
     message: Value,

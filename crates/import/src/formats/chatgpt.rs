@@ -30,7 +30,7 @@ struct ChatGpt {
 }
 
 #[derive(Deserialize)]
-struct Exported {
+struct ExportedConversation {
     title: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
     create_time: Option<f64>,
@@ -111,7 +111,7 @@ impl ListedFormat for ChatGpt {
     }
 
     fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
-        let exported: Exported = match element.parse() {
+        let exported: ExportedConversation = match element.parse() {
             Ok(exported) => exported,
             Err(skip) => return items.push_back(skip),
         };

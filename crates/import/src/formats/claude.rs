@@ -40,7 +40,7 @@ struct Claude {
 }
 
 #[derive(Deserialize)]
-struct Exported {
+struct ExportedConversation {
     uuid: Option<String>,
     name: Option<String>,
     current_leaf_message_uuid: Option<String>,
@@ -76,20 +76,20 @@ impl ListedFormat for Claude {
     }
 
     fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
-        if let Ok(exported) = element.parse::<Exported>() {
+        if let Ok(exported) = element.parse::<ExportedConversation>() {
             return add_conversation(exported, &element, items);
         }
         match element.parse::<Value>() {
             Ok(value) if value.get("docs").is_some() => add_project(&value, &element, items),
             Ok(value) if value.get("conversations_memory").is_some() => add_memory(&value, &element, items),
             // Says what a conversation lacks.
-            Ok(_) => items.extend(element.parse::<Exported>().err()),
+            Ok(_) => items.extend(element.parse::<ExportedConversation>().err()),
             Err(skip) => items.push_back(skip),
         }
     }
 }
 
-fn add_conversation(exported: Exported, element: &Element<'_>, items: &mut VecDeque<Item>) {
+fn add_conversation(exported: ExportedConversation, element: &Element<'_>, items: &mut VecDeque<Item>) {
     let name = exported.name.as_deref().unwrap_or_default();
     let messages = exported.chat_messages;
     let id = exported.uuid.clone().unwrap_or_else(|| {

@@ -11,7 +11,7 @@ use crate::error::ImportError;
 use crate::head::Head;
 use crate::item::{Item, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format =
     Format { id: "csv", name: "CSV, a message each", detect: |context| columns(context).is_some(), open };
@@ -93,7 +93,7 @@ const TABLE_LINES: usize = 5;
 const RECORD_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;
 
 /// The order of day, month and year in the whole file. Reads no further than its first time if that is clear.
-fn date_order(mut records: CsvRecords<Decoded>, columns: &Columns) -> io::Result<DateOrder> {
+fn date_order(mut records: CsvRecords<DecodedReader>, columns: &Columns) -> io::Result<DateOrder> {
     let mut evidence = OrderEvidence::default();
     loop {
         match records.next_record() {
@@ -115,7 +115,7 @@ fn date_order(mut records: CsvRecords<Decoded>, columns: &Columns) -> io::Result
 }
 
 struct CsvTable {
-    records: CsvRecords<Decoded>,
+    records: CsvRecords<DecodedReader>,
     columns: Columns,
     name: String,
     items: RecordItems,

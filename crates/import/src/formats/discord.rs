@@ -14,7 +14,7 @@ use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const EXPORTER_FORMAT: Format = Format {
     id: "discord",
@@ -243,7 +243,7 @@ impl ListedFormat for Package {
 }
 
 struct PackageCsv {
-    records: CsvRecords<Decoded>,
+    records: CsvRecords<DecodedReader>,
     name: String,
     package: Package,
     has_header: bool,

@@ -15,7 +15,7 @@ use crate::json::{EnteredValue, JsonReader, Raw};
 use crate::limits::{ELEMENT_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::lines::clean_text;
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format = Format {
     id: "librechat",
@@ -39,7 +39,7 @@ fn is_librechat(context: &Context<'_>) -> bool {
 }
 
 struct LibreChat {
-    json: JsonReader<Decoded>,
+    json: JsonReader<DecodedReader>,
     name: String,
     /// Fields of the conversation that are texts.
     fields: HashMap<String, String>,
@@ -50,7 +50,7 @@ struct LibreChat {
 }
 
 /// An object or array that was entered.
-enum Open {
+enum OpenValue {
     /// A list of messages, and the one that they reply to.
     List(EnteredValue, Option<usize>),
     /// A message and its number.
@@ -90,10 +90,10 @@ impl Step for LibreChat {
 impl LibreChat {
     /// Reads the messages of the list that was entered, with all in them. A chain of replies is nested as deep as it is long.
     fn messages(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
-        let mut open = vec![Open::List(EnteredValue::default(), None)];
+        let mut open = vec![OpenValue::List(EnteredValue::default(), None)];
         while let Some(innermost) = open.last_mut() {
             match innermost {
-                Open::List(list, parent) => {
+                OpenValue::List(list, parent) => {
                     let parent = *parent;
                     if !self.json.next_element(list)? {
                         open.pop();
@@ -103,18 +103,18 @@ impl LibreChat {
                         items.push_back(Item::Skip(Skip::new(&self.name, reason)));
                     } else if self.json.enter_object()? {
                         self.said.push((parent, serde_json::Map::new()));
-                        open.push(Open::Message(EnteredValue::default(), self.said.len() - 1));
+                        open.push(OpenValue::Message(EnteredValue::default(), self.said.len() - 1));
                     } else {
                         self.json.skip()?;
                         items.push_back(Item::Skip(Skip::new(&self.name, "it is not a message")));
                     }
                 }
-                Open::Message(object, number) => {
+                OpenValue::Message(object, number) => {
                     let number = *number;
                     match self.json.next_key(object)? {
                         None => _ = open.pop(),
                         Some(key) if key == "children" && self.json.enter_array()? => {
-                            open.push(Open::List(EnteredValue::default(), Some(number)));
+                            open.push(OpenValue::List(EnteredValue::default(), Some(number)));
                         }
                         Some(key) => {
                             if let Some(value) = self.value()? {

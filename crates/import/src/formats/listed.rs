@@ -13,7 +13,7 @@ use crate::item::{Item, Skip};
 use crate::json::{EnteredValue, JsonReader, Raw, refusal_of, without_lone_surrogates};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines, clean_text};
-use crate::sources::{Decoded, Source};
+use crate::sources::{DecodedReader, Source};
 
 /// Handles the parts of a format's files.
 pub(super) trait ListedFormat: Send {
@@ -72,7 +72,7 @@ pub(super) fn open(
     context: &Context<'_>,
     format: impl ListedFormat + 'static,
 ) -> Result<Reader, ImportError> {
-    Ok(reader_of_steps(Listed {
+    Ok(reader_of_steps(ListReader {
         json: JsonReader::new(context.source.open_text()?),
         source: context.source.clone(),
         format,
@@ -92,7 +92,7 @@ pub(super) fn open_lines(
 }
 
 struct ListedLines<F> {
-    lines: Lines<Decoded>,
+    lines: Lines<DecodedReader>,
     name: String,
     format: F,
 }
@@ -130,8 +130,8 @@ enum Place {
     End,
 }
 
-struct Listed<F> {
-    json: JsonReader<Decoded>,
+struct ListReader<F> {
+    json: JsonReader<DecodedReader>,
     source: Source,
     format: F,
     place: Place,
@@ -140,7 +140,7 @@ struct Listed<F> {
     has_read_fields: bool,
 }
 
-impl<F: ListedFormat> Step for Listed<F> {
+impl<F: ListedFormat> Step for ListReader<F> {
     fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         self.place = match std::mem::replace(&mut self.place, Place::End) {
             Place::Start if self.json.enter_array()? => Place::List(EnteredValue::default(), None),
@@ -167,7 +167,7 @@ impl<F: ListedFormat> Step for Listed<F> {
     }
 }
 
-impl<F: ListedFormat> Listed<F> {
+impl<F: ListedFormat> ListReader<F> {
     fn read_list_element(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
         self.number += 1;
         let place = format!("{}, element {}", self.source.name(), self.number);

@@ -16,7 +16,7 @@ use crate::item::{Item, Role};
 use crate::limits::LINE_BYTES_MAX;
 use crate::lines::{Line, Lines, too_long};
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format =
     Format { id: "own-words", name: "any text as words of the user", detect: |_| false, open };
@@ -39,7 +39,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 }
 
 struct OwnWords {
-    lines: Lines<Decoded>,
+    lines: Lines<DecodedReader>,
     name: String,
     conversation: Option<String>,
     day: Option<Date>,

@@ -15,7 +15,7 @@ use crate::json::{EnteredValue, JsonReader, Raw};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::clean_text;
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format = Format {
     id: "telegram",
@@ -66,7 +66,7 @@ struct Chat {
 }
 
 struct Telegram {
-    json: JsonReader<Decoded>,
+    json: JsonReader<DecodedReader>,
     name: String,
     stack: Vec<Level>,
     /// `from_id` of the account that made the export.

@@ -16,7 +16,7 @@ use crate::item::{Item, Role, Skip};
 use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::lines::{Line, Lines, too_long};
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format =
     Format { id: "text", name: "talk as text or Markdown", detect: is_transcript, open };
@@ -81,7 +81,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 }
 
 /// The order of day, month and year in the whole file. Reads no further than its first time if that is clear.
-fn date_order(mut lines: Lines<Decoded>) -> io::Result<DateOrder> {
+fn date_order(mut lines: Lines<DecodedReader>) -> io::Result<DateOrder> {
     let mut evidence = OrderEvidence::default();
     loop {
         match lines.next_line() {
@@ -102,7 +102,7 @@ fn date_order(mut lines: Lines<Decoded>) -> io::Result<DateOrder> {
 
 struct Transcript {
     order: DateOrder,
-    lines: Lines<Decoded>,
+    lines: Lines<DecodedReader>,
     name: String,
     /// True if only lines of [`messengers`] begin a message: `Note: buy milk` goes on with one then.
     is_of_messenger: bool,
@@ -112,10 +112,10 @@ struct Transcript {
     /// Time of a message whose speaker is in the next line.
     awaits_speaker: Option<MessageTime>,
     ids: DigestIds,
-    open_message: Option<Open>,
+    open_message: Option<OpenMessage>,
 }
 
-struct Open {
+struct OpenMessage {
     speaker: String,
     time: MessageTime,
     text: String,
@@ -151,7 +151,7 @@ impl Transcript {
         if let Some(start) = start_of(line) {
             self.close(items);
             let day = self.day.map_or(MessageTime::Unknown, |day| MessageTime::Local(day.at(12, 0, 0, 0)));
-            self.open_message = Some(Open {
+            self.open_message = Some(OpenMessage {
                 speaker: speaker_name(start.speaker),
                 time: start.time.map_or(day, |time| time.resolve(Some(self.order))),
                 text: start.text.to_owned(),
@@ -173,7 +173,7 @@ impl Transcript {
             && let Some(time) = self.awaits_speaker.take()
         {
             let speaker = speaker_name(line.trim());
-            self.open_message = Some(Open { speaker, time, text: String::new(), is_cleaned, place });
+            self.open_message = Some(OpenMessage { speaker, time, text: String::new(), is_cleaned, place });
             return;
         }
         match messengers::read_line(line) {
@@ -197,7 +197,7 @@ impl Transcript {
                             }),
                         };
                         let (speaker, text) = (speaker_name(speaker), text.to_owned());
-                        self.open_message = Some(Open { speaker, time, text, is_cleaned, place });
+                        self.open_message = Some(OpenMessage { speaker, time, text, is_cleaned, place });
                     }
                 }
             }

@@ -14,7 +14,7 @@ use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format =
     Format { id: "wechat", name: "WeChat (JSON)", detect: is_json, open: open_json };
@@ -251,7 +251,7 @@ fn open_csv(context: &Context<'_>) -> Result<Reader, ImportError> {
 }
 
 struct WeChatCsv {
-    records: CsvRecords<Decoded>,
+    records: CsvRecords<DecodedReader>,
     name: String,
     header: Option<Vec<String>>,
     chat: WeChat,

@@ -11,7 +11,7 @@ use crate::item::{Attachment, AttachmentKind, Item, Role, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::lines::{clean_text, fill_buffer};
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format =
     Format { id: "wechat-html", name: "WeChat (MemoTrace HTML)", detect: is_page, open };
@@ -42,7 +42,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 }
 
 struct Page {
-    reader: BufReader<Decoded>,
+    reader: BufReader<DecodedReader>,
     name: String,
     id: String,
     title: String,

@@ -15,7 +15,7 @@ use crate::item::{Item, Message, Role, Skip};
 use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::lines::{Line, Lines, too_long};
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
+use crate::sources::DecodedReader;
 
 use header::{Header, Rest, header_of};
 
@@ -77,7 +77,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(mut lines: Lines<Decoded>) -> io::Result<Self> {
+    fn of(mut lines: Lines<DecodedReader>) -> io::Result<Self> {
         let mut survey = Self::default();
         loop {
             match lines.next_line() {
@@ -102,7 +102,7 @@ impl Survey {
 }
 
 struct Chat {
-    lines: Lines<Decoded>,
+    lines: Lines<DecodedReader>,
     name: String,
     order: DateOrder,
     id: String,
@@ -110,10 +110,10 @@ struct Chat {
     has_begun: bool,
     ids: DigestIds,
     /// The message to which further lines belong, or the notice.
-    open_message: Option<Pending>,
+    open_message: Option<PendingMessage>,
 }
 
-enum Pending {
+enum PendingMessage {
     Message { speaker: String, time: MessageTime, text: String, is_cleaned: bool, place: String },
     Notice { place: String },
     TooLong { place: String },
@@ -146,12 +146,12 @@ impl Step for Chat {
 }
 
 impl Chat {
-    fn pending_message(&self, header: &Header<'_>, number: u64, is_cleaned: bool) -> Pending {
+    fn pending_message(&self, header: &Header<'_>, number: u64, is_cleaned: bool) -> PendingMessage {
         let place = format!("{}, line {number}", self.name);
         let local = self.order.date(&header.date).map(|date| date.to_datetime(header.clock.time()));
         match header.rest {
-            Rest::Notice => Pending::Notice { place },
-            Rest::Message { speaker, text } => Pending::Message {
+            Rest::Notice => PendingMessage::Notice { place },
+            Rest::Message { speaker, text } => PendingMessage::Message {
                 speaker: speaker_name(speaker),
                 time: local.map_or(MessageTime::Unknown, MessageTime::Local),
                 text: text.to_owned(),
@@ -169,16 +169,16 @@ impl Chat {
         items: &mut VecDeque<Item>,
     ) {
         match &mut self.open_message {
-            Some(Pending::Message { text, is_cleaned, place, .. }) => {
+            Some(PendingMessage::Message { text, is_cleaned, place, .. }) => {
                 if text.len() + line.len() > MESSAGE_BYTES_MAX {
-                    self.open_message = Some(Pending::TooLong { place: std::mem::take(place) });
+                    self.open_message = Some(PendingMessage::TooLong { place: std::mem::take(place) });
                     return;
                 }
                 text.push('\n');
                 text.push_str(line);
                 *is_cleaned |= line_is_cleaned;
             }
-            Some(Pending::Notice { .. } | Pending::TooLong { .. }) => {}
+            Some(PendingMessage::Notice { .. } | PendingMessage::TooLong { .. }) => {}
             None if line.trim_matches(|c: char| c.is_whitespace() || is_invisible_mark(c)).is_empty() => {}
             None => {
                 let place = format!("{}, line {number}", self.name);
@@ -190,13 +190,13 @@ impl Chat {
     fn close(&mut self, items: &mut VecDeque<Item>) {
         let item = match self.open_message.take() {
             None => return,
-            Some(Pending::Notice { place }) => {
+            Some(PendingMessage::Notice { place }) => {
                 Item::Skip(Skip::new(place, "it is a notice of the program, not talk"))
             }
-            Some(Pending::TooLong { place }) => {
+            Some(PendingMessage::TooLong { place }) => {
                 Item::Skip(Skip::new(place, format!("the message is longer than {MESSAGE_BYTES_MAX} bytes")))
             }
-            Some(Pending::Message { speaker, time, text, is_cleaned, place }) => {
+            Some(PendingMessage::Message { speaker, time, text, is_cleaned, place }) => {
                 self.finish_message(&speaker, time, text, is_cleaned, place)
             }
         };

@@ -32,17 +32,17 @@ impl EntryPlace {
             return Ok(Box::new(bytes));
         }
         let left = (self.compressed.saturating_mul(ZIP_RATIO_MAX)).max(ZIP_ENTRY_BYTES_MIN);
-        Ok(Box::new(Bounded { reader: DeflateDecoder::new(bytes), left }))
+        Ok(Box::new(BoundedReader { reader: DeflateDecoder::new(bytes), left }))
     }
 }
 
 /// Fails instead of reading on when an entry expands to more than its size allows.
-struct Bounded<R> {
+struct BoundedReader<R> {
     reader: R,
     left: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         self.left = self.left.checked_sub(count as u64).ok_or_else(|| {

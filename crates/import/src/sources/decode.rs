@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A file's text as UTF-8 bytes. Bytes that are not valid UTF-8 in a file without a UTF-16 mark pass through.
-pub(crate) struct Decoded {
+pub(crate) struct DecodedReader {
     reader: BufReader<Box<dyn Read + Send>>,
     form: Form,
     /// Converted, not yet read.
@@ -23,7 +23,7 @@ enum Form {
     Utf16Big,
 }
 
-impl Decoded {
+impl DecodedReader {
     pub(super) fn new(reader: Box<dyn Read + Send>) -> Self {
         let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
         Self { reader, form: Form::Unread, pending: Vec::new(), pending_at: 0, high: None }
@@ -101,7 +101,7 @@ impl Decoded {
     }
 }
 
-impl Read for Decoded {
+impl Read for DecodedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.form == Form::Unread {
             self.read_mark()?;
@@ -127,7 +127,7 @@ mod tests {
 
     fn decoded(bytes: &[u8]) -> String {
         let mut text = String::new();
-        Decoded::new(Box::new(io::Cursor::new(bytes.to_vec()))).read_to_string(&mut text).unwrap();
+        DecodedReader::new(Box::new(io::Cursor::new(bytes.to_vec()))).read_to_string(&mut text).unwrap();
         text
     }
 

@@ -1,6 +1,6 @@
 //! What holds for every file: order, counts, resumption, digests.
 
-use import::{Found, Item, Mapped, Mapper, Mapping, MessageTime, Position, ReadOptions, look, read};
+use import::{FoundItem, Item, MappedItem, Mapper, Mapping, MessageTime, Position, ReadOptions, look, read};
 use proptest::prelude::*;
 
 use crate::reading::{found, items, messages, sources, talk};
@@ -16,7 +16,7 @@ fn reading_resumes_at_every_position() {
             assert!(found.position > before, "{format}: positions rise");
             before = found.position;
             let rest = read(&sources, &ReadOptions::default(), found.position).unwrap();
-            let rest: Vec<Found> = rest.map(Result::unwrap).collect();
+            let rest: Vec<FoundItem> = rest.map(Result::unwrap).collect();
             assert_eq!(rest, all[index + 1..], "{format} after {index}");
         }
     }
@@ -123,7 +123,7 @@ proptest! {
         let text: String = civil_times(&lines).iter().map(|at| format!("{} - Ann: x\n", at.strftime("%Y-%m-%d, %H:%M"))).collect();
         let mut previous = None;
         for item in items("_chat.txt", text) {
-            if let Mapped::Message(message) = mapper.map(item) {
+            if let MappedItem::Message(message) = mapper.map(item) {
                 prop_assert!(previous <= message.at);
                 previous = message.at;
             }

@@ -1,4 +1,4 @@
-use import::{ImportError, Item, Mapped, MappedMessage, Mapper, Mapping, Role, Speaker};
+use import::{ImportError, Item, MappedItem, MappedMessage, Mapper, Mapping, Role, Speaker};
 use jiff::Timestamp;
 
 use crate::reading::items;
@@ -8,9 +8,9 @@ fn mapped(mapping: Mapping, items: Vec<Item>) -> (Vec<MappedMessage>, Vec<String
     let (mut messages, mut skips) = (Vec::new(), Vec::new());
     for item in items {
         match mapper.map(item) {
-            Mapped::Message(message) => messages.push(message),
-            Mapped::Item(Item::Skip(skip)) => skips.push(skip.reason),
-            Mapped::Item(_) => {}
+            MappedItem::Message(message) => messages.push(message),
+            MappedItem::Item(Item::Skip(skip)) => skips.push(skip.reason),
+            MappedItem::Item(_) => {}
         }
     }
     (messages, skips)

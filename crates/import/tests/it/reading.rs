@@ -3,14 +3,14 @@
 use std::io::{Cursor, Write};
 
 use import::{
-    FieldNames, Found, Input, Item, Look, Message, Position, ReadOptions, Skip, Sources, look, read,
+    FieldNames, FoundItem, Input, Item, Look, Message, Position, ReadOptions, Skip, Sources, look, read,
 };
 
 pub(crate) fn sources(name: &str, bytes: impl AsRef<[u8]>) -> Sources {
     Sources::open(&[Input::Bytes { name: name.to_owned(), bytes: bytes.as_ref().into() }]).unwrap()
 }
 
-pub(crate) fn found(sources: &Sources) -> Vec<Found> {
+pub(crate) fn found(sources: &Sources) -> Vec<FoundItem> {
     read(sources, &ReadOptions::default(), Position::default()).unwrap().map(Result::unwrap).collect()
 }
 

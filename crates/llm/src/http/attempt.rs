@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::deadline::Deadline;
 use super::refusal::{self, ErrorBody};
-use super::shared::{Limits, Shared, estimate};
+use super::shared::{Limits, SharedState, estimate};
 use super::streaming::{StreamedAnswer, into_stream};
 use super::{Capabilities, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_ERROR_BYTES, ParsedAnswer, Protocol, retry};
 use crate::settings::is_loopback;
@@ -22,7 +22,7 @@ use crate::{
 
 /// A [`Provider`] that speaks a [`Protocol`]. Cheap to clone.
 pub(crate) struct HttpProvider<P> {
-    shared: Arc<Shared<P>>,
+    shared: Arc<SharedState<P>>,
 }
 
 impl<P: Protocol> HttpProvider<P> {
@@ -33,7 +33,7 @@ impl<P: Protocol> HttpProvider<P> {
         pauses: Arc<dyn RetryTimer>,
     ) -> Result<HttpProvider<P>, LlmError> {
         let client = super::client(is_loopback(protocol.url()), settings.connect_timeout)?;
-        let shared = Shared {
+        let shared = SharedState {
             client,
             models,
             secret: settings.api_key.clone(),
@@ -99,7 +99,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
     }
 }
 
-impl<P: Protocol> Shared<P> {
+impl<P: Protocol> SharedState<P> {
     /// One attempt at a whole answer.
     async fn ask(&self, request: &Request) -> Result<ParsedAnswer, LlmError> {
         let _permit = self.permit().await?;

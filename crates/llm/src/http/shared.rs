@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::{Capabilities, MAX_ANSWER_BYTES, Protocol};
 use crate::{LlmError, Request, RetryTimer, Tier, TierModels, Usage};
 
-pub(super) struct Shared<P> {
+pub(super) struct SharedState<P> {
     pub(super) protocol: P,
     pub(super) client: Client,
     pub(super) models: TierModels,
@@ -33,7 +33,7 @@ pub(super) struct Limits {
     pub(super) max_retries: u32,
 }
 
-impl<P: Protocol> Shared<P> {
+impl<P: Protocol> SharedState<P> {
     pub(super) fn model(&self, tier: Tier) -> &str {
         self.models.of(tier)
     }

@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use super::deadline::Deadline;
 use super::events::{EventDecoder, EventError, SseEvent};
-use super::shared::{Shared, estimate, estimated_tokens};
+use super::shared::{SharedState, estimate, estimated_tokens};
 use super::{MAX_ANSWER_BYTES, Progress, Protocol, StreamItem, refusal};
 use crate::{LlmError, Request, StreamEvent, Usage};
 
 /// An answer that is being said. Dropping it closes the connection and frees its place in flight.
 pub(super) struct StreamedAnswer<P> {
-    shared: Arc<Shared<P>>,
+    shared: Arc<SharedState<P>>,
     response: Response,
     decoder: EventDecoder,
     /// Events read and not looked at yet.
@@ -35,7 +35,7 @@ pub(super) struct StreamedAnswer<P> {
 
 impl<P: Protocol> StreamedAnswer<P> {
     pub(super) fn new(
-        shared: Arc<Shared<P>>,
+        shared: Arc<SharedState<P>>,
         request: &Request,
         response: Response,
         first_token: Deadline,

@@ -44,7 +44,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use self::reflect::Reflected;
+use self::reflect::ReflectionOutcome;
 use crate::entities::Entity;
 use crate::identifiers::{NodeId, SessionId};
 use crate::mood::Mood;
@@ -267,12 +267,12 @@ impl Consolidator<'_> {
         // What a phase did is noted while the next one works: the two share their flush to the disk.
         let reflected = async {
             match trivial || session.reflected {
-                true => Ok(Reflected::default()),
+                true => Ok(ReflectionOutcome::default()),
                 false => self.reflect(session, parties).await,
             }
         };
         let ((), reflected) = join!(self.note_if_any(session.id, 'b', extraction), reflected);
-        let Reflected { thoughts, trace: reflection } = reflected?;
+        let ReflectionOutcome { thoughts, trace: reflection } = reflected?;
         let closed = self.close(session, trivial, thoughts);
         let ((), closed) = join!(self.note_if_any(session.id, 'e', reflection), closed);
         let Some(closed) = closed? else { return Ok(()) };

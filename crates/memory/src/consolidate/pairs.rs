@@ -42,12 +42,12 @@ pub(super) struct NewMemory<'a> {
 }
 
 /// A text that is compared, with its vector where the model can read it.
-struct Compared {
+struct ComparedText {
     terms: BTreeSet<String>,
     vector: Option<Vec<f32>>,
 }
 
-impl Compared {
+impl ComparedText {
     fn new(text: &str, embedding: Option<&Embedding>) -> Self {
         let readable = embedding.filter(|embedding| embedding.readability >= READABILITY_MIN);
         // That both are about the user tells nothing.
@@ -86,9 +86,9 @@ impl Consolidator<'_> {
             let named = memory.supersedes.iter().map(|older| pair(memory.node, Counterpart::Node(*older)));
             pairs.extend(named);
         }
-        let compared: Vec<Compared> = new
+        let compared: Vec<ComparedText> = new
             .iter()
-            .map(|memory| Compared::new(&memory.node.description, memory.node.embedding.as_ref()))
+            .map(|memory| ComparedText::new(&memory.node.description, memory.node.embedding.as_ref()))
             .collect();
         for (place, memory) in new.iter().enumerate() {
             for (other, text) in new.iter().zip(&compared).take(place) {
@@ -120,9 +120,9 @@ impl Consolidator<'_> {
         let said: Vec<String> = said.into_iter().map(|words| words.quote).collect();
         let found = self.nearest_memories(session, said.clone(), NEAR_MEMORIES, parties).await?;
         let is_near = |(sentence, found): (&String, &Vec<ScoredNode>)| {
-            let sentence = Compared::new(sentence, None);
+            let sentence = ComparedText::new(sentence, None);
             found.iter().any(|scored| {
-                let described = Compared::new(&scored.node.description, None);
+                let described = ComparedText::new(&scored.node.description, None);
                 let is_event = matches!(scored.node.kind, NodeKind::Event | NodeKind::Intention);
                 let shared = sentence.shared_words(&described);
                 is_event && (scored.score.vector >= VECTOR_MIN || shared >= SENTENCE_WORDS_MIN)
@@ -161,7 +161,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         new: &[NewMemory<'_>],
-        compared: &[Compared],
+        compared: &[ComparedText],
         parties: &Participants,
     ) -> Result<Vec<NewPair>, ConsolidateError> {
         let texts = new.iter().map(|memory| memory.node.description.clone()).collect();
@@ -173,7 +173,7 @@ impl Consolidator<'_> {
                 let mut near = found.iter().filter(|scored| {
                     let is_near = text.vector.is_none()
                         || scored.score.vector >= VECTOR_MIN
-                        || text.shared_words(&Compared::new(&scored.node.description, None)) >= WORDS_MIN;
+                        || text.shared_words(&ComparedText::new(&scored.node.description, None)) >= WORDS_MIN;
                     scored.node.kind == kind && is_near
                 });
                 let near = near.nth(place).map(|scored| Counterpart::Node(scored.node.id));
@@ -187,7 +187,7 @@ impl Consolidator<'_> {
     async fn sentence_pairs(
         &self,
         new: &[NewMemory<'_>],
-        compared: &[Compared],
+        compared: &[ComparedText],
         messages: &[Message],
         used: &[Evidence],
     ) -> Vec<NewPair> {
@@ -201,7 +201,7 @@ impl Consolidator<'_> {
         };
         let mut found = Vec::new();
         for (words, embedding) in said.iter().zip(&embeddings) {
-            let sentence = Compared::new(&words.quote, embedding.as_ref());
+            let sentence = ComparedText::new(&words.quote, embedding.as_ref());
             for (memory, text) in new.iter().zip(compared) {
                 let is_earlier = memory.node.evidence.iter().any(|other| place_of(words) < place_of(other));
                 let nearness = text.text_similarity(&sentence).filter(|_| is_earlier);

@@ -45,7 +45,7 @@ fn is_timer_due(now: Timestamp, last: Option<Timestamp>) -> bool {
 
 /// The result of a reflection.
 #[derive(Default)]
-pub(super) struct Reflected {
+pub(super) struct ReflectionOutcome {
     /// Thoughts that were written.
     pub(super) thoughts: u32,
     /// The part of the trace of phase E that is not stored yet.
@@ -59,7 +59,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         parties: &Participants,
-    ) -> Result<Reflected, ConsolidateError> {
+    ) -> Result<ReflectionOutcome, ConsolidateError> {
         let now = self.clock.now();
         let since = now.saturating_sub(REFLECTION_WINDOW).unwrap_or(Timestamp::MIN);
         let (mut events, runs, last) = try_join!(
@@ -82,7 +82,7 @@ impl Consolidator<'_> {
         };
         let thought = self.think(session, parties, decision, &events);
         let (_, thought) = join!(noted, thought);
-        let Some((thoughts, notes, at)) = thought? else { return Ok(Reflected::default()) };
+        let Some((thoughts, notes, at)) = thought? else { return Ok(ReflectionOutcome::default()) };
         let detail = trace::reflection(decision, &thoughts, &notes, now, at);
         let written = u32::try_from(thoughts.len()).unwrap_or(u32::MAX);
         for node in thoughts {
@@ -94,7 +94,7 @@ impl Consolidator<'_> {
                 at,
             });
         }
-        Ok(Reflected { thoughts: written, trace: Some(detail) })
+        Ok(ReflectionOutcome { thoughts: written, trace: Some(detail) })
     }
 
     /// Asks, if it is time, and commits: what was thought, what is to be noted of it, and when. None where somebody else

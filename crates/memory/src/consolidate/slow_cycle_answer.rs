@@ -43,7 +43,7 @@ pub(super) fn check_answer(
     voiced: &[NodeId],
     now: Timestamp,
 ) -> CheckedCycle {
-    let mut sifting = Sifting { input, now, notes: answer.notes, nodes: Vec::new() };
+    let mut sifting = AnswerCheck { input, now, notes: answer.notes, nodes: Vec::new() };
     for thought in answer.thoughts {
         sifting.thought(thought);
     }
@@ -66,14 +66,14 @@ pub(super) fn check_answer(
     CheckedCycle { nodes: sifting.nodes, descriptions, salient_questions, notes: sifting.notes }
 }
 
-struct Sifting<'a> {
+struct AnswerCheck<'a> {
     input: &'a SlowCycleInput,
     now: Timestamp,
     notes: Vec<String>,
     nodes: Vec<NewNode>,
 }
 
-impl Sifting<'_> {
+impl AnswerCheck<'_> {
     fn thought(&mut self, thought: ProposedThought) {
         let filling = self.only_shown(thought.filling);
         let description = truncate_text(&thought.description, DESCRIPTION_LENGTH_MAX);

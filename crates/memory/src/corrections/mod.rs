@@ -11,7 +11,7 @@ mod word_keys;
 
 pub use approve::{ApproveError, Edits};
 pub use correct::{CorrectError, Corrector};
-pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
+pub use replaced::{ReplacedQuery, ReplacedSpan, ReplacedValue, ReplacedValues};
 pub use value_words::ValueWords;
 pub use word_keys::WordKey;
 

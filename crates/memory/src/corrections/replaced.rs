@@ -24,7 +24,7 @@ pub struct ReplacedQuery {
 
 /// The values that are no longer current.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Replaced {
+pub struct ReplacedValues {
     /// Values of the messages, the nodes and the sessions, and those that the texts may say; the latest change first.
     pub values: Vec<ReplacedValue>,
     /// Passages of the messages that state such a value.

@@ -17,11 +17,11 @@ const WAITING_MAX: usize = 64;
 /// Remembers what dry runs would have taken. Ids only: the text itself is not kept anywhere.
 #[derive(Debug, Default)]
 pub struct Confirmations {
-    waiting: Mutex<VecDeque<Waiting>>,
+    waiting: Mutex<VecDeque<WaitingErasure>>,
 }
 
 #[derive(Clone, Debug)]
-struct Waiting {
+struct WaitingErasure {
     id: ErasureId,
     scope: Scope,
     taken: ForgetSummary,
@@ -37,7 +37,7 @@ impl Confirmations {
         if waiting.len() >= WAITING_MAX {
             waiting.pop_front();
         }
-        waiting.push_back(Waiting { id, scope, taken, until });
+        waiting.push_back(WaitingErasure { id, scope, taken, until });
         until
     }
 
@@ -53,7 +53,7 @@ impl Confirmations {
         self.lock().retain(|known| known.id != id);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Waiting>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<WaitingErasure>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::corrections::{
-    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+    Approval, Correction, NodeVersion, PendingRejection, ReplacedQuery, ReplacedValues, UndoneChange,
 };
 use crate::forget::{ThoughtPolicy, Withdrawal};
 use crate::identifiers::{MessageId, NodeId, RejectedId};
@@ -53,7 +53,11 @@ pub trait CorrectionStore: Send + Sync {
     /// nothing to take back.
     async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<UndoneChange>, StoreError>;
     /// The values that are no longer current, as far as they concern what is about to be shown.
-    async fn replaced_values(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError>;
+    async fn replaced_values(
+        &self,
+        scope: &Scope,
+        about: &ReplacedQuery,
+    ) -> Result<ReplacedValues, StoreError>;
     /// A refused memory, decided or not.
     async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError>;
     /// Writes what a person approved of a refused memory: node, words, links and vector in one transaction.

@@ -19,7 +19,7 @@ use super::graph::path_strengths;
 use super::node_candidate::NodeCandidate;
 use super::query::Query;
 use super::score::{PATH_WAIVER, ScoreInputs, score_node, text_vector_relevance, vector_relevance};
-use super::select::{Scored, undecided_nodes};
+use super::select::{ScoredEntry, undecided_nodes};
 use super::settings::RecallSettings;
 use super::word_search::{WordBound, WordHits};
 use super::words::WeighedTerms;
@@ -38,7 +38,7 @@ const SEARCHES_MAX: usize = 3;
 /// All nodes that recall looks at, and whom the text names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeCandidates {
-    pub(super) nodes: Vec<Scored>,
+    pub(super) nodes: Vec<ScoredEntry>,
     pub(super) entities: Vec<Entity>,
     pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
@@ -280,7 +280,7 @@ impl Fetch<'_> {
     }
 
     /// Scores the nodes; those that the choice turns on have their exact vectors then.
-    async fn decide(mut self) -> Result<Vec<Scored>, StoreError> {
+    async fn decide(mut self) -> Result<Vec<ScoredEntry>, StoreError> {
         loop {
             let at_most = self.nodes.values().map(|node| {
                 let known = ScoreInputs { vector: *node.nearness.end(), ..node.known };
@@ -295,7 +295,7 @@ impl Fetch<'_> {
         let (now, settings): (Timestamp, _) = (self.request.now, self.settings);
         let scored = self.nodes.into_values().map(|candidate| {
             let score = score_node(&candidate.indexed.node, candidate.known, now, settings);
-            Scored { candidate, score }
+            ScoredEntry { candidate, score }
         });
         Ok(scored.collect())
     }

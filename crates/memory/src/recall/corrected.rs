@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::former_values::{FormerValue, FormerValues};
 use super::{Candidate, CandidateKind, Doubt, FreshCorrection, RecallRequest, RecallResult};
-use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
+use crate::corrections::{ReplacedQuery, ReplacedSpan, ReplacedValue, ReplacedValues};
 use crate::identifiers::{EntityId, MessageId, NodeId};
 use crate::messages::{Message, Role};
 use crate::nodes::{Node, NodeKind};
@@ -44,7 +44,7 @@ pub struct HeldBackValue {
 
 /// Values that recall found to be no longer current.
 #[derive(Clone, Debug, Default)]
-pub struct Corrected {
+pub struct OutdatedValues {
     /// Former values that the text asks about, the earliest first.
     pub former: Vec<ReplacedValue>,
     /// Values that are no longer current, by the message that says them.
@@ -95,7 +95,7 @@ pub(super) async fn hold_back_former(
         entities: found.entities.iter().map(|entity| entity.id).collect(),
     };
     let replaced = store.replaced_values(&request.scope, &about).await?;
-    let mut corrected = Corrected {
+    let mut corrected = OutdatedValues {
         values: FormerValues::new(replaced.values),
         spans: replaced.spans,
         ..std::mem::take(&mut found.corrected)
@@ -120,7 +120,7 @@ pub(super) async fn hold_back_former(
     Ok(())
 }
 
-impl Corrected {
+impl OutdatedValues {
     /// Finds the former values that these texts of a scope may state.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl Corrected {
         let numbers = messages.iter().map(|message| message.seq).collect();
         let texts = messages.iter().map(|message| message.content.clone()).collect();
         let about = ReplacedQuery { messages: numbers, texts, ..ReplacedQuery::default() };
-        let Replaced { values, spans, .. } = store.replaced_values(scope, &about).await?;
+        let ReplacedValues { values, spans, .. } = store.replaced_values(scope, &about).await?;
         let mut corrected = Self { values: FormerValues::new(values), spans, ..Self::default() };
         corrected.note_messages(messages);
         let earlier = messages.iter().filter_map(|message| {
@@ -188,7 +188,7 @@ impl Corrected {
             texts: nodes.iter().map(|node| node.description.clone()).collect(),
             ..ReplacedQuery::default()
         };
-        let Replaced { values, outdated, .. } = store.replaced_values(scope, &about).await?;
+        let ReplacedValues { values, outdated, .. } = store.replaced_values(scope, &about).await?;
         let corrected = Self { values: FormerValues::new(values), ..Self::default() };
         let outdated = outdated.into_iter().collect();
         let former = nodes.iter().filter_map(|node| {
@@ -450,7 +450,8 @@ pub async fn outdated_nodes(
     let replaced =
         store.replaced_values(scope, &ReplacedQuery { citing, texts, ..ReplacedQuery::default() }).await?;
     let outdated = replaced.outdated.into_iter().collect();
-    let corrected = Corrected { values: FormerValues::new(replaced.values), ..Corrected::default() };
+    let corrected =
+        OutdatedValues { values: FormerValues::new(replaced.values), ..OutdatedValues::default() };
     let rests = nodes.iter().filter(|node| corrected.rests_on_former(node, &outdated).is_some());
     Ok(rests.map(|node| node.id).collect())
 }

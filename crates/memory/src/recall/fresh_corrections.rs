@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Corrected;
+use super::OutdatedValues;
 use crate::entities::{fold_name, is_named_in_text};
 use crate::messages::{Message, Role};
 use crate::text::{Utterance, Values, correction_cue, denied_value};
@@ -32,7 +32,7 @@ pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
     message.role == Role::User && is_recent && correction_cue(&message.content).is_some()
 }
 
-impl Corrected {
+impl OutdatedValues {
     /// Notes which of these messages say what is no longer current, and which correct something themselves.
     pub fn note_window(&mut self, window: &[Message], now: Timestamp) {
         self.note_messages(window);

@@ -37,7 +37,7 @@ struct Reach {
 
 /// The two strongest paths to a node from different hits, the stronger first: the second serves where the first comes
 /// from the node itself.
-type Reached = [Option<Reach>; 2];
+type ReachedNodes = [Option<Reach>; 2];
 
 /// g of each node: the strength of the strongest evidence path (at most [`STEPS_MAX`] steps) from it to a hit other
 /// than itself. A step is an event and its thought, or two events under one thought, with the strength
@@ -54,7 +54,7 @@ pub(super) fn path_strengths(
     nodes.dedup();
     let place = |seq: i64| nodes.binary_search(&seq).ok();
     let steps = steps(edges, place, now, half_life_days);
-    let mut frontier: Vec<Reached> = vec![[None; 2]; nodes.len()];
+    let mut frontier: Vec<ReachedNodes> = vec![[None; 2]; nodes.len()];
     // A hit without an edge leads nowhere.
     for (place, &hit) in hits.iter().filter_map(|hit| Some((place(*hit)?, hit))) {
         frontier[place][0] = Some(Reach { hit, strength: 1.0 });
@@ -62,7 +62,7 @@ pub(super) fn path_strengths(
     let mut strongest: Vec<f64> = vec![0.0; nodes.len()];
     for length in 1..=STEPS_MAX {
         let worth = if length == 1 { 1.0 } else { FURTHER_STEP };
-        let mut next: Vec<Reached> = vec![[None; 2]; nodes.len()];
+        let mut next: Vec<ReachedNodes> = vec![[None; 2]; nodes.len()];
         for step in &steps {
             for reach in frontier[step.from].into_iter().flatten() {
                 let strength = reach.strength * step.strength * worth;
@@ -79,7 +79,7 @@ pub(super) fn path_strengths(
 }
 
 /// Stronger paths first, then those from the greater hit.
-fn keep_two(known: &mut Reached, new: Reach) {
+fn keep_two(known: &mut ReachedNodes, new: Reach) {
     let stronger = |a: Reach, b: Reach| a.strength.total_cmp(&b.strength).then(a.hit.cmp(&b.hit)).is_gt();
     let [first, second] = *known;
     *known = match (first, second) {

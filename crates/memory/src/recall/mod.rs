@@ -44,7 +44,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use absence::{MessageFit, SAID_MIN};
-pub use corrected::{Corrected, HeldBackValue, outdated_nodes};
+pub use corrected::{HeldBackValue, OutdatedValues, outdated_nodes};
 pub use doubts::Doubt;
 pub use former_values::FormerValue;
 pub use fresh_corrections::{FreshCorrection, is_fresh_correction};
@@ -53,7 +53,7 @@ pub use message_query::MessageQuery;
 pub use messages::{RankedMessage, rank_messages};
 pub(crate) use named::named_entities;
 pub use passages::Passage;
-pub use pinned::Pinned;
+pub use pinned::PinnedMemories;
 pub use query::{Query, Sentence};
 pub use receipt::{Candidate, CandidateKind, RecallTimings};
 pub use score::Score;
@@ -99,11 +99,11 @@ pub struct RecallResult {
     /// Pairs of which the text names at least one: they may be the same, and the persona may ask.
     pub in_doubt: Vec<(Entity, Entity)>,
     /// Parts that are in every prompt.
-    pub pinned: Pinned,
+    pub pinned: PinnedMemories,
     /// Every candidate, nodes then messages, each best first, with the reason why it was used or left out.
     pub candidates: Vec<Candidate>,
     /// Values that are no longer current, and where they were left out or marked.
-    pub corrected: Corrected,
+    pub corrected: OutdatedValues,
     /// Match of the best memory, from 0 to 1: the greatest relevance of all candidates.
     pub support: f64,
     /// True if nothing in memory is about the text; these are only the nearest.
@@ -165,7 +165,7 @@ pub async fn recall(
         in_doubt,
         pinned,
         candidates,
-        corrected: Corrected::default(),
+        corrected: OutdatedValues::default(),
         support,
         nothing_found,
         words_only,

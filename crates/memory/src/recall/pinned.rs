@@ -30,7 +30,7 @@ const EXPECTATIONS_LOOKED_AT: u32 = 50;
 
 /// Parts that are in every prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pinned {
+pub struct PinnedMemories {
     /// Thoughts about the user, the weightiest first.
     pub about_user: Vec<Node>,
     /// Thoughts about the persona itself, the weightiest first.
@@ -52,7 +52,7 @@ pub(super) async fn fetch_pinned(
     request: &RecallRequest,
     query: &Query,
     half_life_days: f64,
-) -> Result<Pinned, StoreError> {
+) -> Result<PinnedMemories, StoreError> {
     let (scope, now) = (&request.scope, request.now);
     let everybody = vec![Subject::User, Subject::Persona, Subject::Shared];
     let user = vec![Subject::User, Subject::Shared];
@@ -86,7 +86,7 @@ pub(super) async fn fetch_pinned(
     let [about_user, about_self, intentions, mut expectations, events] = chosen.map(|seqs| nodes(&seqs));
     let fulfilled = fulfilled_by(store, request, query, &expectations).await?;
     expectations.retain(|node| !fulfilled.iter().any(|known| known.id == node.id));
-    Ok(Pinned {
+    Ok(PinnedMemories {
         events,
         about_user: in_order(about_user, THOUGHTS_ABOUT_USER, weight),
         about_self: in_order(about_self, THOUGHTS_ABOUT_SELF, weight),

@@ -16,7 +16,7 @@ const DUPLICATE_COSINE: f32 = 0.97;
 
 /// A node with its score.
 #[derive(Clone, Debug)]
-pub(super) struct Scored {
+pub(super) struct ScoredEntry {
     /// Boxed: many are sorted.
     pub(super) candidate: Box<NodeCandidate>,
     pub(super) score: Score,
@@ -57,7 +57,7 @@ impl Refusal {
 /// The best `k` that enter, thinned of near-duplicates and cut to the token budget, best first; and every node that was
 /// looked at, best first, with the reason of its fate.
 pub(super) fn select(
-    mut scored: Vec<Scored>,
+    mut scored: Vec<ScoredEntry>,
     settings: &RecallSettings,
 ) -> (Vec<ScoredNode>, Vec<Candidate>) {
     scored.sort_by(|a, b| compare_ranks((&a.candidate, &a.score), (&b.candidate, &b.score)));
@@ -145,8 +145,8 @@ fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
     readable && close && IndexedText::new(&a.indexed.terms).same_terms(&IndexedText::new(&b.indexed.terms))
 }
 
-fn receipt_of(scored: &Scored, refusal: Option<String>) -> Candidate {
-    let Scored { candidate, score } = scored;
+fn receipt_of(scored: &ScoredEntry, refusal: Option<String>) -> Candidate {
+    let ScoredEntry { candidate, score } = scored;
     let node = &candidate.indexed.node;
     Candidate {
         id: node.id.0,

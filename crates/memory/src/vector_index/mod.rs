@@ -54,14 +54,14 @@ struct Shard {
 }
 
 #[derive(Debug)]
-struct Loaded {
+struct LoadedShard {
     shard: Arc<RwLock<Shard>>,
     last_used: u64,
 }
 
 #[derive(Debug, Default)]
 struct Shards {
-    by_key: HashMap<ShardKey, Loaded>,
+    by_key: HashMap<ShardKey, LoadedShard>,
     uses: u64,
 }
 
@@ -153,7 +153,7 @@ impl VectorIndex {
         let loaded = shards
             .by_key
             .entry(key.clone())
-            .or_insert_with(|| Loaded { shard: Arc::default(), last_used: 0 });
+            .or_insert_with(|| LoadedShard { shard: Arc::default(), last_used: 0 });
         loaded.last_used = uses;
         Arc::clone(&loaded.shard)
     }

@@ -31,16 +31,17 @@ impl Answer {
     /// The members as the types of a contract.
     ///
     /// # Errors
-    /// [`Malformed`] for a type whose members refuse something; those of [`crate::contract`] take everything.
-    pub(crate) fn parse_members<T: DeserializeOwned>(self) -> Result<T, Malformed> {
-        serde_json::from_value(Value::Object(self.members)).map_err(|error| Malformed(error.to_string()))
+    /// [`MalformedAnswer`] for a type whose members refuse something; those of [`crate::contract`] take everything.
+    pub(crate) fn parse_members<T: DeserializeOwned>(self) -> Result<T, MalformedAnswer> {
+        serde_json::from_value(Value::Object(self.members))
+            .map_err(|error| MalformedAnswer(error.to_string()))
     }
 }
 
 /// An answer without a usable object. The text tells a model what to do better.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Malformed(pub String);
+pub struct MalformedAnswer(pub String);
 
 /// Finds the JSON object in `text` that has the member `required[0]`, repairing what can be repaired.
 ///
@@ -50,10 +51,10 @@ pub struct Malformed(pub String);
 /// length of the text, at most [`STARTS_MAX`] times over.
 ///
 /// # Errors
-/// [`Malformed`] when there is no such object, or the text is longer than [`ANSWER_LENGTH_MAX`].
-pub fn read(text: &str, required: &[&str]) -> Result<Answer, Malformed> {
+/// [`MalformedAnswer`] when there is no such object, or the text is longer than [`ANSWER_LENGTH_MAX`].
+pub fn read(text: &str, required: &[&str]) -> Result<Answer, MalformedAnswer> {
     if text.len() > ANSWER_LENGTH_MAX {
-        return Err(Malformed(format!("The answer is longer than {ANSWER_LENGTH_MAX} bytes.")));
+        return Err(MalformedAnswer(format!("The answer is longer than {ANSWER_LENGTH_MAX} bytes.")));
     }
     // Some models write their object as the text of a string.
     if let Ok(inner) = serde_json::from_str::<String>(text.trim()) {
@@ -61,12 +62,12 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, Malformed> {
     }
     let main = required.first().copied().unwrap_or_default();
     let mut best: Option<Answer> = None;
-    let mut seen = Seen::Nothing;
+    let mut seen = FallbackJson::Nothing;
     for found in Objects::of(after_thinking(text)) {
         match found.value {
             Value::Object(members) => {
                 let Some((members, unwrapped)) = with_member(members, main) else {
-                    seen = Seen::OtherObject;
+                    seen = FallbackJson::OtherObject;
                     continue;
                 };
                 let answer = answer(members, &found.damage, unwrapped, required);
@@ -74,22 +75,28 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, Malformed> {
                     best = Some(answer);
                 }
             }
-            Value::Array(items) if items.iter().all(Value::is_object) && !matches!(seen, Seen::List(..)) => {
-                seen = Seen::List(items, found.damage);
+            Value::Array(items)
+                if items.iter().all(Value::is_object) && !matches!(seen, FallbackJson::List(..)) =>
+            {
+                seen = FallbackJson::List(items, found.damage);
             }
             _ => {}
         }
     }
     match (best, seen) {
         (Some(answer), _) => Ok(answer),
-        (None, Seen::List(items, damage)) => {
+        (None, FallbackJson::List(items, damage)) => {
             let members = Map::from_iter([(main.to_owned(), Value::Array(items))]);
             let mut answer = answer(members, &damage, false, required);
             answer.notes.push(format!("the answer was a bare list, taken as `{main}`"));
             Ok(answer)
         }
-        (None, Seen::OtherObject) => Err(Malformed(format!("The object has no member `{main}`."))),
-        (None, Seen::Nothing) => Err(Malformed("There is no readable JSON object in the answer.".to_owned())),
+        (None, FallbackJson::OtherObject) => {
+            Err(MalformedAnswer(format!("The object has no member `{main}`.")))
+        }
+        (None, FallbackJson::Nothing) => {
+            Err(MalformedAnswer("There is no readable JSON object in the answer.".to_owned()))
+        }
     }
 }
 
@@ -106,7 +113,7 @@ pub(crate) fn is_empty_object(text: &str) -> bool {
     objects.next().is_some_and(|found| is_empty(&found)) && objects.next().is_none()
 }
 
-enum Seen {
+enum FallbackJson {
     Nothing,
     OtherObject,
     List(Vec<Value>, Damage),

@@ -4,9 +4,9 @@ use memory::entities::EntityKind;
 use memory::ports::{Clarification, Extraction, MentionedEntity, MoodSignal};
 
 use super::ExtractionTask;
-use crate::answer::{self, List, Malformed, Member, Notes, snippet};
+use crate::answer::{self, List, MalformedAnswer, Member, Notes, snippet};
 use crate::contract::{ClarificationAnswer, EntityAnswer, ExtractionAnswer, MoodAnswer};
-use crate::parsed::Parsed;
+use crate::parsed::ParsedAnswer;
 
 /// Members without which an answer is of the wrong shape or cut, the decisive one first.
 const REQUIRED_MEMBERS: [&str; 2] = ["events", "self_check_notes"];
@@ -28,13 +28,13 @@ impl ExtractionTask<'_> {
     /// Reads an answer; one bad item never costs the good ones.
     ///
     /// # Errors
-    /// [`Malformed`] when there is no object with a list of events at all.
-    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Extraction>, Malformed> {
+    /// [`MalformedAnswer`] when there is no object with a list of events at all.
+    pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Extraction>, MalformedAnswer> {
         let mut answer = answer::read(answer, &REQUIRED_MEMBERS)?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: ExtractionAnswer = answer.parse_members()?;
         let List::Items(proposed) = &answer.events else {
-            return Err(Malformed("`events` must be a list; write [] if there are none.".to_owned()));
+            return Err(MalformedAnswer("`events` must be a list; write [] if there are none.".to_owned()));
         };
         let sifted = self.sift_events(proposed, &mut notes);
         let checked = answer.self_check_notes.get().is_some();
@@ -56,7 +56,7 @@ impl ExtractionTask<'_> {
             self_check_notes,
             notes: notes.into_list(),
         };
-        Ok(Parsed { value, whole, missing: (!checked).then_some(CHECK_MISSING) })
+        Ok(ParsedAnswer { value, whole, missing: (!checked).then_some(CHECK_MISSING) })
     }
 }
 

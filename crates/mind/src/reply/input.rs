@@ -8,7 +8,7 @@ use memory::identifiers::MessageId;
 use memory::messages::{Message, Role};
 use memory::mood::Mood;
 use memory::nodes::Node;
-use memory::recall::Corrected;
+use memory::recall::OutdatedValues;
 use memory::sessions::Session;
 
 /// Everything a reply is rendered from. Lists that are ranked come with the most useful item first.
@@ -49,7 +49,7 @@ pub struct ReplyInput {
     /// The persona's thoughts about itself, best first.
     pub self_thoughts: Vec<Node>,
     /// Former values: they are told with their dates, and texts that state one get a note.
-    pub corrected: Corrected,
+    pub corrected: OutdatedValues,
     /// Promises that are still open.
     pub intentions: Vec<Node>,
     /// Expectations that are still open.
@@ -86,7 +86,7 @@ impl ReplyInput {
             passages: Vec::new(),
             pinned_thoughts: Vec::new(),
             self_thoughts: Vec::new(),
-            corrected: Corrected::default(),
+            corrected: OutdatedValues::default(),
             intentions: Vec::new(),
             expectations: Vec::new(),
             fulfilled: Vec::new(),

@@ -104,7 +104,7 @@ pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
     if drafts.len() <= MOST_EVENTS {
         return 0;
     }
-    let mut gathering = Gathering::of(std::mem::take(drafts));
+    let mut gathering = DraftMerger::of(std::mem::take(drafts));
     while gathering.waiting > MOST_EVENTS && gathering.join_nearest() {}
     drafts.extend(gathering.drafts.into_iter().flatten().map(|(event, _)| event));
     // Nothing is akin any more.
@@ -118,7 +118,7 @@ const KINSHIP_MAX: u8 = 4;
 
 /// Merges drafts that tell of the same thing. The nearest draft of each is looked up once, and again only if that one changes: a
 /// long conversation has thousands of drafts.
-struct Gathering {
+struct DraftMerger {
     /// Drafts in their order, with their language; one that was merged into another leaves its place empty.
     drafts: Vec<Option<(Event, Option<Language>)>>,
     /// For each one the nearest behind it, with their kinship. Of equally near ones the lightest: the weighty keep their own
@@ -128,7 +128,7 @@ struct Gathering {
     waiting: usize,
 }
 
-impl Gathering {
+impl DraftMerger {
     fn of(drafts: Vec<Event>) -> Self {
         let with_language = |event: Event| {
             let language = Language::of(&event.description);

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
-use super::Shared;
+use super::SharedState;
 use super::state::Command;
 use crate::http::{HttpRequest, HttpResponse, write_response};
 
@@ -21,7 +21,7 @@ const WRONG_TOKEN: u16 = 4_004;
 
 pub(super) async fn serve(
     mut connection: TcpStream,
-    shared: &Shared,
+    shared: &SharedState,
     request: &HttpRequest,
 ) -> io::Result<()> {
     let key = request.headers.iter().find(|(name, _)| name == "sec-websocket-key");
@@ -41,7 +41,7 @@ pub(super) async fn serve(
 
 type SocketResult<T> = Result<T, tokio_tungstenite::tungstenite::Error>;
 
-async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &Shared) -> SocketResult<()> {
+async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &SharedState) -> SocketResult<()> {
     let (sender, mut commands) = mpsc::unbounded_channel();
     shared.lock().connect(sender.clone());
     let interval = u64::try_from(shared.heartbeat.as_millis()).unwrap_or(u64::MAX);
@@ -75,7 +75,11 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &Shared) -> Socket
 }
 
 /// Takes what the bot sends; gives the code with which the connection closes, if it does.
-fn handle_payload(shared: &Shared, payload: &Value, sender: &mpsc::UnboundedSender<Command>) -> Option<u16> {
+fn handle_payload(
+    shared: &SharedState,
+    payload: &Value,
+    sender: &mpsc::UnboundedSender<Command>,
+) -> Option<u16> {
     let mut state = shared.lock();
     let is_token_good = payload["d"]["token"] == *shared.token;
     match payload["op"].as_u64() {

@@ -71,11 +71,11 @@ pub struct DiscordSent {
 /// The server; it ends when it is dropped.
 pub struct DiscordServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     serving: JoinHandle<()>,
 }
 
-struct Shared {
+struct SharedState {
     address: SocketAddr,
     token: String,
     heartbeat: Duration,
@@ -97,7 +97,7 @@ impl DiscordServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let (token, now) = (token.to_owned(), Box::new(now));
-        let shared = Arc::new(Shared { address, token, heartbeat, now, state: Mutex::default() });
+        let shared = Arc::new(SharedState { address, token, heartbeat, now, state: Mutex::default() });
         let serving = tokio::spawn(accept(listener, shared.clone()));
         Ok(Self { address, shared, serving })
     }
@@ -266,13 +266,13 @@ impl Drop for DiscordServer {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     while let Ok((connection, _)) = listener.accept().await {
         let shared = shared.clone();
         tokio::spawn(async move {
@@ -282,7 +282,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(connection: TcpStream, shared: &Shared) -> io::Result<()> {
+async fn serve(connection: TcpStream, shared: &SharedState) -> io::Result<()> {
     let mut connection = BufReader::new(connection);
     while let Some(request) = read_request(&mut connection).await? {
         if request.path.starts_with("/gateway") {

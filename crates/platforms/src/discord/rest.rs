@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use super::{DiscordFault, Shared};
+use super::{DiscordFault, SharedState};
 use crate::http::{HttpRequest, HttpResponse, write_response};
 
 /// Most characters of a message.
@@ -22,7 +22,7 @@ struct Answer {
 /// Answers a request; false when the connection has to be closed.
 pub(super) async fn answer(
     connection: &mut TcpStream,
-    shared: &Shared,
+    shared: &SharedState,
     request: &HttpRequest,
 ) -> io::Result<bool> {
     if let Some(place) = request.path.strip_prefix("/files/") {
@@ -47,7 +47,7 @@ pub(super) async fn answer(
 }
 
 /// The answer; none where the connection closes instead.
-fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
+fn decide(shared: &SharedState, request: &HttpRequest) -> Option<Answer> {
     let path = request.path.trim_start_matches("/api/v10");
     let last = path.rsplit('/').next().unwrap_or_default();
     let is_conversation = path.matches('/').count() == 2 && path.starts_with("/channels/");
@@ -112,7 +112,7 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
     }
 }
 
-fn perform(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> Answer {
+fn perform(shared: &SharedState, route: &str, path: &str, request: &HttpRequest) -> Answer {
     let channel = path.split('/').nth(2).unwrap_or_default();
     let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let form = request.form_parts();

@@ -26,10 +26,10 @@ pub enum Delivery {
 /// The one place that everything is told to.
 #[derive(Clone)]
 pub struct Broadcast {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-struct Shared {
+struct SharedState {
     run: String,
     backlog: Mutex<Backlog>,
     newest: watch::Sender<u64>,
@@ -46,7 +46,7 @@ impl Broadcast {
     /// `run` names this run of the program: ids of another run are not understood as places in this one.
     pub fn new(run: impl Into<String>) -> Self {
         let backlog = Mutex::new(Backlog { first: 1, kept: VecDeque::new() });
-        Self { shared: Arc::new(Shared { run: run.into(), backlog, newest: watch::Sender::new(0) }) }
+        Self { shared: Arc::new(SharedState { run: run.into(), backlog, newest: watch::Sender::new(0) }) }
     }
 
     /// Tells all watchers. Never waits, never fails.
@@ -114,7 +114,7 @@ impl Broadcast {
 }
 
 pub struct Subscription {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     newest: watch::Receiver<u64>,
     next: u64,
     lost: bool,
@@ -157,7 +157,7 @@ impl Subscription {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, Backlog> {
         // A watcher that panicked while it read has changed nothing: broadcast never breaks delivery.
         self.backlog.lock().unwrap_or_else(PoisonError::into_inner)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use hub::ports::{RemoteError, RemoteHub};
-use hub::{ExchangeError, Exchanged, Hub, HubError, InstanceId};
+use hub::{ExchangeCounts, ExchangeError, Hub, HubError, InstanceId};
 use jiff::Timestamp;
 use memory::Scope;
 use memory::forget::{ForgetMode, Selection};
@@ -200,12 +200,12 @@ impl Embodiment {
     ///
     /// # Errors
     /// When the hub is away or refuses, or storage fails.
-    pub async fn exchange(&self) -> Result<Exchanged, ExchangeError> {
+    pub async fn exchange(&self) -> Result<ExchangeCounts, ExchangeError> {
         let _alone = self.exchanging.lock().await;
         let (Some(followed), Some(hub)) = (self.followed.load_full(), self.shared_self.hub()) else {
-            return Ok(Exchanged::default());
+            return Ok(ExchangeCounts::default());
         };
-        let mut all = Exchanged::default();
+        let mut all = ExchangeCounts::default();
         let mut ended = Ok(());
         for scope in self.scopes(hub).await? {
             match self.exchange_scope(hub, &followed, &scope).await {
@@ -240,7 +240,7 @@ impl Embodiment {
         hub: &Hub,
         followed: &FollowedHub,
         scope: &Scope,
-    ) -> Result<Exchanged, ExchangeError> {
+    ) -> Result<ExchangeCounts, ExchangeError> {
         let ended = hub.exchange(&*followed.remote, scope).await;
         // What one page has brought stays, also if the next one did not come.
         self.forget_what_was_erased(hub, scope).await?;

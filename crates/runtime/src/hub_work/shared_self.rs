@@ -110,19 +110,19 @@ impl SharedSelf {
 ///
 /// It takes no lock. Forgetting here holds the lock of [`ForgetEpochs`](crate::forget_epochs::ForgetEpochs) and then waits for the documents, which are locked while
 /// an erasure comes in: waiting for the first with the second held would never end.
-pub(crate) struct Forgetting {
+pub(crate) struct TextForgetting {
     core: Arc<RuntimeCore>,
     scope: Scope,
 }
 
-impl Forgetting {
+impl TextForgetting {
     pub(crate) fn begin(core: Arc<RuntimeCore>, scope: Scope) -> Self {
         core.forget_epochs.count(&scope);
         Self { core, scope }
     }
 }
 
-impl Drop for Forgetting {
+impl Drop for TextForgetting {
     fn drop(&mut self) {
         self.core.forget_epochs.count(&self.scope);
         self.core.broadcast().withdraw(&self.scope);
@@ -144,7 +144,7 @@ impl HubListener for HubWatch {
     }
 
     fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send> {
-        Box::new(Forgetting::begin(self.0.clone(), scope.clone()))
+        Box::new(TextForgetting::begin(self.0.clone(), scope.clone()))
     }
 }
 

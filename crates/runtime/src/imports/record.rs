@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hub::Hub;
 use import::{
-    Document, ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, MessageTime, Position,
+    Document, ExternalId, FoundItem, Item, MappedItem, MappedMessage, Mapper, Mapping, MessageTime, Position,
     ReadOptions, SavedMemory, Skip, Sources, Speaker,
 };
 use jiff::Timestamp;
@@ -269,7 +269,7 @@ fn read_pages(
     };
     let mut outcome = Ok(());
     for found in import::read(&request.sources, &request.options, reader.resumption.position)? {
-        let Found { item, position, format } = match found {
+        let FoundItem { item, position, format } = match found {
             Ok(found) => found,
             Err(error) => {
                 // What was read before it is good.
@@ -329,27 +329,31 @@ impl PageReader {
         }
     }
 
-    fn add(&mut self, mapped: Mapped) {
+    fn add(&mut self, mapped: MappedItem) {
         const CHARACTER: &str = "`import --character` or New persona takes it";
         let (place, reason) = match mapped {
-            Mapped::Message(message) => return self.add_message(message),
-            Mapped::Item(Item::Conversation(start)) => {
+            MappedItem::Message(message) => return self.add_message(message),
+            MappedItem::Item(Item::Conversation(start)) => {
                 let title = start.title.map(|title| title.chars().take(TITLE_CHARS_MAX).collect::<String>());
                 let title = title.filter(|title| !memory::capture::is_blank(title));
                 self.resumption.conversation = Some((start.id, title));
                 return;
             }
-            Mapped::Item(Item::SavedMemory(saved)) if saved.text.chars().count() > DESCRIPTION_LENGTH_MAX => {
+            MappedItem::Item(Item::SavedMemory(saved))
+                if saved.text.chars().count() > DESCRIPTION_LENGTH_MAX =>
+            {
                 (saved.place, format!("it is longer than {DESCRIPTION_LENGTH_MAX} characters"))
             }
-            Mapped::Item(Item::SavedMemory(saved)) => return self.proposals.push(saved),
-            Mapped::Item(Item::Skip(skip)) => (skip.place, skip.reason),
+            MappedItem::Item(Item::SavedMemory(saved)) => return self.proposals.push(saved),
+            MappedItem::Item(Item::Skip(skip)) => (skip.place, skip.reason),
             // The mapper turns every message into a mapped one or a skip.
-            Mapped::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),
-            Mapped::Item(Item::Document(document)) => return self.add_document(document),
-            Mapped::Item(Item::Card(card)) => (card.place, format!("it is a character card: {CHARACTER}")),
-            Mapped::Item(Item::Lorebook(book)) => (book.place, format!("it is a lorebook: {CHARACTER}")),
-            Mapped::Item(Item::CoreDraft(draft)) => {
+            MappedItem::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),
+            MappedItem::Item(Item::Document(document)) => return self.add_document(document),
+            MappedItem::Item(Item::Card(card)) => {
+                (card.place, format!("it is a character card: {CHARACTER}"))
+            }
+            MappedItem::Item(Item::Lorebook(book)) => (book.place, format!("it is a lorebook: {CHARACTER}")),
+            MappedItem::Item(Item::CoreDraft(draft)) => {
                 (draft.place, format!("it is a text about the persona or you: {CHARACTER}"))
             }
         };

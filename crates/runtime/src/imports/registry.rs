@@ -141,7 +141,7 @@ pub(super) struct ImportRegistry {
     pub(super) store: Arc<dyn ImportStore>,
     pub(super) uploads: UploadFolder,
     pub(super) prices: Arc<ArcSwap<Prices>>,
-    state: Mutex<Running>,
+    state: Mutex<RunningImports>,
     /// Held while an import is started, resumed or taken back.
     pub(super) change: tokio::sync::Mutex<()>,
 }
@@ -159,7 +159,7 @@ impl ImportRegistry {
 }
 
 #[derive(Default)]
-pub(super) struct Running {
+pub(super) struct RunningImports {
     /// Imports that record, and those that were recorded to the end since the start of the program.
     pub(super) recording: HashMap<ImportId, Recording>,
     pub(super) problems: HashMap<ImportId, String>,
@@ -176,7 +176,7 @@ pub(super) struct Recording {
 }
 
 impl ImportRegistry {
-    pub(super) fn lock_running(&self) -> MutexGuard<'_, Running> {
+    pub(super) fn lock_running(&self) -> MutexGuard<'_, RunningImports> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -42,7 +42,7 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 const UNFINISHED: &str = "EchoVessel ended before it was written; nothing was sent";
 
 /// The last decision of each scope: a new one is stored only if it differs.
-type Standing = HashMap<Scope, ProactiveDecision>;
+type LastDecisions = HashMap<Scope, ProactiveDecision>;
 
 /// Decides about messages that nobody asked for, and sends them.
 pub(crate) struct Proactive {
@@ -74,13 +74,13 @@ impl Proactive {
 pub(crate) struct ProactiveWorker {
     proactive: Proactive,
     has_settled_unfinished: bool,
-    standing: Standing,
+    standing: LastDecisions,
     swept: Option<Timestamp>,
 }
 
 impl ProactiveWorker {
     pub(crate) fn new(proactive: Proactive) -> Self {
-        Self { proactive, has_settled_unfinished: false, standing: Standing::default(), swept: None }
+        Self { proactive, has_settled_unfinished: false, standing: LastDecisions::default(), swept: None }
     }
 }
 
@@ -125,7 +125,7 @@ async fn delete_old_decisions(core: &RuntimeCore, store: &dyn ProactiveStore, sw
     }
 }
 
-async fn look_around(proactive: &Proactive, store: &dyn ProactiveStore, standing: &mut Standing) {
+async fn look_around(proactive: &Proactive, store: &dyn ProactiveStore, standing: &mut LastDecisions) {
     let scopes = match store.proactive_scopes().await {
         Ok(scopes) => scopes,
         Err(error) => {

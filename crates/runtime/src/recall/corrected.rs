@@ -4,10 +4,10 @@
 use hub::PromptDocuments;
 use memory::core_blocks::CoreBlocks;
 use memory::mood::Mood;
-use memory::recall::Corrected;
+use memory::recall::OutdatedValues;
 
 /// The mood without a signal that says what is no longer current.
-pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut Corrected) -> Mood {
+pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut OutdatedValues) -> Mood {
     mood.last_user_signal =
         mood.last_user_signal.and_then(|signal| corrected.without_former(&signal, "mood"));
     mood
@@ -31,7 +31,7 @@ pub(crate) fn texts_to_check(
 pub(crate) fn hold_back_from_periods(
     mut shared: PromptDocuments,
     core_blocks: &CoreBlocks,
-    corrected: &mut Corrected,
+    corrected: &mut OutdatedValues,
 ) -> PromptDocuments {
     for text in [&core_blocks.persona, &core_blocks.user, &core_blocks.style] {
         corrected.note_written(text);
@@ -44,7 +44,7 @@ pub(crate) fn hold_back_from_periods(
     shared
 }
 
-fn hold_back_of(text: &mut String, corrected: &mut Corrected) -> bool {
+fn hold_back_of(text: &mut String, corrected: &mut OutdatedValues) -> bool {
     let left = corrected.without_former(text, "document");
     let is_left = left.is_some();
     *text = left.unwrap_or_default();

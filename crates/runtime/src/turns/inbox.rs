@@ -19,7 +19,7 @@ use crate::turns::Turns;
 use crate::turns::conversations::{ConversationFull, Place, ReadyTurn};
 use crate::turns::turn;
 use crate::turns::turn_event::TurnEvent;
-use crate::turns::voice_messages::Interrupted;
+use crate::turns::voice_messages::TranscriptionInterrupted;
 
 /// Time after which a client may try again when the inbox is full.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -235,7 +235,7 @@ impl Turns {
         self.core.tasks.spawn(async move {
             match AssertUnwindSafe(turns.transcribe_message(id, &note)).catch_unwind().await {
                 // The next start listens again, and answers then.
-                Ok(Err(Interrupted)) => return,
+                Ok(Err(TranscriptionInterrupted)) => return,
                 Ok(Ok(())) => {}
                 Err(_) => tracing::error!("a defect broke off listening to a voice message"),
             }

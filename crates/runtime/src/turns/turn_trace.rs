@@ -11,7 +11,7 @@ use memory::messages::Message;
 use memory::mood::Mood;
 use memory::nodes::Node;
 use memory::ports::{TurnSummary, TurnTrace};
-use memory::recall::{Candidate, CandidateKind, Corrected, RecallResult};
+use memory::recall::{Candidate, CandidateKind, OutdatedValues, RecallResult};
 use mind::{RenderedReply, ReplyInput};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -155,7 +155,7 @@ impl TurnRecord {
     }
 
     /// Notes values that were not presented as current.
-    pub(crate) fn note_held_back(&mut self, corrected: &Corrected) {
+    pub(crate) fn note_held_back(&mut self, corrected: &OutdatedValues) {
         self.set_field("held_back", json!(corrected.held_back));
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct UnheardNotes {
 }
 
 /// The program stops before a recording was understood; the next start goes on.
-pub(crate) struct Interrupted;
+pub(crate) struct TranscriptionInterrupted;
 
 impl Turns {
     /// Puts the words of a voice message in the place of its name.
@@ -60,10 +60,10 @@ impl Turns {
         self: &Arc<Self>,
         id: MessageId,
         note: &VoiceNote,
-    ) -> Result<(), Interrupted> {
+    ) -> Result<(), TranscriptionInterrupted> {
         let heard = tokio::select! {
             heard = self.transcript_of(note) => heard,
-            () = self.core.stopping.cancelled() => return Err(Interrupted),
+            () = self.core.stopping.cancelled() => return Err(TranscriptionInterrupted),
         };
         let heard = heard.inspect_err(|reason| {
             tracing::warn!(message = %id, channel = note.channel_id, "a voice message was not understood: {reason}");
@@ -77,7 +77,7 @@ impl Turns {
             }
             tokio::select! {
                 () = self.core.clock().sleep(BACKOFF.longest) => {}
-                () = self.core.stopping.cancelled() => return Err(Interrupted),
+                () = self.core.stopping.cancelled() => return Err(TranscriptionInterrupted),
             }
         }
         if let Ok(speech) = self.voice.speech()
@@ -151,7 +151,7 @@ impl Turns {
         let held = turn.as_ref().map(|turn| self.conversations.hold_turn(&turn.scope));
         self.core.tasks.spawn(async move {
             for (id, note) in notes {
-                if let Err(Interrupted) = turns.transcribe_message(id, &note).await {
+                if let Err(TranscriptionInterrupted) = turns.transcribe_message(id, &note).await {
                     return;
                 }
             }

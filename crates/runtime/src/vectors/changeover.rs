@@ -14,13 +14,13 @@ pub(crate) struct Changeover {
 #[derive(Default)]
 struct State {
     previous: Option<Arc<dyn Embedder>>,
-    waiting: Waiting,
+    waiting: WaitingScopes,
     failure: Option<String>,
 }
 
 /// Scopes that the previous model still serves.
 #[derive(Default)]
-enum Waiting {
+enum WaitingScopes {
     /// The complete vectors are not yet known.
     #[default]
     All,
@@ -42,8 +42,8 @@ impl Changeover {
     pub(crate) fn serving_model(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
         let state = self.lock();
         let waits = match &state.waiting {
-            Waiting::All => true,
-            Waiting::These(scopes) => scopes.contains(scope),
+            WaitingScopes::All => true,
+            WaitingScopes::These(scopes) => scopes.contains(scope),
         };
         state.previous.clone().filter(|_| waits)
     }
@@ -54,7 +54,7 @@ impl Changeover {
         if scopes.is_empty() {
             state.previous = None;
         }
-        state.waiting = Waiting::These(scopes.into_iter().collect());
+        state.waiting = WaitingScopes::These(scopes.into_iter().collect());
     }
 
     /// Why vectors wait; none when they do not.

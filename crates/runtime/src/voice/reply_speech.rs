@@ -27,7 +27,7 @@ pub(crate) struct ReplySpeech {
     unfinished: DropGuard,
 }
 
-struct Speaking {
+struct SpeechTask {
     voice: Arc<Voice>,
     scope: Scope,
     turn_id: TurnId,
@@ -50,7 +50,7 @@ pub(crate) async fn begin(
     if !appearance.voice_enabled {
         return None;
     }
-    let speaking = Speaking {
+    let speaking = SpeechTask {
         voice: voice.clone(),
         scope: turn.scope.clone(),
         turn_id: turn.turn_id,
@@ -94,7 +94,7 @@ impl ReplySpeech {
     }
 }
 
-impl Speaking {
+impl SpeechTask {
     async fn run(
         self,
         mut sentences: mpsc::UnboundedReceiver<String>,

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::corrections::{
-    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+    Approval, Correction, NodeVersion, PendingRejection, ReplacedQuery, ReplacedValues, UndoneChange,
 };
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
 use memory::facts::{Fact, Facts};
@@ -361,7 +361,7 @@ passing_on!(CorrectionStore:
     correct_node(correction: Correction) -> Option<Node>;
     pin_node(id: NodeId, pinned: bool) -> Option<Node>;
     node_history(id: NodeId, limit: u32) -> Option<Vec<NodeVersion>>;
-    replaced_values(scope: &Scope, about: &ReplacedQuery) -> Replaced;
+    replaced_values(scope: &Scope, about: &ReplacedQuery) -> ReplacedValues;
     undo_last_change(id: NodeId, at: Timestamp) -> Option<UndoneChange>;
     rejected_memory(id: RejectedId) -> Option<PendingRejection>;
     approve_rejected(approval: Approval) -> CommitOutcome;

@@ -23,7 +23,7 @@ const OF_CONNECTION: [HeaderName; 7] =
 
 /// Why a request was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Undelivered {
+pub(super) enum DeliveryFailure {
     /// The request was not sent.
     NotSent,
     /// The request may have been answered in part or whole.
@@ -49,7 +49,7 @@ impl Carrier {
         sender: &Sender,
         head: &Parts,
         body: Body,
-    ) -> Result<Response, Undelivered> {
+    ) -> Result<Response, DeliveryFailure> {
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         let target = format!("{}{path}", url.trim_end_matches('/'));
         let mut headers = without_those_of_connection(&head.headers);
@@ -60,7 +60,11 @@ impl Carrier {
         }
         let answered = request.send().await.map_err(|error| {
             tracing::debug!("a request could not be passed on: {error}");
-            if error.is_connect() || error.is_builder() { Undelivered::NotSent } else { Undelivered::Unknown }
+            if error.is_connect() || error.is_builder() {
+                DeliveryFailure::NotSent
+            } else {
+                DeliveryFailure::Unknown
+            }
         })?;
         let mut response = Response::new(Body::empty());
         *response.status_mut() = answered.status();

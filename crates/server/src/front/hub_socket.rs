@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use super::delivery::Carrier;
 use super::passed_on::Sender;
-use super::{Answering, Front};
+use super::{AnsweringDaemon, Front};
 use crate::home_socket::{SocketError, listen_at};
 use crate::mcp::{ToolContext, answer_program, greeting_line};
 
@@ -123,12 +123,13 @@ async fn accept_connections(
 /// Passes bytes both ways until one side ends or the home changes hands.
 async fn relay_bytes(stream: UnixStream, front: &Front) {
     let mut answering = front.answering.clone();
-    let Ok(now) = answering.wait_for(|now| !matches!(now, Answering::Nobody)).await.map(|now| now.clone())
+    let Ok(now) =
+        answering.wait_for(|now| !matches!(now, AnsweringDaemon::Nobody)).await.map(|now| now.clone())
     else {
         return;
     };
     // A daemon that has taken the home closes this socket and opens its own.
-    let Answering::Elsewhere(url) = now else { return };
+    let AnsweringDaemon::Elsewhere(url) = now else { return };
     let (reader, mut writer) = stream.into_split();
     let body = Body::from_stream(ReaderStream::new(reader));
     let Some(answer) = send(&front.carrier, &url, body).await else { return };

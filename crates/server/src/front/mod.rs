@@ -32,7 +32,7 @@ use crate::legacy::import_pipeline;
 use crate::mcp::ToolContext;
 use crate::problem::{self, Problem};
 use crate::respond::OkResponse;
-use delivery::{Carrier, Undelivered};
+use delivery::{Carrier, DeliveryFailure};
 pub use hub_socket::{StandbyHubSocket, join_elsewhere};
 use passed_on::Sender;
 
@@ -54,7 +54,7 @@ const ENDLESS: [&str; 2] = [events::PATH, import_pipeline::EVENTS_PATH];
 
 /// The daemon that answers requests of a shared home.
 #[derive(Clone)]
-pub enum Answering {
+pub enum AnsweringDaemon {
     /// None: the home changes hands.
     Nobody,
     /// The one at this URL.
@@ -72,7 +72,7 @@ pub struct HomeServer {
 
 /// The dependencies of an entrance.
 pub struct FrontParts {
-    pub answering: watch::Receiver<Answering>,
+    pub answering: watch::Receiver<AnsweringDaemon>,
     /// Secret by which daemons of the home trust requests of one another: visible ASCII.
     pub secret: String,
     /// Tokens of the owner, who can stop this daemon by its own socket.
@@ -91,7 +91,7 @@ pub enum FrontError {
 
 /// The entrance of a daemon that shares its home.
 pub struct Front {
-    answering: watch::Receiver<Answering>,
+    answering: watch::Receiver<AnsweringDaemon>,
     secret: HeaderValue,
     tokens: Arc<Tokens>,
     clock: Arc<dyn Clock>,
@@ -137,7 +137,7 @@ impl Front {
 async fn answer(State(front): State<Arc<Front>>, mut request: Request) -> Response {
     let sender = passed_on::take_sender(&mut request, &front.secret);
     let here = match &*front.answering.borrow() {
-        Answering::Here(home) => Some(home.clone()),
+        AnsweringDaemon::Here(home) => Some(home.clone()),
         _ => None,
     };
     if let Some(home) = here {
@@ -166,7 +166,7 @@ async fn run(router: Router, request: Request) -> Response {
 impl Front {
     fn is_ready(&self) -> (StatusCode, axum::Json<OkResponse>) {
         match &*self.answering.borrow() {
-            Answering::Nobody => (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_ok()),
+            AnsweringDaemon::Nobody => (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_ok()),
             _ => (StatusCode::OK, OkResponse::json()),
         }
     }
@@ -190,25 +190,25 @@ impl Front {
             let current = answering.borrow_and_update().clone();
             let mut rest = None;
             match current {
-                Answering::Here(home) => {
+                AnsweringDaemon::Here(home) => {
                     return Ok(run(home.router, Request::from_parts(head, body.take_body())).await);
                 }
                 // One daemon passes it on. What comes from another waits until this one has the home.
-                Answering::Elsewhere(url) if sender.is_client() => {
+                AnsweringDaemon::Elsewhere(url) if sender.is_client() => {
                     let sent = tokio::select! {
                         sent = self.carrier.send(&url, &sender, &head, body.take_body()) => sent,
-                        () = self.wait_until_gone(&url) => Err(Undelivered::Unknown),
+                        () = self.wait_until_gone(&url) => Err(DeliveryFailure::Unknown),
                     };
                     match sent {
                         Ok(response) => return Ok(self.end_with_holder(&url, &head, response)),
-                        Err(Undelivered::Unknown) if !is_repeatable(&head.method) => {
+                        Err(DeliveryFailure::Unknown) if !is_repeatable(&head.method) => {
                             return Err(holder_lost());
                         }
                         Err(_) if !body.is_kept() => return Err(holder_lost()),
                         Err(_) => rest = Some(self.clock.sleep(REST)),
                     }
                 }
-                Answering::Elsewhere(_) | Answering::Nobody => {}
+                AnsweringDaemon::Elsewhere(_) | AnsweringDaemon::Nobody => {}
             }
             let rested = async {
                 match rest {
@@ -261,7 +261,8 @@ impl Front {
     fn wait_until_gone(&self, url: &str) -> impl Future<Output = ()> + Send + 'static {
         let (mut answering, url) = (self.answering.clone(), url.to_owned());
         async move {
-            let is_gone = |now: &Answering| !matches!(now, Answering::Elsewhere(holder) if *holder == url);
+            let is_gone =
+                |now: &AnsweringDaemon| !matches!(now, AnsweringDaemon::Elsewhere(holder) if *holder == url);
             // Without a sender this process ends.
             let _ = answering.wait_for(is_gone).await;
         }

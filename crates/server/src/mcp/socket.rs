@@ -149,7 +149,7 @@ pub(crate) async fn answer_program<R, W>(
     serve_stream(
         context,
         speaker,
-        Ending { inner: reader, stop: Box::pin(stop.cancelled_owned()) },
+        ClosableReader { inner: reader, stop: Box::pin(stop.cancelled_owned()) },
         writer,
         abandon,
     )
@@ -157,12 +157,12 @@ pub(crate) async fn answer_program<R, W>(
 }
 
 /// A reader that ends when the socket is closed, so that nothing new is begun and what was begun can end.
-struct Ending<R> {
+struct ClosableReader<R> {
     inner: R,
     stop: std::pin::Pin<Box<tokio_util::sync::WaitForCancellationFutureOwned>>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Ending<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for ClosableReader<R> {
     fn poll_read(
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,

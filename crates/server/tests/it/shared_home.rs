@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use server::mcp::ToolContext;
-use server::{Answering, Front, FrontParts, HomeServer, Site, router, serve_site};
+use server::{AnsweringDaemon, Front, FrontParts, HomeServer, Site, router, serve_site};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -18,12 +18,12 @@ const SECRET: &str = "shared-by-the-daemons-of-the-tests";
 /// A daemon's entrance, and who answers behind it.
 struct Entrance {
     address: SocketAddr,
-    answering: watch::Sender<Answering>,
+    answering: watch::Sender<AnsweringDaemon>,
     shutdown: CancellationToken,
 }
 
 impl Entrance {
-    async fn open(home: &Home, answering: Answering) -> Self {
+    async fn open(home: &Home, answering: AnsweringDaemon) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (answering, answered_by) = watch::channel(answering);
@@ -51,12 +51,12 @@ impl Entrance {
         format!("http://{}", self.address)
     }
 
-    fn elsewhere(&self) -> Answering {
-        Answering::Elsewhere(self.url())
+    fn elsewhere(&self) -> AnsweringDaemon {
+        AnsweringDaemon::Elsewhere(self.url())
     }
 }
 
-fn here(home: &Home) -> Answering {
+fn here(home: &Home) -> AnsweringDaemon {
     let parts = home.parts();
     let tools = ToolContext {
         hub: parts.hub.clone(),
@@ -64,7 +64,7 @@ fn here(home: &Home) -> Answering {
         runtime: parts.runtime.clone(),
         access: parts.access.clone(),
     };
-    Answering::Here(HomeServer { router: router(parts, home.shutdown.clone()), tools: Arc::new(tools) })
+    AnsweringDaemon::Here(HomeServer { router: router(parts, home.shutdown.clone()), tools: Arc::new(tools) })
 }
 
 fn client() -> reqwest::Client {
@@ -118,7 +118,7 @@ async fn a_talk_with_the_daemon_that_does_not_hold_the_home() {
 #[tokio::test]
 async fn requests_wait_while_the_home_changes_hands() {
     let home = Home::new().await;
-    let waiting = Entrance::open(&home, Answering::Nobody).await;
+    let waiting = Entrance::open(&home, AnsweringDaemon::Nobody).await;
     assert_eq!(get(&format!("{}/health", waiting.url())).await.0, 200);
     assert_eq!(get(&format!("{}/ready", waiting.url())).await.0, 503);
     let url = format!("{}/api/chat/history", waiting.url());
@@ -132,7 +132,7 @@ async fn requests_wait_while_the_home_changes_hands() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone_url = format!("http://{}", gone.local_addr().unwrap());
     drop(gone);
-    let other = Entrance::open(&home, Answering::Elsewhere(gone_url)).await;
+    let other = Entrance::open(&home, AnsweringDaemon::Elsewhere(gone_url)).await;
     let send = client()
         .post(format!("{}/api/chat/send", other.url()))
         .bearer_auth(TOKEN)
@@ -164,7 +164,7 @@ async fn what_a_lost_holder_may_have_done_is_not_done_again() {
     let next = Entrance::open(&home, here(&home)).await;
     for (method, expected) in [("POST", 502), ("GET", 200)] {
         let (url, _listener, asked) = stopped_holder().await;
-        let other = Entrance::open(&home, Answering::Elsewhere(url)).await;
+        let other = Entrance::open(&home, AnsweringDaemon::Elsewhere(url)).await;
         let (path, body) = match method {
             "POST" => ("/api/chat/send", json!({"content": "was it said?"}).to_string()),
             _ => ("/api/chat/history", String::new()),

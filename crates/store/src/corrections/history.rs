@@ -17,7 +17,7 @@ use crate::rows::{self, node_columns};
 const LINE_MAX: usize = 200;
 
 /// A correction of a node, as stored.
-struct Corrected {
+struct StoredCorrection {
     at: Timestamp,
     undone_at: Option<Timestamp>,
     text: Option<String>,
@@ -89,7 +89,7 @@ fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> 
         undone,
         evidence: Vec::new(),
     };
-    let standing: Vec<&Corrected> = all.iter().filter(|change| change.undone_at.is_none()).collect();
+    let standing: Vec<&StoredCorrection> = all.iter().filter(|change| change.undone_at.is_none()).collect();
     for (place, change) in standing.iter().enumerate() {
         // What a correction says is in the next one, which took its place, or is what the node says now.
         let next = standing.get(place + 1);
@@ -140,14 +140,14 @@ fn replaced_at(connection: &Connection, node: i64) -> Result<Option<Timestamp>> 
         .query_row([node], |row| rows::optional_time(row, 0))
 }
 
-fn corrections_of(connection: &Connection, node: i64) -> Result<Vec<Corrected>> {
+fn corrections_of(connection: &Connection, node: i64) -> Result<Vec<StoredCorrection>> {
     connection
         .prepare_cached(
             "SELECT created_at, undone_at, description FROM node_changes
              WHERE node_seq = ?1 AND kind = 'correction' ORDER BY number",
         )?
         .query_map([node], |row| {
-            Ok(Corrected {
+            Ok(StoredCorrection {
                 at: rows::time(row, 0)?,
                 undone_at: rows::optional_time(row, 1)?,
                 text: row.get(2)?,

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
 use memory::corrections::{
-    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+    Approval, Correction, NodeVersion, PendingRejection, ReplacedQuery, ReplacedValues, UndoneChange,
 };
 use memory::forget::{ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, NodeId, RejectedId};
@@ -62,7 +62,11 @@ impl CorrectionStore for HomeStore {
         self.write(move |unit| undo::undo_last(unit, id, at)).await
     }
 
-    async fn replaced_values(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError> {
+    async fn replaced_values(
+        &self,
+        scope: &Scope,
+        about: &ReplacedQuery,
+    ) -> Result<ReplacedValues, StoreError> {
         let (about, by_word) = (about.clone(), Arc::clone(&self.changes_by_word));
         self.read_scope(scope, move |connection, scope| {
             Ok(replaced::find_replaced(connection, scope, &about, &by_word)?)

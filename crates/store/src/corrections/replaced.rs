@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, ValueWords};
+use memory::corrections::{ReplacedQuery, ReplacedSpan, ReplacedValue, ReplacedValues, ValueWords};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
 use memory::text::content_terms;
@@ -85,9 +85,9 @@ pub(super) fn find_replaced(
     scope: i64,
     about: &ReplacedQuery,
     by_word: &ChangesByWord,
-) -> Result<Replaced> {
+) -> Result<ReplacedValues> {
     if !connection.prepare_cached(ANY)?.query_row([scope], |row| row.get(0))? {
-        return Ok(Replaced::default());
+        return Ok(ReplacedValues::default());
     }
     let (spans, mut nodes) = replaced_spans(connection, scope, &about.messages)?;
     let mut outdated = Vec::new();
@@ -119,7 +119,7 @@ pub(super) fn find_replaced(
             descriptions.push(*entity);
         }
     }
-    Ok(Replaced { values, spans, outdated, descriptions })
+    Ok(ReplacedValues { values, spans, outdated, descriptions })
 }
 
 fn change(row: &Row<'_>) -> Result<Change> {

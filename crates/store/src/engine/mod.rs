@@ -26,7 +26,7 @@ pub use check::Check;
 pub use database_file::{SIDE_FILES, put_in_place, remove_database_file};
 pub use options::StoreOptions;
 pub use postgres::{
-    DaemonEntry, DaemonState, HomeState, NewDaemon, ServerAddress, SharedAccess, Standby, Standing,
+    DaemonEntry, DaemonState, HomeHolder, HomeState, NewDaemon, ServerAddress, SharedAccess, Standby,
     home_state,
 };
 

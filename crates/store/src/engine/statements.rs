@@ -12,14 +12,14 @@ use super::{ServerAddress, StoreOptions, connection, postgres};
 const OF_ONE_ENGINE: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
 
 /// A statement that is written as one literal, and where it is.
-pub(super) struct Found {
+pub(super) struct FoundStatement {
     file: PathBuf,
     pub(super) statement: String,
 }
 
 /// Statements of the store's source. Those that are put together by `concat!` or `format!` are prepared by the suites that
 /// call them.
-pub(super) fn statements() -> Vec<Found> {
+pub(super) fn statements() -> Vec<FoundStatement> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut folders, mut found) = (vec![source.clone()], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -44,7 +44,7 @@ pub(super) fn statements() -> Vec<Found> {
                     literals
                         .into_iter()
                         .filter(is_statement)
-                        .map(|statement| Found { file: file.clone(), statement }),
+                        .map(|statement| FoundStatement { file: file.clone(), statement }),
                 );
             }
         }
@@ -85,7 +85,7 @@ fn assert_prepares(connection: &Connection) {
     assert!(found.len() > 500, "{} statements", found.len());
     let refused: Vec<String> = found
         .into_iter()
-        .filter_map(|Found { file, statement }| {
+        .filter_map(|FoundStatement { file, statement }| {
             let error = connection.prepare_cached(&statement).err()?;
             Some(format!("{}: {error}\n  {statement}", file.display()))
         })

@@ -7,7 +7,7 @@ use memory::identifiers::NodeId;
 use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
 
-use super::removal::{RemovalSet, Rewritten, RowKey, uuid_of_key};
+use super::removal::{RemovalSet, RewrittenNode, RowKey, uuid_of_key};
 use crate::engine::sql::{Connection, Result};
 use crate::forgetting::support::{self, SessionTerms, StoredSupport, SupportOutcome, as_strs};
 use crate::rows::{self, column};
@@ -141,7 +141,7 @@ fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTer
     going.mentions.extend(mentions_lost);
     going.unsupported.extend(marks);
     if let Verdict::Rewrite(after) = verdict {
-        let rewritten = Rewritten {
+        let rewritten = RewrittenNode {
             id: NodeId(uuid_of_key(node.id)),
             terms_after: index_terms(&after),
             before: node.description,

@@ -41,7 +41,7 @@ pub(super) struct ChangedMessage {
 }
 
 /// A node that stays with a shorter text.
-pub(super) struct Rewritten {
+pub(super) struct RewrittenNode {
     pub(super) id: NodeId,
     pub(super) before: String,
     pub(super) terms_before: String,
@@ -70,7 +70,7 @@ pub(super) struct RemovalSet {
     pub(super) messages: BTreeMap<i64, RemovedMessage>,
     pub(super) changed: BTreeMap<i64, ChangedMessage>,
     pub(super) nodes: BTreeMap<i64, RemovedNode>,
-    pub(super) rewritten: BTreeMap<i64, Rewritten>,
+    pub(super) rewritten: BTreeMap<i64, RewrittenNode>,
     /// Nodes that stay and lose support: number of the node, kind of the support (`message` or `node`), its id.
     pub(super) unsupported: BTreeSet<(i64, &'static str, RowKey)>,
     /// Entities that were pointed at.

@@ -223,7 +223,7 @@ fn withdraw_gone_lines(
         scope,
         &memory,
         at,
-        &withdraw::Unsupported {
+        &withdraw::LostSupport {
             instance,
             is_evidence_gone: &|evidence| gone.contains(&line_key(evidence)),
             is_named: &|name| texts.iter().any(|text| is_named_in_text(text, &fold_name(name))),

@@ -76,7 +76,7 @@ fn unread_all_lines(connection: &Connection, scope: &Scope, name: &DiaryName) ->
 }
 
 /// Dependencies on lines that a document no longer has.
-pub(super) struct Unsupported<'a> {
+pub(super) struct LostSupport<'a> {
     /// The instance that drew them: what clients wrote is theirs.
     pub(super) instance: &'a str,
     pub(super) is_evidence_gone: &'a dyn Fn(&str) -> bool,
@@ -90,7 +90,7 @@ pub(super) fn withdraw_some(
     scope: i64,
     memory: &str,
     at: i64,
-    unsupported: &Unsupported<'_>,
+    unsupported: &LostSupport<'_>,
 ) -> Result<()> {
     let edges: Vec<(i64, RowKey, String)> = connection
         .prepare_cached(

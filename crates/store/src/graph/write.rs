@@ -1,8 +1,8 @@
 //! Writing nodes and edges, in one transaction.
 
 use hub::graph::{
-    EdgeEnd, GraphEdge, GraphNode, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode, Unresolved, Written,
-    entity_kind,
+    EdgeEnd, GraphEdge, GraphNode, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode, Unresolved,
+    WriteResult, entity_kind,
 };
 use jiff::Timestamp;
 use memory::entities::{EntityKind, fold_name};
@@ -56,7 +56,7 @@ pub(super) fn write(connection: &Connection, scope: i64, asked: &GraphWrite) -> 
 }
 
 impl Work<'_> {
-    fn write_node(&self, node: &NewGraphNode) -> Result<Option<Written<GraphNode>>> {
+    fn write_node(&self, node: &NewGraphNode) -> Result<Option<WriteResult<GraphNode>>> {
         let (id, is_new) = match entity_kind(&node.node_type) {
             Some(kind) => self.write_entity(node, kind)?,
             None => self.write_own(node)?,
@@ -69,7 +69,7 @@ impl Work<'_> {
             None,
         )?;
         let value = read::load_node(self.connection, self.scope, id)?;
-        Ok(value.map(|value| Written { value, is_new }))
+        Ok(value.map(|value| WriteResult { value, is_new }))
     }
 
     /// Writes a node that is an entity. The rules of memory decide if it is a known one.
@@ -187,7 +187,12 @@ impl Work<'_> {
         Ok(nodes.into_iter().max_by_key(|node| (node.updated_at, node.id)).map(|node| node.id))
     }
 
-    fn write_edge(&self, edge: &NewGraphEdge, from: Uuid, to: Uuid) -> Result<Option<Written<GraphEdge>>> {
+    fn write_edge(
+        &self,
+        edge: &NewGraphEdge,
+        from: Uuid,
+        to: Uuid,
+    ) -> Result<Option<WriteResult<GraphEdge>>> {
         for end in [from, to] {
             self.ensure_entity_row(end)?;
         }
@@ -247,7 +252,7 @@ impl Work<'_> {
         let memory = edge.source_memory_id.as_deref();
         add_source(self.connection, self.scope, SourceOwner::Edge(id), memory, edge.evidence.as_deref())?;
         let value = read::edge(self.connection, self.scope, id)?;
-        Ok(value.map(|value| Written { value, is_new }))
+        Ok(value.map(|value| WriteResult { value, is_new }))
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
         let settled_at = rows::optional_time(row, 2)?;
         // What waits for a decision is compared with what is shown now, also after edits of that.
         let shown = match settled_at {
-            None => shown_now(connection, document)?,
+            None => read_shown_version(connection, document)?,
             Some(_) => find_version(connection, document, row.get(8)?)?,
         };
         let (Some(kept), Some(shown)) = (find_version(connection, document, row.get(7)?)?, shown) else {
@@ -120,7 +120,7 @@ fn find_version(connection: &Connection, document: i64, number: i64) -> Result<O
         .optional()
 }
 
-fn shown_now(connection: &Connection, document: i64) -> Result<Option<Version>> {
+fn read_shown_version(connection: &Connection, document: i64) -> Result<Option<Version>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

@@ -28,7 +28,7 @@ pub(super) struct ChangedTexts {
 
 /// Why a text is shown again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Restored {
+enum RestoreReason {
     /// The import that replaced it is taken back.
     ByUndo,
     /// A later export shows it.
@@ -100,7 +100,7 @@ impl ChangedTexts {
         }
         versions::insert(unit.connection, shown.seq, &shown.to_version(self.at), Some(self.run))?;
         for replaced in replaced.iter().filter(|replaced| replaced.hidden.is_some() || is_text(replaced)) {
-            self.restore(unit, replaced, Restored::ByExport)?;
+            self.restore(unit, replaced, RestoreReason::ByExport)?;
         }
         Ok(true)
     }
@@ -157,7 +157,7 @@ impl ChangedTexts {
         &mut self,
         unit: &mut UnitOfWork<'_>,
         replaced: &ReplacedText,
-        why: Restored,
+        why: RestoreReason,
     ) -> std::result::Result<(), Failure> {
         match replaced.hidden {
             None => self.restore_text(unit, replaced, why)?,
@@ -178,14 +178,14 @@ impl ChangedTexts {
         &mut self,
         unit: &mut UnitOfWork<'_>,
         replaced: &ReplacedText,
-        why: Restored,
+        why: RestoreReason,
     ) -> Result<()> {
         let connection = unit.connection;
         let Some(RecordedMessage { message, .. }) = message_by_seq(connection, replaced.message_seq)? else {
             return Ok(());
         };
         let version = &replaced.version;
-        let is_replaced_again = why == Restored::ByUndo
+        let is_replaced_again = why == RestoreReason::ByUndo
             && move_replaced_text(connection, replaced, version.said_at.unwrap_or(message.created_at))?;
         if !is_replaced_again {
             let terms = text::index_terms(&version.content);
@@ -195,7 +195,7 @@ impl ChangedTexts {
             let model = version.model.as_deref();
             set_time_and_model(connection, replaced.message_seq, said_at, replaced.day, model)?;
         }
-        if let (Some(digest), Restored::ByUndo) = (replaced.digest, why) {
+        if let (Some(digest), RestoreReason::ByUndo) = (replaced.digest, why) {
             connection
                 .prepare_cached("DELETE FROM imported_messages WHERE scope = ?1 AND digest = ?2")?
                 .execute(params![self.scope, digest])?;
@@ -304,7 +304,7 @@ pub(super) fn restore(
     }
     let mut texts = ChangedTexts::new(run, scope, at);
     for replaced in &replaced {
-        texts.restore(unit, replaced, Restored::ByUndo)?;
+        texts.restore(unit, replaced, RestoreReason::ByUndo)?;
     }
     texts.finish(unit).map(Some)
 }

@@ -32,7 +32,7 @@ use crate::rows::{self, StoredEnum, microseconds, saved_memories_channel};
 use crate::sessions::commits;
 use crate::{messages, scopes, sessions};
 
-use replaced::Replacing;
+use replaced::MessageReplacer;
 
 pub(crate) use forget::forget_names;
 
@@ -282,7 +282,7 @@ fn record(
         .optional()?;
     let Some((run, scope)) = found else { return Ok(None) };
     let (mut recorded, mut already_there) = (0_u64, 0_u64);
-    let mut replacing = Replacing::new(run, scope, page.at);
+    let mut replacing = MessageReplacer::new(run, scope, page.at);
     for imported in &page.messages {
         let is_new = match replacing.settle(unit, imported)? {
             Some(is_new) => is_new,

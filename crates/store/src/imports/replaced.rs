@@ -16,13 +16,13 @@ use crate::messages::versions;
 use crate::rows;
 
 /// Changes that the pages of a run make to messages of earlier imports.
-pub(super) struct Replacing {
+pub(super) struct MessageReplacer {
     texts: ChangedTexts,
     /// The message before in the page, if the memory had it, and its channel.
     previous: Option<(i64, String)>,
 }
 
-impl Replacing {
+impl MessageReplacer {
     pub(super) fn new(run: i64, scope: i64, at: Timestamp) -> Self {
         Self { texts: ChangedTexts::new(run, scope, at), previous: None }
     }

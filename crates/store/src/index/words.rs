@@ -11,7 +11,7 @@ use memory::ports::{Corpus, CorpusSize, Phrase, PhraseHits, RowSelection};
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::scopes;
 
-pub(crate) use frequencies::{Counting, Frequencies};
+pub(crate) use frequencies::{Frequencies, FrequencyReader};
 
 /// Adds a row's terms.
 pub(crate) fn insert(
@@ -44,7 +44,7 @@ pub(crate) fn look_up(
     scope: i64,
     phrases: &[Phrase],
     rows: RowsOfPhrase,
-    counting: &Counting,
+    counting: &FrequencyReader,
 ) -> Result<(CorpusSize, Vec<PhraseHits>)> {
     let queries: Vec<Option<String>> =
         phrases.iter().map(|phrase| query(connection, scope, phrase)).collect();

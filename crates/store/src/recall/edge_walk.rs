@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memory::ports::{EdgeReach, FillingEdge};
 
 /// Follows edges from nodes outwards, round by round: the caller asks for the edges of [`Self::next_round`] and tells them to
-/// [`Self::follow`].
+/// [`Self::follow_edges`].
 #[derive(Clone, Debug)]
 pub(crate) struct EdgeWalk {
     reach: EdgeReach,

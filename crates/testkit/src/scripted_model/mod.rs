@@ -39,12 +39,12 @@ pub const EMBEDDINGS: &str = "embeddings";
 /// Dropping it stops the server and closes its connections soon after; [`stop`](Self::stop) waits until that is done.
 pub struct ScriptedModel {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     accepting: JoinHandle<()>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedState {
     script: Mutex<Script>,
     changed: Notify,
     stopping: Notify,
@@ -53,8 +53,8 @@ struct Shared {
 #[derive(Default)]
 struct Script {
     queued: HashMap<String, VecDeque<Reply>>,
-    functions: HashMap<String, Answering>,
-    recognised: Vec<(String, Recognising)>,
+    functions: HashMap<String, AnswerFunction>,
+    recognised: Vec<(String, RecogniseFunction)>,
     refused_formats: BTreeSet<String>,
     models: Vec<String>,
     key: Option<String>,
@@ -62,8 +62,8 @@ struct Script {
     hang_ups: usize,
 }
 
-type Answering = Arc<dyn Fn(&RecordedRequest) -> Reply + Send + Sync>;
-type Recognising = Arc<dyn Fn(&RecordedRequest) -> bool + Send + Sync>;
+type AnswerFunction = Arc<dyn Fn(&RecordedRequest) -> Reply + Send + Sync>;
+type RecogniseFunction = Arc<dyn Fn(&RecordedRequest) -> bool + Send + Sync>;
 
 impl ScriptedModel {
     /// Serves on a free port of 127.0.0.1.
@@ -81,7 +81,7 @@ impl ScriptedModel {
     pub async fn start_at(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedState::default());
         shared.lock().models.push("scripted".to_owned());
         let accepting = tokio::spawn(serving::accept(listener, Arc::clone(&shared)));
         Ok(Self { address, shared, accepting })
@@ -176,7 +176,7 @@ impl Drop for ScriptedModel {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, Script> {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 use super::dialect::Dialect;
 use super::reply::{Content, FaultKind, Reply};
 use super::request::RecordedRequest;
-use super::{EMBEDDINGS, Shared};
+use super::{EMBEDDINGS, SharedState};
 use platforms::http::{HttpRequest, HttpResponse, begin_chunked, read_request, write_chunk, write_response};
 
 /// Serves every connection until the server is stopped; ends them all then, or when it is dropped.
-pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+pub(super) async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -39,7 +39,7 @@ enum ConnectionUse {
 }
 
 /// Serves a connection until it ends. Errors end it too: the client sees them as its own.
-async fn serve(connection: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+async fn serve(connection: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let (reader, mut writer) = connection.into_split();
     let mut reader = BufReader::new(reader);
@@ -70,7 +70,7 @@ async fn wait_for_close(reader: &mut (impl AsyncBufRead + Unpin)) {
 
 async fn answer(
     request: HttpRequest,
-    shared: &Shared,
+    shared: &SharedState,
     writer: &mut (impl AsyncWrite + Unpin),
 ) -> io::Result<ConnectionUse> {
     let HttpRequest { method, path, headers, body, .. } = request;

@@ -32,7 +32,7 @@ const MONTH_SLACK: i64 = 366;
 /// "The other day": from two to ten days ago.
 const OTHER_DAY: (i64, i64) = (-10, -2);
 
-type Found = (NamedPeriod, usize);
+type FoundPeriod = (NamedPeriod, usize);
 
 /// The times of a folded text, each with its place.
 pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
@@ -59,7 +59,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
 }
 
 /// The time that a text of words begins with, and how many words it takes.
-fn phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     fixed_phrase(words, calendar)
         .or_else(|| counted_phrase(words, calendar))
         .or_else(|| part_of_year(words, calendar))
@@ -68,7 +68,7 @@ fn phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
         .or_else(|| after_preposition(words, calendar))
 }
 
-fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let day = |offset| calendar.day_at(offset).map(NamedPeriod::certain);
     Some(match words {
         ["the", "day", "before", "yesterday", ..] => (day(-2)?, 4),
@@ -89,7 +89,7 @@ fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
 }
 
 /// Two days ago, a couple of weeks ago, a few months ago, a year ago today; in two days, three weeks from now.
-fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let ahead = words.first() == Some(&"in");
     let after_in = if ahead { &words[1..] } else { words };
     let (count, length) = match after_in {
@@ -140,7 +140,7 @@ pub(super) fn day_of_month(words: &[&str]) -> bool {
 }
 
 /// In June last year, summer of last year, last year in June: a month or season of a year that is counted from now.
-fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn part_of_year(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let offset = |words: &[&str]| match words {
         ["last", "year", ..] => Some(-1),
         ["this", "year", ..] => Some(0),
@@ -177,7 +177,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
 }
 
 /// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.
-fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let (offset, what) = match words {
         ["last" | "past", what, ..] => (-1, *what),
         ["this", what, ..] => (0, *what),
@@ -234,7 +234,7 @@ fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<Na
 }
 
 /// 3 June 2023, June 3rd, the 3rd of June, June 2023, 2023-06-03. Without a year, the latest.
-fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn calendar_date(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     if let [year, month, day, ..] = words
         && let (Some(year), Ok(month), Ok(day)) = (calendar_year(year), month.parse(), day.parse())
         && month_and_day_have_two_digits(words)
@@ -291,7 +291,7 @@ fn month_and_day_have_two_digits(words: &[&str]) -> bool {
 }
 
 /// In June, in 2021, in June 2022, in summer; on Friday, on Christmas.
-fn after_preposition(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn after_preposition(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let days = match words {
         ["in", name, year, ..] if month_number(name).is_some() && calendar_year(year).is_some() => {
             return Some((NamedPeriod::uncertain(month_of(calendar_year(year)?, month_number(name)?)?), 3));

@@ -11,8 +11,10 @@ use futures_util::future::BoxFuture;
 use memory::ports::Clock as _;
 use reqwest::Method;
 use runtime::Metrics;
-use server::{Answering, Front, FrontParts, HomeServer, Site, StandbyHubSocket};
-use store::{HomeDatabase, HomeStore, NewDaemon, ServerAddress, SharedAccess, Standby, Standing, home_state};
+use server::{AnsweringDaemon, Front, FrontParts, HomeServer, Site, StandbyHubSocket};
+use store::{
+    HomeDatabase, HomeHolder, HomeStore, NewDaemon, ServerAddress, SharedAccess, Standby, home_state,
+};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -49,7 +51,7 @@ const LEAVE_NOTE_MAX: Duration = Duration::from_secs(2);
 )]
 pub(crate) struct HomeTaken;
 
-type Serving = JoinHandle<Result<(), server::ServeError>>;
+type ServerTask = JoinHandle<Result<(), server::ServeError>>;
 
 /// A daemon that shares its home, before it is known who holds it.
 struct SharingDaemon<'a> {
@@ -62,8 +64,8 @@ struct SharingDaemon<'a> {
     metrics: Metrics,
     entrance: Entrance,
     front: Arc<Front>,
-    answering: watch::Sender<Answering>,
-    serving: Serving,
+    answering: watch::Sender<AnsweringDaemon>,
+    serving: ServerTask,
     /// True if another program held the home when this one started.
     has_stood_by: bool,
     /// True if a login link was printed.
@@ -90,7 +92,7 @@ pub(super) async fn run(
         turns: Arc::new(move || counted.turns()),
         access: shared_access(&owner, secret),
     };
-    let (answering, answered_by) = watch::channel(Answering::Nobody);
+    let (answering, answered_by) = watch::channel(AnsweringDaemon::Nobody);
     let front = FrontParts {
         answering: answered_by,
         secret: identity.access.secret.clone(),
@@ -222,13 +224,13 @@ impl SharingDaemon<'_> {
         loop {
             let now = standing.borrow_and_update().clone();
             match now {
-                Standing::Held(Some(address)) => self.answer_by(Answering::Elsewhere(address)),
-                Standing::Held(None) => self.answer_by(Answering::Nobody),
-                Standing::Free => {
-                    self.answer_by(Answering::Nobody);
+                HomeHolder::Held(Some(address)) => self.answer_by(AnsweringDaemon::Elsewhere(address)),
+                HomeHolder::Held(None) => self.answer_by(AnsweringDaemon::Nobody),
+                HomeHolder::Free => {
+                    self.answer_by(AnsweringDaemon::Nobody);
                     return Ok(StandbyEnd::HomeIsFree);
                 }
-                Standing::Lost => return Err(HomeTaken.into()),
+                HomeHolder::Lost => return Err(HomeTaken.into()),
             }
             tokio::select! {
                 // First, because a stop also ends the server.
@@ -255,7 +257,7 @@ impl SharingDaemon<'_> {
         let daemons = Arc::new(SharingDaemons(database.clone()));
         let (open_home, parts) =
             OpenHome::start(self.config, self.home, wired, &self.entrance, daemons).await?;
-        self.answer_by(Answering::Here(HomeServer {
+        self.answer_by(AnsweringDaemon::Here(HomeServer {
             router: server::router(parts, self.entrance.shutdown.clone()),
             tools: Arc::new(open_home.wired.tool_context()),
         }));
@@ -302,18 +304,18 @@ impl SharingDaemon<'_> {
             .ok()
     }
 
-    fn answer_by(&self, answering: Answering) {
+    fn answer_by(&self, answering: AnsweringDaemon) {
         self.answering.send_replace(answering);
     }
 
     /// Says where the home is held, with a link that the holder makes.
     async fn announce_standby(&mut self, standby: &Standby, owner: &OwnerCredential) {
         let holder = match &*standby.watch_home().borrow() {
-            Standing::Held(Some(address)) => Some(address.clone()),
+            HomeHolder::Held(Some(address)) => Some(address.clone()),
             _ => None,
         };
         if let Some(holder) = &holder {
-            self.answer_by(Answering::Elsewhere(holder.clone()));
+            self.answer_by(AnsweringDaemon::Elsewhere(holder.clone()));
         }
         let login = match (owner, &holder) {
             (OwnerCredential::Token(token), Some(_)) => self.login_of_holder(token).await,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
-use super::super::{Archived, ArchivedGraph, ArchivedState, GRAPH, HISTORY, STATE};
+use super::super::{ArchivedDocument, ArchivedGraph, ArchivedState, GRAPH, HISTORY, STATE};
 use crate::documents::CONTENT_BYTES_MAX;
 use crate::export::{DocumentHistory, ExportedEdge, ExportedNode, ExportedSource, HubExport, VersionState};
 use crate::graph::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit};
@@ -15,7 +15,7 @@ use crate::version_vector::COUNTER_MAX;
 
 pub(super) fn read(
     files: &BTreeMap<String, String>,
-    shown: &[Archived],
+    shown: &[ArchivedDocument],
     labels: &BTreeMap<DocumentName, String>,
 ) -> Result<HubExport, String> {
     let mut documents = BTreeMap::new();
@@ -80,7 +80,7 @@ fn check_history(history: &DocumentHistory) -> Result<(), String> {
 
 /// Checks that the texts shown are those of the history.
 fn check_shown(
-    shown: &[Archived],
+    shown: &[ArchivedDocument],
     documents: &BTreeMap<DocumentName, DocumentHistory>,
 ) -> Result<(), String> {
     let texts: BTreeMap<&DocumentName, &str> =

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::corrections::{
-    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+    Approval, Correction, NodeVersion, PendingRejection, ReplacedQuery, ReplacedValues, UndoneChange,
 };
 use memory::entities::{
     ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus, fold_name,

@@ -94,8 +94,12 @@ impl CorrectionStore for FakeStore {
         refused()
     }
 
-    async fn replaced_values(&self, _scope: &Scope, _about: &ReplacedQuery) -> Result<Replaced, StoreError> {
-        Ok(Replaced::default())
+    async fn replaced_values(
+        &self,
+        _scope: &Scope,
+        _about: &ReplacedQuery,
+    ) -> Result<ReplacedValues, StoreError> {
+        Ok(ReplacedValues::default())
     }
 
     async fn undo_last_change(

@@ -13,7 +13,7 @@ use memory::core_blocks::CoreBlocks;
 use memory::identifiers::SessionId;
 use memory::messages::{Message, MessageVersion, Role, VersionPlace};
 use memory::ports::{SessionFilter, Store};
-use memory::recall::{Corrected, FormerValue};
+use memory::recall::{FormerValue, OutdatedValues};
 use memory::sessions::Session;
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
@@ -210,7 +210,8 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
         }
         let messages = store.session_messages(id).await.map_err(io::Error::other)?;
         let mut versions = store.message_versions(id).await.map_err(io::Error::other)?;
-        let mut former = Corrected::in_messages(store, scope, &messages).await.map_err(io::Error::other)?;
+        let mut former =
+            OutdatedValues::in_messages(store, scope, &messages).await.map_err(io::Error::other)?;
         for message in messages {
             let former = former.remove(&message.id).map(|value| Piece::Former(Box::new(value)));
             let versions = versions.remove(&message.id).unwrap_or_default();

@@ -7,7 +7,7 @@ use memory::Scope;
 use memory::entities::{Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus};
 use memory::identifiers::EntityId;
 use memory::ports::{EntityPlace, Store};
-use memory::recall::{Corrected, FormerValue};
+use memory::recall::{FormerValue, OutdatedValues};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -307,7 +307,7 @@ async fn with_counts(app: &App, scope: &Scope, entities: Vec<Entity>) -> Result<
     let described =
         entities.iter().flat_map(|entity| [Some(&entity.canonical_name), entity.description.as_ref()]);
     let texts = described.flatten().cloned().collect();
-    let corrected = Corrected::in_texts(app.runtime().store(), scope, texts).await?;
+    let corrected = OutdatedValues::in_texts(app.runtime().store(), scope, texts).await?;
     let counted = entities.into_iter().map(|entity| {
         let spoken_of = mentions.iter().find(|mentions| mentions.entity_id == entity.id);
         EntityDetail {

@@ -7,7 +7,7 @@ use memory::Scope;
 use memory::identifiers::{NodeId, RejectedId, SessionId, TurnId};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
 use memory::ports::{NodeOrigin, NodePageQuery, Store};
-use memory::recall::{Corrected, FormerValue};
+use memory::recall::{FormerValue, OutdatedValues};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ pub(super) async fn node_bodies(
     scope: &Scope,
     nodes: Vec<Node>,
 ) -> Result<Vec<NodeBody>, Problem> {
-    let mut former = Corrected::in_nodes(store, scope, &nodes).await?;
+    let mut former = OutdatedValues::in_nodes(store, scope, &nodes).await?;
     let seqs: Vec<i64> = nodes.iter().map(|node| node.seq).collect();
     let mut origins = store.node_origins(&seqs).await?;
     let body = |node: Node| {

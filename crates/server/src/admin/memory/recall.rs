@@ -5,7 +5,7 @@ use axum::extract::State;
 use hub::RelatedMemory;
 use jiff::Timestamp;
 use memory::capture;
-use memory::recall::{Candidate, Corrected, FormerValue, FreshCorrection, HeldBackValue, RecallTimings};
+use memory::recall::{Candidate, FormerValue, FreshCorrection, HeldBackValue, OutdatedValues, RecallTimings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +48,8 @@ pub(crate) struct Corrections {
     fresh: Vec<FreshCorrection>,
 }
 
-impl From<Corrected> for Corrections {
-    fn from(corrected: Corrected) -> Self {
+impl From<OutdatedValues> for Corrections {
+    fn from(corrected: OutdatedValues) -> Self {
         let former = corrected.former.iter().map(FormerValue::from).collect();
         Self { former, held_back: corrected.held_back, fresh: corrected.fresh }
     }

@@ -7,7 +7,7 @@ use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::messages::{Message, Role};
 use memory::nodes::NodeKind;
 use memory::recall::{
-    Corrected, FormerValue, MessageHit, SearchPage, SearchPlace, SearchQuery, SearchResults,
+    FormerValue, MessageHit, OutdatedValues, SearchPage, SearchPlace, SearchQuery, SearchResults,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,7 +159,7 @@ pub(crate) async fn search(
     let store = app.runtime().store();
     let items = node_bodies(store, &scope, nodes).await?;
     let said: Vec<Message> = messages.hits.iter().map(|hit| hit.message.clone()).collect();
-    let mut former = Corrected::in_messages(store, &scope, &said).await?;
+    let mut former = OutdatedValues::in_messages(store, &scope, &said).await?;
     let found = messages
         .hits
         .into_iter()

@@ -14,7 +14,7 @@ use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::mood::MoodShift;
 use memory::nodes::{EventTime, Node, NodeKind, Subject};
 use memory::ports::TimelineItem;
-use memory::recall::{Corrected, FormerValue};
+use memory::recall::{FormerValue, OutdatedValues};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +135,7 @@ pub(crate) async fn timeline(
         _ => None,
     });
     let nodes: Vec<Node> = nodes.collect();
-    let former = Corrected::in_nodes(app.runtime().store(), &scope, &nodes).await?;
+    let former = OutdatedValues::in_nodes(app.runtime().store(), &scope, &nodes).await?;
     let seqs: Vec<i64> = nodes.iter().map(|node| node.seq).collect();
     let said_at = app.runtime().store().said_at(&seqs).await?;
     Ok(Json(Timeline {

@@ -6,7 +6,7 @@ use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
 use memory::facts::{Facts, known_zone};
 use memory::mood::Mood;
 use memory::ports::FirstPersona;
-use memory::recall::{Corrected, FormerValue};
+use memory::recall::{FormerValue, OutdatedValues};
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub(super) async fn persona_body(app: &App, scope: &Scope) -> Result<PersonaBody
     let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at_time(now));
     let core_blocks = store.core_blocks(scope).await?;
     let written = [&core_blocks.persona, &core_blocks.user, &core_blocks.style];
-    let corrected = Corrected::in_texts(store, scope, written.map(String::clone).to_vec()).await?;
+    let corrected = OutdatedValues::in_texts(store, scope, written.map(String::clone).to_vec()).await?;
     let [persona_block, user_block, style_block] = written.map(|block| corrected.former_values_in(block));
     Ok(PersonaBody {
         no_longer_current: OutdatedBlocks { persona: persona_block, user: user_block, style: style_block },

@@ -34,10 +34,10 @@ const LAST_UNCLEARED_ERASURE: &str = "SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) 
 
 /// Erasures whose words are cleared, by the transaction of the last one. None if nothing was due.
 #[derive(Clone, Copy)]
-pub(crate) struct Cleared(Option<i64>);
+pub(crate) struct ClearedErasures(Option<i64>);
 
 /// Notes that these erasures are cleared. One that ended meanwhile stays due.
-pub(crate) fn note_cleared(connection: &Connection, Cleared(last): Cleared) -> Result<()> {
+pub(crate) fn note_cleared(connection: &Connection, ClearedErasures(last): ClearedErasures) -> Result<()> {
     if let Some(last) = last {
         connection
             .prepare_cached("DELETE FROM overwriting_due WHERE CAST(CAST(xmin AS TEXT) AS BIGINT) = ?1")?
@@ -48,13 +48,15 @@ pub(crate) fn note_cleared(connection: &Connection, Cleared(last): Cleared) -> R
 
 /// Removes deleted rows on a server, and builds indexes over words again, while others read and write. The server's log, replicas,
 /// backups and freed blocks are its operator's.
-pub(crate) fn clear_erased_words(address: &ServerAddress) -> std::result::Result<Cleared, StoreError> {
+pub(crate) fn clear_erased_words(
+    address: &ServerAddress,
+) -> std::result::Result<ClearedErasures, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
-    let cleared = || -> Result<Cleared> {
+    let cleared = || -> Result<ClearedErasures> {
         let last: Option<i64> =
             connection.prepare_cached(LAST_UNCLEARED_ERASURE)?.query_row([], |row| row.get(0)).optional()?;
         if last.is_none() {
-            return Ok(Cleared(None));
+            return Ok(ClearedErasures(None));
         }
         let tables: Vec<String> =
             connection.prepare_cached(TABLES)?.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
@@ -77,7 +79,7 @@ pub(crate) fn clear_erased_words(address: &ServerAddress) -> std::result::Result
             connection.execute_batch("SET lock_timeout = 0")?;
             connection.execute_batch(&format!("REINDEX INDEX CONCURRENTLY {index}"))?;
         }
-        Ok(Cleared(last))
+        Ok(ClearedErasures(last))
     };
     cleared().map_err(|error| Failure::from(error).of_write())
 }

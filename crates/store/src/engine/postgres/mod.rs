@@ -38,8 +38,8 @@ pub(crate) use erased_words::{clear_erased_words, note_cleared};
 pub(crate) use holder::PresenceNotes;
 pub use open::home_state;
 pub(crate) use open::{begin_home, is_empty, is_held, open_for_reading, open_for_writing};
-pub use standby::{Standby, Standing};
-pub(crate) use values::{Owned, ServerRow};
+pub use standby::{HomeHolder, Standby};
+pub(crate) use values::{ServerRow, SqlValue};
 pub(crate) use word_search::TEXT_SEARCH;
 
 /// Records the number of a transaction in the row of its program. The result is not waited for, so the statement itself fails where
@@ -190,7 +190,7 @@ impl Server {
     }
 
     /// The rows of several queries, which are all sent before the first answer.
-    pub(crate) fn query_all(&self, queries: Vec<(Statement, Vec<Owned>)>) -> Result<Vec<Vec<ServerRow>>> {
+    pub(crate) fn query_all(&self, queries: Vec<(Statement, Vec<SqlValue>)>) -> Result<Vec<Vec<ServerRow>>> {
         if queries.is_empty() {
             return Ok(Vec::new());
         }
@@ -223,7 +223,7 @@ impl Server {
     }
 
     /// Inserts rows, each by a statement for one; returns the numbers that they were given. All are sent before the first answer.
-    pub(crate) fn insert_each(&self, statement: &Statement, rows: Vec<Vec<Owned>>) -> Result<Vec<i64>> {
+    pub(crate) fn insert_each(&self, statement: &Statement, rows: Vec<Vec<SqlValue>>) -> Result<Vec<i64>> {
         let last_number = self.prepare("SELECT lastval()")?;
         let client = self.client.borrow();
         let rows: Vec<_> = rows.iter().map(|values| as_parameters(values)).collect();
@@ -495,15 +495,15 @@ fn timeout_options(answer: Duration) -> String {
     )
 }
 
-pub(crate) fn own_values(parameters: impl Parameters) -> Result<Vec<Owned>> {
+pub(crate) fn own_values(parameters: impl Parameters) -> Result<Vec<SqlValue>> {
     let mut values = Vec::new();
     parameters.bind_each(|value| {
-        values.push(Owned::from(value));
+        values.push(SqlValue::from(value));
         Ok(())
     })?;
     Ok(values)
 }
 
-fn as_parameters(values: &[Owned]) -> Vec<&(dyn ToSql + Sync)> {
+fn as_parameters(values: &[SqlValue]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }

@@ -22,7 +22,7 @@ const CONTACT_MIN: Duration = NOTED_EVERY.saturating_mul(2);
 
 /// State of a home that another program holds, for a daemon that stands by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum HomeHolder {
     /// The address of the daemon that holds the home; `None` for a program that takes no requests.
     Held(Option<String>),
     /// The home can be taken.
@@ -33,7 +33,7 @@ pub enum Standing {
 
 /// A daemon that stands by until it is dropped. On a connection and a thread of its own.
 pub struct Standby {
-    standing: watch::Receiver<Standing>,
+    standing: watch::Receiver<HomeHolder>,
     ended: Sender<()>,
     watching: JoinHandle<()>,
 }
@@ -51,7 +51,7 @@ impl Standby {
     }
 
     /// The home's state, as it was seen half a second ago at most.
-    pub fn watch_home(&self) -> watch::Receiver<Standing> {
+    pub fn watch_home(&self) -> watch::Receiver<HomeHolder> {
         self.standing.clone()
     }
 
@@ -91,7 +91,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
             match watcher.notice(is_due) {
                 Ok(seen) => {
                     sender.send_if_modified(|standing| std::mem::replace(standing, seen.clone()) != seen);
-                    if seen == Standing::Lost {
+                    if seen == HomeHolder::Lost {
                         return;
                     }
                 }
@@ -114,16 +114,16 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn notice(&mut self, is_note_due: bool) -> Result<Standing> {
+    fn notice(&mut self, is_note_due: bool) -> Result<HomeHolder> {
         self.connection.reconnect_if_lost()?;
         if is_note_due && !self.notes.write(&self.connection)? {
-            return Ok(Standing::Lost);
+            return Ok(HomeHolder::Lost);
         }
         self.look_at_home()
     }
 
     /// Looks who holds the home, without locking anything.
-    fn look_at_home(&self) -> Result<Standing> {
+    fn look_at_home(&self) -> Result<HomeHolder> {
         let holder = "
             SELECT d.address, w.process, w.seen_at > clock_timestamp() - make_interval(secs => ?1)
             FROM writer w LEFT JOIN daemons d ON d.id = CAST(w.program AS TEXT)
@@ -133,10 +133,10 @@ impl Watcher {
             .query_row(holder, [SILENCE_MAX.as_secs_f64()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
         Ok(match row {
-            None => Standing::Free,
-            Some((_, Some(process), _)) if has_ended(&process) => Standing::Free,
-            Some((_, _, false)) if self.reached_since.elapsed() >= CONTACT_MIN => Standing::Free,
-            Some((address, _, _)) => Standing::Held(address),
+            None => HomeHolder::Free,
+            Some((_, Some(process), _)) if has_ended(&process) => HomeHolder::Free,
+            Some((_, _, false)) if self.reached_since.elapsed() >= CONTACT_MIN => HomeHolder::Free,
+            Some((address, _, _)) => HomeHolder::Held(address),
         })
     }
 

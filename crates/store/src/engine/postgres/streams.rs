@@ -3,7 +3,7 @@
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 
-use super::values::Owned;
+use super::values::SqlValue;
 use super::{Server, ServerRow, as_parameters, dialect, own_values};
 use crate::engine::sql::{Error, Parameters, Result, ValueRef};
 
@@ -48,7 +48,7 @@ impl Server {
         let sink = self.receive(client.copy_in(&copy)).map_err(failed)?;
         let mut writer = Box::pin(BinaryCopyInWriter::new(sink, &types));
         produce(&mut |values| {
-            let values: Vec<Owned> = values.iter().map(|value| Owned::from(*value)).collect();
+            let values: Vec<SqlValue> = values.iter().map(|value| SqlValue::from(*value)).collect();
             self.receive(writer.as_mut().write(&as_parameters(&values)))
         })?;
         self.receive(writer.as_mut().finish()).map(|_| ()).map_err(failed)

@@ -12,7 +12,7 @@ type Outcome<T> = std::result::Result<T, Box<dyn StdError + Sync + Send>>;
 
 /// A parameter, which the server says the type of.
 #[derive(Debug)]
-pub(crate) enum Owned {
+pub(crate) enum SqlValue {
     Null,
     Integer(i64),
     Real(f64),
@@ -20,7 +20,7 @@ pub(crate) enum Owned {
     Blob(Vec<u8>),
 }
 
-impl From<ValueRef<'_>> for Owned {
+impl From<ValueRef<'_>> for SqlValue {
     fn from(value: ValueRef<'_>) -> Self {
         match value {
             ValueRef::Null => Self::Null,
@@ -32,7 +32,7 @@ impl From<ValueRef<'_>> for Owned {
     }
 }
 
-impl ToSql for Owned {
+impl ToSql for SqlValue {
     fn to_sql(&self, wanted: &Type, out: &mut BytesMut) -> Outcome<IsNull> {
         match (self, wanted) {
             (Self::Null, _) => Ok(IsNull::Yes),

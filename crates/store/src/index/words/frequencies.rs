@@ -31,15 +31,15 @@ struct Count {
 
 /// The counts as one reader may use them: to be taken before its snapshot, so that it keeps nothing that became void
 /// meanwhile.
-pub(crate) struct Counting {
+pub(crate) struct FrequencyReader {
     frequencies: Arc<Frequencies>,
     generation: u64,
 }
 
 impl Frequencies {
     /// The counts that are known now.
-    pub(crate) fn now(self: &Arc<Self>) -> Counting {
-        Counting { frequencies: Arc::clone(self), generation: self.lock_state().generation }
+    pub(crate) fn now(self: &Arc<Self>) -> FrequencyReader {
+        FrequencyReader { frequencies: Arc::clone(self), generation: self.lock_state().generation }
     }
 
     /// Discards all counts, because rows were removed from an index or inserted before its end.
@@ -54,7 +54,7 @@ impl Frequencies {
     }
 }
 
-impl Counting {
+impl FrequencyReader {
     /// Number of rows that hold the phrase, from an earlier count and the rows that came since. `newest` are its newest rows, newest
     /// first; none if they do not reach back to the earlier count.
     pub(super) fn updated_count(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {

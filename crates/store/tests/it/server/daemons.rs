@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use memory::ports::StoreError;
 use store::{
-    DaemonState, HomeStore, NewDaemon, ServerAddress, SharedAccess, Standby, Standing, StoreOptions,
+    DaemonState, HomeHolder, HomeStore, NewDaemon, ServerAddress, SharedAccess, Standby, StoreOptions,
     home_state,
 };
 use testkit::postgres::{fresh_database, query};
@@ -38,7 +38,7 @@ fn database() -> Outcome<(String, ServerAddress)> {
     Ok((database, address))
 }
 
-async fn becomes(standby: &Standby, wanted: &Standing, within: Duration) -> Outcome {
+async fn becomes(standby: &Standby, wanted: &HomeHolder, within: Duration) -> Outcome {
     let mut standing = standby.watch_home();
     let became = tokio::time::timeout(within, standing.wait_for(|seen| seen == wanted)).await;
     let seen = standby.watch_home().borrow().clone();
@@ -70,7 +70,7 @@ async fn the_next_daemon_takes_a_home_that_was_let_go() -> Outcome {
     assert_eq!((state.holder, state.has_daemons), (Some(one.address.clone()), false));
 
     let standby = Standby::start(&address, &two)?;
-    assert_eq!(*standby.watch_home().borrow(), Standing::Held(Some(one.address.clone())));
+    assert_eq!(*standby.watch_home().borrow(), HomeHolder::Held(Some(one.address.clone())));
     let listed = first.daemons().await?;
     let states: Vec<_> = listed.iter().map(|entry| (entry.id.as_str(), entry.state)).collect();
     assert_eq!(states, [(&*one.id, DaemonState::Serving), (&*two.id, DaemonState::StandingBy)]);
@@ -80,7 +80,7 @@ async fn the_next_daemon_takes_a_home_that_was_let_go() -> Outcome {
     assert_eq!(first.daemons().await?[0].state, DaemonState::Draining);
 
     first.close().await?;
-    becomes(&standby, &Standing::Free, Duration::from_secs(3)).await?;
+    becomes(&standby, &HomeHolder::Free, Duration::from_secs(3)).await?;
     let second = open(&address, &two)?.ok_or("the home was let go")?;
     let listed = second.daemons().await?;
     assert_eq!(listed.len(), 1, "the one that stopped is not listed: {listed:?}");
@@ -102,11 +102,11 @@ async fn a_silent_daemon_is_replaced_and_learns_it() -> Outcome {
     let standby = Standby::start(&address, &two)?;
     silence_holder(&database, 21)?;
     // Its own note comes within five seconds, before the silence is believed.
-    becomes(&standby, &Standing::Free, Duration::from_secs(7))
+    becomes(&standby, &HomeHolder::Free, Duration::from_secs(7))
         .await
         .err()
         .ok_or("it was believed at once")?;
-    assert_eq!(*standby.watch_home().borrow(), Standing::Held(Some(one.address.clone())));
+    assert_eq!(*standby.watch_home().borrow(), HomeHolder::Held(Some(one.address.clone())));
 
     // It is stopped for good: nothing notes that it is there.
     let replaced = tokio::time::timeout(Duration::from_secs(20), first.taken_over());
@@ -114,7 +114,7 @@ async fn a_silent_daemon_is_replaced_and_learns_it() -> Outcome {
     let taken = async {
         loop {
             silence_holder(&database, 21)?;
-            if matches!(*standby.watch_home().borrow(), Standing::Free) {
+            if matches!(*standby.watch_home().borrow(), HomeHolder::Free) {
                 break;
             }
             tokio::task::yield_now().await;
@@ -146,7 +146,7 @@ async fn a_daemon_that_was_silent_while_standing_by_is_lost() -> Outcome {
     let first = open(&address, &daemon(1))?.ok_or("nobody has the home")?;
     let standby = Standby::start(&address, &daemon(2))?;
     query(&database, &format!("UPDATE daemons SET state = 'dead' WHERE id = '{}'", daemon(2).id))?;
-    becomes(&standby, &Standing::Lost, Duration::from_secs(8)).await?;
+    becomes(&standby, &HomeHolder::Lost, Duration::from_secs(8)).await?;
     // One that leaves is not listed.
     let leaving = Standby::start(&address, &daemon(3))?;
     assert_eq!(first.daemons().await?.len(), 3);
