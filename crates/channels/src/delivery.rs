@@ -209,7 +209,7 @@ async fn voice_message(
         () = connection.stop.cancelled() => return None,
     };
     let sound = sound.map_err(|error| stays_text(error.to_string())).ok()??;
-    let written = spawn_blocking(move || VoiceMessage::of(&sound)).await;
+    let written = spawn_blocking(move || VoiceMessage::from_sound(&sound)).await;
     written.unwrap_or_else(|error| Err(error.to_string())).map_err(stays_text).ok()
 }
 

@@ -27,7 +27,7 @@ pub struct VoiceMessage {
 
 impl VoiceMessage {
     /// The sound as a voice message. It takes some milliseconds for each second.
-    pub(crate) fn of(sound: &Sound) -> Result<Self, String> {
+    pub(crate) fn from_sound(sound: &Sound) -> Result<Self, String> {
         let ogg_opus = sound.to_ogg_opus().map_err(|error| error.to_string())?;
         Ok(Self { ogg_opus, seconds: sound.seconds(), waveform: sound.waveform(WAVEFORM_POINTS) })
     }

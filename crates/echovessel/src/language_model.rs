@@ -123,7 +123,7 @@ pub(crate) fn settings_with_key(
         ..ProviderSettings::default()
     };
     let found = EndpointKey::find(config, home, &settings, is_configured);
-    let found = found.map_err(|error| LlmError::fatal(format!("{error:#}")))?;
+    let found = found.map_err(|error| LlmError::fatal_error(format!("{error:#}")))?;
     settings.api_key = found.key.clone();
     settings.api_key_env = found.variable.clone();
     Ok((settings, found))
@@ -142,7 +142,7 @@ pub(crate) struct LlmSummary {
 
 impl LlmSummary {
     /// Summarizes a connected provider.
-    pub(crate) fn of(provider: &dyn Provider) -> Self {
+    pub(crate) fn from_provider(provider: &dyn Provider) -> Self {
         Self {
             provider: provider.name().to_owned(),
             model: provider.model(llm::Tier::Large),

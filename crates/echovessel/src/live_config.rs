@@ -76,7 +76,7 @@ impl Configuration for LiveConfig {
         let wishes =
             config::changes_in(&wanted, &known_keys_or_defect()?).map_err(ConfigurationError::NotAKey)?;
         for wish in &wishes {
-            let refusal = Protection::of(&wish.key).refusal(&wish.key, author);
+            let refusal = Protection::from_key(&wish.key).refusal(&wish.key, author);
             refusal.map_or(Ok(()), |reason| Err(ConfigurationError::Protected(reason)))?;
         }
         self.apply(wanted, None).await

@@ -53,7 +53,7 @@ impl ModelSetup for LiveConfig {
             key: shown_key(key),
             environment_keys: environment_keys(),
             overridden_by_environment: overridden,
-            answering: LlmSummary::of(&*self.model).state(),
+            answering: LlmSummary::from_provider(&*self.model).state(),
         })
     }
 
@@ -154,7 +154,7 @@ impl ModelSetup for LiveConfig {
     async fn check(&self) -> ModelCheckResponse {
         let config = self.running_config().await;
         let mut found = check(&config, &self.home).await;
-        let current = LlmSummary::of(&*self.model);
+        let current = LlmSummary::from_provider(&*self.model);
         if found.is_ok
             && let Ok(model) = connect(&config, &self.home).await
         {
@@ -171,7 +171,11 @@ impl ModelSetup for LiveConfig {
                 _ => {}
             }
         }
-        ModelCheckResponse { ok: found.is_ok, detail: found.said, llm: LlmSummary::of(&*self.model).state() }
+        ModelCheckResponse {
+            ok: found.is_ok,
+            detail: found.said,
+            llm: LlmSummary::from_provider(&*self.model).state(),
+        }
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct Services {
 impl Services {
     /// State of the language model, for people.
     pub(crate) fn model_state(&self) -> LlmSummary {
-        LlmSummary::of(&*self.model)
+        LlmSummary::from_provider(&*self.model)
     }
 
     /// Writes what still waits for the cost ledger, then closes the database. Call it after [`Runtime::stop`]. A server that does

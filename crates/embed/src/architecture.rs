@@ -99,7 +99,7 @@ impl Architecture {
     }
 
     /// The sizes of a model whose folder has no `config.json`.
-    pub(crate) fn of(description: &ModelDescription) -> Self {
+    pub(crate) fn from_description(description: &ModelDescription) -> Self {
         Self {
             family: Family::Bert,
             hidden: description.dimension,

@@ -80,7 +80,7 @@ pub(crate) enum Activation {
 impl Activation {
     /// Replaces each number by the result.
     #[inline(always)]
-    pub(crate) fn apply(self, numbers: &mut [f32]) {
+    pub(crate) fn apply_activation(self, numbers: &mut [f32]) {
         match self {
             Self::Gelu => gelu(numbers),
             Self::GeluByTanh => gelu_by_tanh(numbers),
@@ -193,13 +193,13 @@ mod tests {
         for step in -300..=300 {
             let x = step as f32 / 10.0;
             let mut numbers = [x];
-            Activation::GeluByTanh.apply(&mut numbers);
+            Activation::GeluByTanh.apply_activation(&mut numbers);
             let y = (2.0 / std::f64::consts::PI).sqrt() * (f64::from(x) + 0.044_715 * f64::from(x).powi(3));
             let expected = 0.5 * f64::from(x) * (1.0 + y.tanh());
             assert!((f64::from(numbers[0]) - expected).abs() < 1e-5, "{x}: {} is not {expected}", numbers[0]);
         }
         let mut numbers = [-2.0, 0.0, 3.0];
-        Activation::Relu.apply(&mut numbers);
+        Activation::Relu.apply_activation(&mut numbers);
         assert_eq!(numbers, [0.0, 0.0, 3.0]);
     }
 

@@ -180,7 +180,7 @@ impl WithSimd for Transform<'_> {
         apply(simd, &layer.attention_output, context, operands, update);
         add_and_normalize(hidden, update, &layer.attention_norm, sizes.epsilon);
         apply(simd, &layer.intermediate, hidden, operands, intermediate);
-        sizes.activation.apply(intermediate);
+        sizes.activation.apply_activation(intermediate);
         apply(simd, &layer.output, intermediate, operands, update);
         add_and_normalize(hidden, update, &layer.output_norm, sizes.epsilon);
     }

@@ -140,7 +140,7 @@ impl Source {
         let embedded = match purpose {
             Purpose::Query => model.embed_queries(&texts),
             Purpose::Passage => {
-                model.embed_yielding(&texts, BACKGROUND_TOKENS, &|| self.queries.wait_for_none())
+                model.embed_yielding(&texts, BACKGROUND_TOKENS, &|| self.queries.wait_until_idle())
             }
         };
         embedded.map_err(|error| EmbedError::Failed(error.to_string()))
@@ -160,7 +160,7 @@ impl Queries {
         RunningQuery(self)
     }
 
-    fn wait_for_none(&self) {
+    fn wait_until_idle(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         // Going on after a timeout or with a poisoned lock is harmless: the pass competes for the processor.
         drop(self.changed.wait_timeout_while(running, GIVE_WAY_AT_MOST, |running| *running > 0));

@@ -124,7 +124,7 @@ impl ModelFolder {
             (Some(value), _) => {
                 Architecture::read(&value).map_err(|reason| ModelError::unusable(&config, reason))?
             }
-            (None, Some(description)) => Architecture::of(description),
+            (None, Some(description)) => Architecture::from_description(description),
             (None, None) => return Err(damaged_folder(directory)),
         };
         let (pooling, length, prompts) = match description {

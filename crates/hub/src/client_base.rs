@@ -16,7 +16,7 @@ pub struct ClientBase(BTreeMap<String, VersionVector>);
 
 impl ClientBase {
     /// Changes of this document that the client has seen; empty if it never had it.
-    pub fn of(&self, name: &DocumentName) -> VersionVector {
+    pub fn for_name(&self, name: &DocumentName) -> VersionVector {
         self.0.get(&document_key(name)).cloned().unwrap_or_default()
     }
 
@@ -70,7 +70,7 @@ mod tests {
         assert!(!json.contains("dog"), "{json}");
         let read: ClientBase = serde_json::from_str(&json).unwrap();
         assert_eq!(read, base);
-        assert!(read.has(&dog) && !read.has(&cat) && read.of(&cat).is_empty());
+        assert!(read.has(&dog) && !read.has(&cat) && read.for_name(&cat).is_empty());
     }
 
     #[test]

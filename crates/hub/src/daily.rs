@@ -19,13 +19,14 @@ pub fn merge(existing: &str, incoming: &str) -> String {
         return with_line_end(incoming);
     }
     let has_title = existing.lines().any(is_title);
-    let mut known: Vec<DailyBlock> = blocks_of(existing).iter().map(|block| DailyBlock::of(block)).collect();
+    let mut known: Vec<DailyBlock> =
+        blocks_of(existing).iter().map(|block| DailyBlock::from_block(block)).collect();
     let mut merged = existing.to_owned();
     for block in blocks_of(incoming) {
         if has_title && is_title(block) {
             continue;
         }
-        let said = DailyBlock::of(block);
+        let said = DailyBlock::from_block(block);
         if known.iter().any(|other| other.is_same(&said)) {
             continue;
         }
@@ -108,7 +109,7 @@ struct DailyBlock {
 }
 
 impl DailyBlock {
-    fn of(block: &str) -> Self {
+    fn from_block(block: &str) -> Self {
         let mut words = String::new();
         let mut rest = block.trim();
         rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix("* ")).unwrap_or(rest);

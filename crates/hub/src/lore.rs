@@ -154,13 +154,13 @@ impl Hub {
 
     async fn lorebook(&self, scope: &Scope) -> Result<Arc<Lorebook>, HubError> {
         let cache = &self.inner().lore;
-        let (known, book) = cache.of(&scope.persona).unzip();
+        let (known, book) = cache.for_persona(&scope.persona).unzip();
         let read = self.inner().parts.store.lore(scope, known).await?;
         match (read, book) {
             (None, Some(book)) => Ok(book),
             (read, _) => {
                 let (state, documents) = read.unwrap_or_default();
-                let book = Arc::new(Lorebook::of(documents));
+                let book = Arc::new(Lorebook::from_documents(documents));
                 cache.set(&scope.persona, state, Arc::clone(&book));
                 Ok(book)
             }
@@ -169,7 +169,7 @@ impl Hub {
 }
 
 impl Lorebook {
-    fn of(documents: Vec<LoreDocument>) -> Self {
+    fn from_documents(documents: Vec<LoreDocument>) -> Self {
         let index =
             LoreIndex::new(documents.iter().map(|document| LoreEntry::parse(&document.text)).collect());
         let documents = documents.into_iter().map(|document| (document.name, document.author)).collect();

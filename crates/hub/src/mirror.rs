@@ -320,7 +320,7 @@ fn differing_files(
 fn file_text(document: &Document) -> Option<String> {
     let shown = document.shown_version()?;
     let content = shown.content.as_deref()?;
-    Some(FrontMatter::of(document, shown).file(content))
+    Some(FrontMatter::from_document(document, shown).file(content))
 }
 
 /// An id as a folder's name: what is not a letter, digit, `-` or `_` as its bytes behind `%`.

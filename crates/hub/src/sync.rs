@@ -68,7 +68,7 @@ impl Hub {
         let mut following = Vec::new();
         for instance in store.instances(scope).await? {
             let is_behind = |outline: &&DocumentOutline| {
-                let has = instance.base.of(&outline.name);
+                let has = instance.base.for_name(&outline.name);
                 !(has.covers(&outline.as_shown) || outline.is_deleted && has.is_empty())
             };
             let has_erased = !store.first_waiting_erasures(scope, &instance.id).await?.is_empty();

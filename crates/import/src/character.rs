@@ -171,7 +171,7 @@ impl FoundParts {
         let mut parts = BlockParts::default();
         let mut draft = CharacterDraft::default();
         if let Some(card) = self.card.take() {
-            let words = Words::of(&card);
+            let words = Words::from_card(&card);
             draft.greetings =
                 greetings_of(&card.resolve_placeholders(options.user_name.unwrap_or(words.addressed)));
             let card = card.resolve_placeholders(options.user_name.unwrap_or(words.user));
@@ -200,7 +200,7 @@ impl FoundParts {
             self.resolve_lore(options.persona_name, options.user_name.unwrap_or(ENGLISH.user));
         }
         for instruction in self.instructions.drain(..) {
-            parts.of(instruction.block).push(instruction.text);
+            parts.for_block(instruction.block).push(instruction.text);
         }
         for (count, reason) in [
             (self.messages, "messages are imported as conversations"),
@@ -218,7 +218,7 @@ impl FoundParts {
         draft.lore = self.lorebooks;
         draft.unused = self.unused;
         for block in [CoreBlock::Persona, CoreBlock::User, CoreBlock::Style] {
-            let (text, rest) = split_at(paragraphs(parts.of(block)), options.block_length_max);
+            let (text, rest) = split_at(paragraphs(parts.for_block(block)), options.block_length_max);
             *draft.block_mut(block) = text;
             if !rest.is_empty() {
                 draft.overflow.push(Overflow { block, text: rest });
@@ -247,7 +247,7 @@ struct BlockParts {
 }
 
 impl BlockParts {
-    fn of(&mut self, block: CoreBlock) -> &mut Vec<String> {
+    fn for_block(&mut self, block: CoreBlock) -> &mut Vec<String> {
         match block {
             CoreBlock::Persona => &mut self.persona,
             CoreBlock::User => &mut self.user,
@@ -304,7 +304,7 @@ const CHINESE: Words = Words {
 };
 
 impl Words {
-    fn of(card: &Card) -> &'static Self {
+    fn from_card(card: &Card) -> &'static Self {
         let text = [&card.description, &card.personality, &card.first_message].map(String::as_str).join("\n");
         if language_of(&text) == Some("zh") { &CHINESE } else { &ENGLISH }
     }

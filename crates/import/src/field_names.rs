@@ -74,7 +74,7 @@ impl FieldNames {
         self.0.is_empty()
     }
 
-    pub(crate) fn of(&self, kind: FieldKind) -> Option<&str> {
+    pub(crate) fn for_kind(&self, kind: FieldKind) -> Option<&str> {
         self.0.get(&kind).map(String::as_str)
     }
 }

@@ -55,7 +55,7 @@ impl Head {
             Err(error) if is_damage(&error) => {}
             Err(error) => return Err(ImportError::io(source.name())(error)),
         }
-        let json = Outline::of(&text);
+        let json = Outline::from_text(&text);
         Ok(Self { bytes, text: String::from_utf8_lossy(&text).into_owned(), is_cut, json })
     }
 
@@ -83,7 +83,7 @@ impl Head {
 }
 
 impl Outline {
-    fn of(text: &[u8]) -> Option<Self> {
+    fn from_text(text: &[u8]) -> Option<Self> {
         if !matches!(text.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'[')) {
             return None;
         }

@@ -131,7 +131,7 @@ pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportErro
         }
         tally.add(found.item);
     }
-    let mut look = tally.finish();
+    let mut look = tally.finish_file();
     let is_unread = look.messages + look.cards + look.core_drafts + look.lorebooks == 0
         && look.saved_memories + look.documents == 0;
     if let Some(source) = sources.list().first().filter(|_| is_unread) {
@@ -273,7 +273,7 @@ impl Tally {
         Some(at)
     }
 
-    fn finish(mut self) -> Look {
+    fn finish_file(mut self) -> Look {
         let mut look = self.look;
         look.format = self.formats.join(",");
         look.first = self.whole.first_day();

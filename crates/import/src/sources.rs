@@ -99,7 +99,7 @@ impl Sources {
     }
 
     fn add_folder(&mut self, root: &Path) -> Result<(), ImportError> {
-        let listing = FolderListing::of(root)?;
+        let listing = FolderListing::from_root(root)?;
         for (name, path) in &listing.files {
             self.add_file(name, path)?;
         }

@@ -113,7 +113,7 @@ impl Protocol for Messages {
             stream: streaming,
         };
         serde_json::to_vec(&body)
-            .map_err(|error| LlmError::fatal(format!("The request could not be written ({error}).")))
+            .map_err(|error| LlmError::fatal_error(format!("The request could not be written ({error}).")))
     }
 
     fn parse_answer(&self, body: &[u8]) -> Result<ParsedAnswer, LlmError> {
@@ -171,7 +171,7 @@ impl Messages {
     }
 
     fn unreadable(&self) -> LlmError {
-        LlmError::fatal(format!(
+        LlmError::fatal_error(format!(
             "The answer of {} is not in Anthropic's form. Nothing was lost; check llm.base_url.",
             self.host
         ))

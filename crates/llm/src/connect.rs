@@ -71,7 +71,7 @@ async fn find_local(
     if !settings.base_url.is_empty() {
         let url = settings.checked_url(&settings.base_url)?;
         if !is_loopback(&url) {
-            return Err(LlmError::fatal(
+            return Err(LlmError::fatal_error(
                 "llm.base_url is on another machine, and llm.provider = \"auto\" never leaves this one. Set llm.provider to openai or anthropic to choose it.",
             ));
         }
@@ -115,7 +115,7 @@ async fn openai_compatible(
         models = settings.tier_models(&TierModels::same_for_all(model));
     }
     if !models.is_complete() {
-        return Err(LlmError::fatal(format!(
+        return Err(LlmError::fatal_error(format!(
             "Which model at {} should answer? Set llm.model.",
             http::host_of(&url)
         )));
@@ -127,5 +127,9 @@ async fn openai_compatible(
 /// The smallest context of the chosen models, as far as the endpoint reports it.
 fn context_of(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
     let taken = |name: &str| listed.iter().find(|model| model.id == name)?.context_tokens();
-    [Tier::Small, Tier::Medium, Tier::Large].into_iter().map(|tier| taken(chosen.of(tier))).min().flatten()
+    [Tier::Small, Tier::Medium, Tier::Large]
+        .into_iter()
+        .map(|tier| taken(chosen.for_tier(tier)))
+        .min()
+        .flatten()
 }

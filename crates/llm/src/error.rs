@@ -68,7 +68,7 @@ impl LlmError {
     }
 
     /// A [`LlmError::Fatal`]: asking again would fail in the same way.
-    pub fn fatal(message: impl Into<String>) -> LlmError {
+    pub fn fatal_error(message: impl Into<String>) -> LlmError {
         LlmError::Fatal { message: message.into() }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn client(local: bool, connect_timeout: Duration) -> Result<Client, L
         .redirect(redirect::Policy::none());
     let builder = if local { builder.no_proxy().tls_certs_only([]) } else { builder };
     builder.build().map_err(|error| {
-        LlmError::fatal(format!(
+        LlmError::fatal_error(format!(
             "The connection to language models could not be prepared ({}). Check that this machine has CA certificates.",
             refusal::root_cause(&error)
         ))

@@ -80,7 +80,7 @@ pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, Llm
         let (status, headers) = (response.status(), response.headers().clone());
         let body = read(&mut response).await.map_err(|error| of_transport(&host, &error))?;
         match body {
-            _ if status == StatusCode::NOT_FOUND => Err(LlmError::fatal(format!(
+            _ if status == StatusCode::NOT_FOUND => Err(LlmError::fatal_error(format!(
                 "{host} offers no list of models at this address. Check the address (it customarily ends in /v1), or enter the model's name."
             ))),
             Some(body) if status.is_success() => models_in(&body, &host),
@@ -105,7 +105,7 @@ fn models_in(body: &[u8], host: &str) -> Result<Vec<String>, LlmError> {
 }
 
 fn unreadable_list(host: &str) -> LlmError {
-    LlmError::fatal(format!(
+    LlmError::fatal_error(format!(
         "{host} answers something other than a list of models. Check the address: it customarily ends in /v1."
     ))
 }

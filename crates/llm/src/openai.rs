@@ -118,7 +118,7 @@ impl Protocol for ChatCompletions {
             response_format,
         };
         serde_json::to_vec(&body)
-            .map_err(|error| LlmError::fatal(format!("The request could not be written ({error}).")))
+            .map_err(|error| LlmError::fatal_error(format!("The request could not be written ({error}).")))
     }
 
     fn parse_answer(&self, body: &[u8]) -> Result<ParsedAnswer, LlmError> {
@@ -171,7 +171,7 @@ impl ChatCompletions {
     }
 
     fn unreadable(&self) -> LlmError {
-        LlmError::fatal(format!(
+        LlmError::fatal_error(format!(
             "The answer of {} is not a chat completion. Nothing was lost; check llm.base_url (it customarily ends in /v1).",
             self.host
         ))

@@ -54,7 +54,7 @@ impl FromStr for ProviderKind {
     fn from_str(name: &str) -> Result<Self, LlmError> {
         let named = Self::ALL.into_iter().find(|kind| kind.as_str() == name.trim());
         named.ok_or_else(|| {
-            LlmError::fatal(format!(
+            LlmError::fatal_error(format!(
                 "llm.provider is {name:?}; it can be auto, openai, anthropic or offline."
             ))
         })
@@ -138,7 +138,7 @@ impl TierModels {
 
     /// The model of this tier.
     #[must_use]
-    pub fn of(&self, tier: Tier) -> &str {
+    pub fn for_tier(&self, tier: Tier) -> &str {
         match tier {
             Tier::Small => &self.small,
             Tier::Medium => &self.medium,
@@ -224,24 +224,24 @@ impl ProviderSettings {
     /// Reads and checks an address: http(s), no user information, and no plain HTTP to another machine.
     pub(crate) fn checked_url(&self, base_url: &str) -> Result<Url, LlmError> {
         let url = Url::parse(base_url.trim().trim_end_matches('/')).map_err(|error| {
-            LlmError::fatal(format!(
+            LlmError::fatal_error(format!(
                 "llm.base_url is not an address ({error}). Write it like https://host/v1."
             ))
         })?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(LlmError::fatal(
+            return Err(LlmError::fatal_error(
                 "llm.base_url holds a user name or password. Take it out and give the key by its environment variable.",
             ));
         }
         match url.scheme() {
             "https" => Ok(url),
             "http" if self.allow_insecure_http || is_loopback(&url) => Ok(url),
-            "http" => Err(LlmError::fatal(
+            "http" => Err(LlmError::fatal_error(
                 "llm.base_url is plain http to another machine: what you say would be readable on the way. Use https, or allow insecure http for a network you trust.",
             )),
-            other => {
-                Err(LlmError::fatal(format!("llm.base_url has the scheme {other:?}; use https or http.")))
-            }
+            other => Err(LlmError::fatal_error(format!(
+                "llm.base_url has the scheme {other:?}; use https or http."
+            ))),
         }
     }
 }
@@ -274,7 +274,7 @@ mod tests {
         settings.model = "one".to_owned();
         settings.models.small = "tiny".to_owned();
         let models = settings.tier_models(&defaults);
-        assert_eq!((models.of(Tier::Small), models.of(Tier::Large)), ("tiny", "one"));
+        assert_eq!((models.for_tier(Tier::Small), models.for_tier(Tier::Large)), ("tiny", "one"));
     }
 
     #[test]

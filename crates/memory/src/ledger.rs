@@ -37,7 +37,7 @@ pub struct Prices(pub Vec<(String, Price)>);
 impl Prices {
     /// The price of a model: of its name, else of the longest listed name that it begins with, so that a dated release
     /// (`gpt-x-2026-03-05`) is found by its family. The offline provider costs nothing.
-    pub fn of(&self, provider: &str, model: &str) -> Option<Price> {
+    pub fn price_of_model(&self, provider: &str, model: &str) -> Option<Price> {
         if provider == "offline" {
             return Some(Price::default());
         }
@@ -195,11 +195,11 @@ mod tests {
     fn a_dated_release_is_found_by_its_family_and_a_namesake_is_not() {
         let price = |input| Price { input, ..Price::default() };
         let prices = Prices(vec![("gpt-x".to_owned(), price(2.0)), ("gpt-x-mini".to_owned(), price(1.0))]);
-        assert_eq!(prices.of("openai", "gpt-x-2026-03-05"), Some(price(2.0)));
-        assert_eq!(prices.of("openai", "gpt-x-mini-2026-03-05"), Some(price(1.0)));
+        assert_eq!(prices.price_of_model("openai", "gpt-x-2026-03-05"), Some(price(2.0)));
+        assert_eq!(prices.price_of_model("openai", "gpt-x-mini-2026-03-05"), Some(price(1.0)));
         for namesake in ["gpt-xl", "gpt-x-large", "gpt-x-5"] {
-            assert_eq!(prices.of("openai", namesake), None, "{namesake}");
+            assert_eq!(prices.price_of_model("openai", namesake), None, "{namesake}");
         }
-        assert_eq!(prices.of("offline", "offline"), Some(Price::default()));
+        assert_eq!(prices.price_of_model("offline", "offline"), Some(Price::default()));
     }
 }

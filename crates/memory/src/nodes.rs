@@ -183,7 +183,7 @@ pub struct NewNode {
 
 impl NewNode {
     /// A stored node as it was before it was written, without what it depends on and without its indexes.
-    pub fn of(node: &Node) -> Self {
+    pub fn from_node(node: &Node) -> Self {
         Self {
             id: node.id,
             kind: node.kind,

@@ -41,7 +41,7 @@ pub(crate) enum DayBucket {
 
 impl DayBucket {
     /// The bucket of `at`, seen from `now`; a time to come counts as just now.
-    pub(crate) fn of(at: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
+    pub(crate) fn from_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
         if now.duration_since(at) < JUST_NOW {
             return Self::JustNow;
         }
@@ -154,14 +154,17 @@ mod tests {
         // 00:30 in Shanghai; in UTC it is still the day before.
         let now = at("2026-03-03T00:30:00+08:00");
         let zone = TimeZone::fixed(tz::offset(8));
-        let bucket = |text| DayBucket::of(at(text), now, &zone);
+        let bucket = |text| DayBucket::from_time(at(text), now, &zone);
         assert_eq!(bucket("2026-03-03T00:10:00+08:00"), DayBucket::JustNow);
         assert_eq!(bucket("2026-03-09T00:10:00+08:00"), DayBucket::JustNow);
         assert_eq!(bucket("2026-03-03T00:00:00+08:00"), DayBucket::EarlierToday);
         assert_eq!(bucket("2026-03-02T23:59:00+08:00"), DayBucket::Yesterday);
         assert_eq!(bucket("2026-02-25T00:00:00+08:00"), DayBucket::EarlierThisWeek);
         assert_eq!(bucket("2026-02-24T23:59:00+08:00"), DayBucket::Older);
-        assert_eq!(DayBucket::of(at("2026-03-02T01:00:00Z"), now, &TimeZone::UTC), DayBucket::EarlierToday);
+        assert_eq!(
+            DayBucket::from_time(at("2026-03-02T01:00:00Z"), now, &TimeZone::UTC),
+            DayBucket::EarlierToday
+        );
     }
 
     #[test]

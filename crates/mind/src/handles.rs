@@ -10,7 +10,7 @@ pub(crate) struct Handles<Id> {
 }
 
 impl<Id: Copy> Handles<Id> {
-    pub(crate) fn mint(letter: char, ids: impl IntoIterator<Item = Id>) -> Self {
+    pub(crate) fn add_handle(letter: char, ids: impl IntoIterator<Item = Id>) -> Self {
         Self { letter, ids: ids.into_iter().collect() }
     }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn only_minted_handles_have_an_id() {
-        let handles = Handles::mint('m', [10, 20]);
+        let handles = Handles::add_handle('m', [10, 20]);
         assert_eq!((handles.handle_at(0), handles.handle_at(1)), ("m1".to_owned(), "m2".to_owned()));
         for (handle, id) in [("m1", Some(10)), ("M2", Some(20)), (" [m2] ", Some(20)), ("m3", None)] {
             assert_eq!(handles.id(handle), id, "{handle}");

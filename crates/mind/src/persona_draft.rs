@@ -163,7 +163,7 @@ impl<'a> PersonaDraftTask<'a> {
     /// missing and were not cut off after it.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<PersonaDraft>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["core_blocks", "facts"])?;
-        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: PersonaDraftAnswer = answer.parse_members()?;
         let object = |name: &str| MalformedAnswer(format!("`{name}` must be an object."));
         let blocks = answer.core_blocks.get().ok_or_else(|| object("core_blocks"))?;

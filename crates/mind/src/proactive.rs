@@ -82,7 +82,7 @@ impl ProactiveContext {
         }
     }
 
-    fn of(input: &ProactiveInput, prompt: &RenderedReply, problem: Option<&str>) -> Self {
+    fn from_input(input: &ProactiveInput, prompt: &RenderedReply, problem: Option<&str>) -> Self {
         let (now, zone) = (input.reply.now, &input.reply.user_zone);
         let about = |node: &Node| {
             format!("{}{}", one_line(&node.description), calendar::time_phrase(node, now, zone))
@@ -157,7 +157,7 @@ impl LanguageMind {
         let mut prompt = self.render_reply(&input.reply, budget)?;
         let schema = contract::schema::<ProactiveAnswer>();
         let request = |problem: Option<&str>| {
-            let context = ProactiveContext::of(input, &prompt, problem);
+            let context = ProactiveContext::from_input(input, &prompt, problem);
             let asked = self.task_prompt(PromptName::Proactive, context, offline_data(input))?;
             Ok(self.structured_request(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };

@@ -84,7 +84,7 @@ impl<'a> ReconciliationTask<'a> {
     /// [`MalformedAnswer`] when the answer has no object with a list of pairs.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Reconciliation>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["pairs"])?;
-        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
         let ReconciliationAnswer { pairs } = answer.parse_members()?;
         if matches!(pairs, List::Missing | List::Null | List::Wrong(_)) {
             return Err(MalformedAnswer("`pairs` must be a list of objects, one for each pair.".to_owned()));

@@ -71,7 +71,7 @@ pub(crate) struct ReflectionTask<'a> {
 
 impl<'a> ReflectionTask<'a> {
     pub(crate) fn new(input: &'a ReflectionInput) -> Self {
-        Self { input, events: Handles::mint('e', input.events.iter().map(|event| event.id)) }
+        Self { input, events: Handles::add_handle('e', input.events.iter().map(|event| event.id)) }
     }
 
     /// Values for the prompt's template. `problem` says why the last answer was rejected.
@@ -115,7 +115,7 @@ impl<'a> ReflectionTask<'a> {
     /// [`MalformedAnswer`] when there is no object with a list of thoughts at all.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Reflection>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["thoughts"])?;
-        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
         let ReflectionAnswer { thoughts: proposed } = answer.parse_members()?;
         if !matches!(proposed, List::Items(_) | List::Single(_)) {
             return Err(MalformedAnswer("`thoughts` must be a list of one or two objects.".to_owned()));
@@ -162,7 +162,7 @@ impl<'a> ReflectionTask<'a> {
 
 /// Clamps and rounds where extraction would refuse: the weight of an impression is no fact about anybody.
 pub(crate) fn settled_impact(given: &Member<f64>, notes: &mut Notes) -> i8 {
-    let impact = match Impact::of(given) {
+    let impact = match Impact::from_member(given) {
         Impact::Valid(impact) => impact,
         Impact::OutOfRange(number) => {
             let given = snippet(&number.to_string());

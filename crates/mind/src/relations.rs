@@ -80,8 +80,8 @@ impl<'a> RelationTask<'a> {
     fn new(session: &'a UnreadSession) -> Self {
         Self {
             session,
-            events: Handles::mint('e', session.events.iter().map(|event| event.node)),
-            names: Handles::mint('t', 0..session.entities.len()),
+            events: Handles::add_handle('e', session.events.iter().map(|event| event.node)),
+            names: Handles::add_handle('t', 0..session.entities.len()),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a> RelationTask<'a> {
     /// Reads an answer; a tie that breaks the contract is dropped, and costs nothing else.
     fn read(&self, answer: &str) -> Result<ParsedAnswer<DocumentFacts>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["entities", "relationships"])?;
-        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: GraphAnswer = answer.parse_members()?;
         if matches!(answer.relationships, List::Missing | List::Wrong(_)) {
             return Err(MalformedAnswer(

@@ -59,7 +59,7 @@ impl RollUpContext {
         }
     }
 
-    fn of(request: &SummaryRequest, problem: Option<&str>) -> Self {
+    fn from_request(request: &SummaryRequest, problem: Option<&str>) -> Self {
         let mut room = IDENTITY_CHARACTERS_MAX;
         let identity = request.identity.iter().map_while(|(label, text)| {
             room = room.checked_sub(text.chars().count())?;
@@ -164,7 +164,7 @@ impl Summariser for LanguageMind {
         let request = |problem: Option<&str>| {
             let asked = self.task_prompt(
                 PromptName::RollUp,
-                RollUpContext::of(&input, problem),
+                RollUpContext::from_request(&input, problem),
                 rollup_data(&input),
             )?;
             Ok(self.structured_request(asked, &schema, TEMPERATURE, TOKENS_MAX))

@@ -106,8 +106,8 @@ impl<'a> SlowCycleTask<'a> {
     pub(crate) fn new(input: &'a SlowCycleInput) -> Self {
         Self {
             input,
-            events: Handles::mint('e', input.events.iter().map(|event| event.id)),
-            entities: Handles::mint('t', input.entities.iter().map(|known| known.entity.id)),
+            events: Handles::add_handle('e', input.events.iter().map(|event| event.id)),
+            entities: Handles::add_handle('t', input.entities.iter().map(|known| known.entity.id)),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> SlowCycleTask<'a> {
     /// [`MalformedAnswer`] when there is no object of this contract, or its new thoughts are no list.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<SlowCycle>, MalformedAnswer> {
         let mut answer = parse_answer(answer)?;
-        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: SlowCycleAnswer = answer.parse_members()?;
         if matches!(answer.new_thoughts, List::Wrong(_)) {
             return Err(MalformedAnswer(

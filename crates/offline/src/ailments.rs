@@ -18,7 +18,7 @@ pub(super) struct AilmentQuestion {
 
 impl AilmentQuestion {
     /// The question that a text asks, if it asks what ails somebody who is family, a friend or an animal.
-    pub(super) fn of(text: &str, inputs: &ReplyInputs) -> Option<Self> {
+    pub(super) fn from_text(text: &str, inputs: &ReplyInputs) -> Option<Self> {
         let subjects =
             if Utterance::new(text).says(life::ASKS_AILMENT) { subjects_in(text) } else { Vec::new() };
         if subjects.is_empty() {

@@ -52,7 +52,7 @@ pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedT
         let named = named_zh(clause.text)
             .into_iter()
             .chain(names_beside(clause.text))
-            .chain(named_en(clause.text))
+            .chain(english_name(clause.text))
             .map(|(at, name)| NamedThing { kind: kind_near(sentence, clause.start + at, clause.text), name });
         let placed = places_zh(clause.text)
             .into_iter()
@@ -174,7 +174,7 @@ fn orgs_zh(clause: &str) -> Option<String> {
 }
 
 /// Names after "named", "called" and "name is", and beside a word for someone of the user's.
-fn named_en(clause: &str) -> Vec<(usize, String)> {
+fn english_name(clause: &str) -> Vec<(usize, String)> {
     let tokens = tokens(clause);
     let mut found = Vec::new();
     for (position, (_, word)) in tokens.iter().enumerate() {

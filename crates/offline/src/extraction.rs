@@ -148,7 +148,7 @@ impl RuleContext<'_> {
         let mut events: Vec<Event> = Vec::new();
         for sentence in worded_sentences(&message.text) {
             let cue = correction_cue(sentence);
-            let language = Language::of(sentence).unwrap_or_default();
+            let language = Language::from_text(sentence).unwrap_or_default();
             if matches!(cue, Some(CorrectionCue::Denied | CorrectionCue::Retracted)) {
                 events.extend(self.retraction(message, sentence, language));
                 continue;
@@ -319,7 +319,7 @@ fn intentions_of(message: &Message) -> Vec<Event> {
         let due = any(speech::WHEN) || names_time_ahead(sentence);
         let refused = any(speech::REFUSAL);
         if promised && due && !refused && message.role == "persona" {
-            let language = Language::of(sentence).unwrap_or_default();
+            let language = Language::from_text(sentence).unwrap_or_default();
             let description = match language {
                 Language::Chinese => format!("答应过：「{sentence}」"),
                 Language::English => format!("Promised: \"{}\"", sentence.replace('"', "'")),
@@ -351,7 +351,7 @@ fn session_language(messages: &[Message]) -> Language {
         .filter(|message| message.role == "user")
         .map(|message| message.text.as_str())
         .collect();
-    Language::of(&said.join("\n")).unwrap_or_default()
+    Language::from_text(&said.join("\n")).unwrap_or_default()
 }
 
 /// The persona's mood after hearing this, from the sign and weight of the heaviest event.

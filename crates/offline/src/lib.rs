@@ -91,10 +91,10 @@ fn answer(request: &Request) -> Result<String, LlmError> {
         "reflection" => to_answer(&reflection::reflect(&read_inputs(request)?)),
         "rollup" => to_answer(&rollup::roll_up(&read_inputs(request)?)),
         "graph" => to_answer(&document_names::names_in_lines(&read_inputs(request)?)),
-        "slow_cycle" => to_answer(&slow_cycle::think(&read_inputs(request)?)),
+        "slow_cycle" => to_answer(&slow_cycle::think_slowly(&read_inputs(request)?)),
         "proactive" => to_answer(&proactive::write_first(&read_inputs(request)?)),
         "persona_draft" => to_answer(&persona_draft::draft(&read_inputs(request)?)),
-        other => Err(LlmError::fatal(format!(
+        other => Err(LlmError::fatal_error(format!(
             "The offline provider does not know the task {other:?}. Choose a language model under [llm] for it; nothing was changed."
         ))),
     }
@@ -102,7 +102,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
 
 fn read_inputs<T: DeserializeOwned>(request: &Request) -> Result<T, LlmError> {
     T::deserialize(&request.inputs).map_err(|error| {
-        LlmError::fatal(format!(
+        LlmError::fatal_error(format!(
             "The offline provider cannot read the inputs of {:?}: {error}.",
             request.task
         ))
@@ -111,7 +111,7 @@ fn read_inputs<T: DeserializeOwned>(request: &Request) -> Result<T, LlmError> {
 
 fn to_answer(answer: &impl serde::Serialize) -> Result<String, LlmError> {
     serde_json::to_string(answer)
-        .map_err(|error| LlmError::fatal(format!("The offline answer could not be written ({error}).")))
+        .map_err(|error| LlmError::fatal_error(format!("The offline answer could not be written ({error}).")))
 }
 
 /// The text in small pieces: some ideographs, or a few words, at a time.

@@ -43,7 +43,7 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     let own = |sentence: &&str| is_about_the_writer(sentence);
     let (of_writer, of_persona): (Vec<&str>, Vec<&str>) =
         worded_sentences(&inputs.text).into_iter().partition(own);
-    let language = Language::of(&inputs.text).unwrap_or_default();
+    let language = Language::from_text(&inputs.text).unwrap_or_default();
     let (of_style, of_persona): (Vec<&str>, Vec<&str>) =
         of_persona.into_iter().partition(|sentence| is_about_speech(sentence));
     let named = inputs

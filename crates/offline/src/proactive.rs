@@ -19,7 +19,7 @@ pub(super) struct Proactive {
 pub(super) fn write_first(inputs: &ProactiveInputs) -> Proactive {
     let about = inputs.about.as_deref().map(str::trim).filter(|about| !about.is_empty());
     let Some(about) = about else { return nothing_to_say() };
-    let is_chinese = matches!(Language::of(about), Some(Language::Chinese));
+    let is_chinese = matches!(Language::from_text(about), Some(Language::Chinese));
     let message = match (inputs.trigger.as_str(), is_chinese) {
         ("promise_due", true) => format!("我记得我答应过的事：{about}"),
         ("promise_due", false) => format!("I remember what I promised: {about}"),

@@ -42,7 +42,7 @@ pub(super) fn reflect(inputs: &ReflectionInputs) -> Reflection {
 fn thought_about(events: &[PastEvent], language: Language) -> Option<Thought> {
     let seen: Vec<SeenEvent<'_>> = events
         .iter()
-        .filter(|event| Language::of(&event.text).unwrap_or_default() == language)
+        .filter(|event| Language::from_text(&event.text).unwrap_or_default() == language)
         .map(|event| SeenEvent { handle: &event.handle, text: &event.text, impact: event.impact })
         .collect();
     let Impression { description, impact, cited } = shared_impression(&seen, language)?;

@@ -29,7 +29,7 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
         .language
         .as_deref()
         .map(|language| if language.starts_with("zh") { Language::Chinese } else { Language::English });
-    let language = Language::of(text).or(asked_for).unwrap_or_default();
+    let language = Language::from_text(text).or(asked_for).unwrap_or_default();
     if let Some(line) = to_a_peak(text, language) {
         return line.to_owned();
     }
@@ -111,8 +111,8 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         // Of a mere statement one shared ideograph tells nothing.
         asked.retain(|term| term.chars().nth(1).is_some());
     }
-    let of_self = SelfQuestion::of(text).filter(|_| seeks);
-    let ailment = if seeks { AilmentQuestion::of(text, inputs) } else { None };
+    let of_self = SelfQuestion::from_text(text).filter(|_| seeks);
+    let ailment = if seeks { AilmentQuestion::from_text(text, inputs) } else { None };
     // A time without another word ("what did I do today?") asks for what happened then.
     let timely =
         seeks && asked.is_empty() && of_self.is_none() && split_clauses(text).iter().any(names_a_time);

@@ -47,7 +47,7 @@ pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
         })
         .collect();
     let words = told.join(" ");
-    let said = match Language::of(&words).unwrap_or_default() {
+    let said = match Language::from_text(&words).unwrap_or_default() {
         Language::Chinese => format!("（没有语言模型：从{all}条记录里按顺序抄下{}条）", told.len()),
         _ => format!("(no language model: {} of {all} lines, copied in order)", told.len()),
     };

@@ -26,7 +26,7 @@ const QUESTION_PHRASES: [(SelfQuestion, WordList); 5] = [
 
 impl SelfQuestion {
     /// The question of a text, if it asks about the user as such.
-    pub(super) fn of(text: &str) -> Option<SelfQuestion> {
+    pub(super) fn from_text(text: &str) -> Option<SelfQuestion> {
         let said = Utterance::new(text);
         QUESTION_PHRASES.into_iter().find(|(_, words)| said.says(*words)).map(|(question, _)| question)
     }

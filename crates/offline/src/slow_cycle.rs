@@ -84,7 +84,7 @@ struct Description {
 
 /// One impression that is not among the thoughts yet, an expectation for each event that is dated ahead, a
 /// question for each that was left open, and descriptions out of the entities' own memories. It promises nothing.
-pub(super) fn think(inputs: &SlowCycleInputs) -> SlowCycle {
+pub(super) fn think_slowly(inputs: &SlowCycleInputs) -> SlowCycle {
     let expected = inputs.events.iter().filter(|event| !is_restated(&inputs.expectations, &event.text));
     let open = inputs.events.iter().filter(|event| event.unresolved);
     SlowCycle {
@@ -145,7 +145,7 @@ fn description_of(entity: &KnownEntity) -> Option<Description> {
 }
 
 fn language(text: &str) -> Language {
-    Language::of(text).unwrap_or_default()
+    Language::from_text(text).unwrap_or_default()
 }
 
 /// The event's own words. Those that name a diagnosis are replaced: no thought labels a person.
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn thought_of(inputs: Value) -> Value {
-        serde_json::to_value(think(&serde_json::from_value(inputs).unwrap())).unwrap()
+        serde_json::to_value(think_slowly(&serde_json::from_value(inputs).unwrap())).unwrap()
     }
 
     #[test]

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Option<String> {
-        to_small_talk(text, Language::of(text).unwrap_or_default(), Some("Echo"))
+        to_small_talk(text, Language::from_text(text).unwrap_or_default(), Some("Echo"))
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
             "我能不能忘掉他呢",
             "Can you please tell me about jazz?",
         ] {
-            assert_eq!(answer_to_wish(text, Language::of(text).unwrap()), None, "{text}");
+            assert_eq!(answer_to_wish(text, Language::from_text(text).unwrap()), None, "{text}");
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct ForgetEpoch(u64);
 
 impl ForgetEpochs {
     /// Acts of forgetting in this memory until now.
-    pub(crate) fn of(&self, scope: &Scope) -> ForgetEpoch {
+    pub(crate) fn for_scope(&self, scope: &Scope) -> ForgetEpoch {
         let counted = self.lock_counts();
         let of_scope = counted.by_scope.get(scope).copied().unwrap_or_default();
         ForgetEpoch(of_scope + counted.by_persona.get(&scope.persona).copied().unwrap_or_default())

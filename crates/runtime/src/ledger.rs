@@ -41,7 +41,7 @@ impl Ledger {
             while waiting.recv_many(&mut calls, WAITING_MAX).await > 0 {
                 // In one transaction.
                 let written = calls.drain(..).map(|mut call| {
-                    let price = prices.load().of(&call.provider, &call.model);
+                    let price = prices.load().price_of_model(&call.provider, &call.model);
                     // A voice brings its own estimate: it is not counted in tokens.
                     call.cost_usd = call.cost_usd.or(price.map(|price| price.cost_in_dollars(call.usage())));
                     store.record_call(call)

@@ -40,7 +40,7 @@ pub(crate) struct PageQuery {
 impl PageQuery {
     /// The page of a list that is in memory as a whole, and the cursor of the next one. The list is sorted by `place`,
     /// which must be unique.
-    pub(crate) fn of<T, K>(
+    pub(crate) fn slice_page<T, K>(
         &self,
         mut all: Vec<T>,
         place: impl Fn(&T) -> K,
@@ -92,7 +92,7 @@ mod tests {
         }
         let page = |limit, cursor: Option<String>| {
             let paging = PageQuery { limit: Some(limit), cursor };
-            paging.of(vec![3, 1, 2], |number| std::cmp::Reverse(*number)).unwrap()
+            paging.slice_page(vec![3, 1, 2], |number| std::cmp::Reverse(*number)).unwrap()
         };
         let (first, next) = page(2, None);
         assert_eq!((first, page(2, next)), (vec![3, 2], (vec![1], None)));

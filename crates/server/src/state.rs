@@ -110,9 +110,9 @@ pub struct ServerParts {
 
 /// The parts, shared by all handlers.
 #[derive(Clone)]
-pub(crate) struct App(Arc<Shared>);
+pub(crate) struct App(Arc<SharedState>);
 
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) parts: ServerParts,
     pub(crate) shutdown: CancellationToken,
     pub(crate) named: NamedTokens,
@@ -128,8 +128,8 @@ pub(crate) struct Shared {
 }
 
 impl Deref for App {
-    type Target = Shared;
-    fn deref(&self) -> &Shared {
+    type Target = SharedState;
+    fn deref(&self) -> &SharedState {
         &self.0
     }
 }
@@ -146,7 +146,7 @@ impl App {
             access: parts.access.clone(),
         };
         let mcp = mcp::http::Service::new(desk, shutdown.clone());
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedState {
             parts,
             shutdown,
             named,

@@ -10,10 +10,10 @@ use uuid::Uuid;
 /// goes back; those of different seeds differ.
 pub struct SequentialIds {
     seed: u64,
-    last: Mutex<Last>,
+    last: Mutex<LastId>,
 }
 
-struct Last {
+struct LastId {
     milliseconds: u64,
     counter: u64,
 }
@@ -22,7 +22,7 @@ impl SequentialIds {
     /// A source that always makes the same identifiers for the same seed and times.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, last: Mutex::new(Last { milliseconds: 0, counter: 0 }) }
+        Self { seed, last: Mutex::new(LastId { milliseconds: 0, counter: 0 }) }
     }
 }
 

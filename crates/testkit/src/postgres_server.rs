@@ -61,7 +61,7 @@ impl PostgresServer {
     pub fn start(&self) -> io::Result<()> {
         let folder = self.folder.display();
         let options = format!("--options=-k {folder} -p {} -c listen_addresses='' -c fsync=off", self.port);
-        self.control(&["--wait", &options, "start"])
+        self.run_pg_ctl(&["--wait", &options, "start"])
     }
 
     /// Ends it at once, as a crash does.
@@ -69,7 +69,7 @@ impl PostgresServer {
     /// # Errors
     /// If it did not run.
     pub fn kill(&self) -> io::Result<()> {
-        self.control(&["--mode=immediate", "stop"])
+        self.run_pg_ctl(&["--mode=immediate", "stop"])
     }
 
     /// Makes a replica take writes.
@@ -77,7 +77,7 @@ impl PostgresServer {
     /// # Errors
     /// If it is none.
     pub fn promote(&self) -> io::Result<()> {
-        self.control(&["--wait", "promote"])
+        self.run_pg_ctl(&["--wait", "promote"])
     }
 
     /// The address of a database.
@@ -90,7 +90,7 @@ impl PostgresServer {
         self.folder.join(&self.name)
     }
 
-    fn control(&self, arguments: &[&str]) -> io::Result<()> {
+    fn run_pg_ctl(&self, arguments: &[&str]) -> io::Result<()> {
         let log = self.folder.join(format!("{}.log", self.name));
         let mut command = server_program("pg_ctl");
         command.arg("--pgdata").arg(self.data_folder()).arg("--log").arg(&log).args(arguments);

@@ -19,7 +19,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         let mut names = Self::default();
         let mut run: Vec<String> = Vec::new();
         let mut begins = true;
@@ -108,7 +108,7 @@ mod tests {
         assert!(surfaces("What will I tell you?").is_empty());
         assert!(surfaces("Will I tell you?").is_empty());
         assert!(surfaces("WHAT DID I TELL YOU").is_empty());
-        assert!(Names::of("so. Will you? And I").words.is_empty());
+        assert!(Names::from_text("so. Will you? And I").words.is_empty());
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub enum Language {
 impl Language {
     /// Chinese where at least as many Han characters as words of other scripts stand, and no other letters of unspaced
     /// scripts outnumber them; else English. `None` when no letter is to be read.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         let (mut han, mut others) = (0usize, 0usize);
         for piece in split_words(text) {
             match piece {
@@ -101,11 +101,11 @@ mod tests {
 
     #[test]
     fn language_is_that_of_most_words() {
-        assert_eq!(Language::of("我养了只白猫"), Some(Language::Chinese));
-        assert_eq!(Language::of("我拿到 offer 了"), Some(Language::Chinese));
-        assert_eq!(Language::of("My cat is named 小黑"), Some(Language::English));
-        assert_eq!(Language::of("Mein Kater heißt Tom"), Some(Language::English));
-        assert_eq!(Language::of("🙂 42!"), None);
+        assert_eq!(Language::from_text("我养了只白猫"), Some(Language::Chinese));
+        assert_eq!(Language::from_text("我拿到 offer 了"), Some(Language::Chinese));
+        assert_eq!(Language::from_text("My cat is named 小黑"), Some(Language::English));
+        assert_eq!(Language::from_text("Mein Kater heißt Tom"), Some(Language::English));
+        assert_eq!(Language::from_text("🙂 42!"), None);
     }
 
     #[test]
@@ -135,11 +135,11 @@ mod tests {
 
     #[test]
     fn language_follows_the_greater_part() {
-        assert_eq!(Language::of("你还记得我的猫吗").unwrap_or_default(), Language::Chinese);
-        assert_eq!(Language::of("我用Python写代码").unwrap_or_default(), Language::Chinese);
-        assert_eq!(Language::of("Do you remember 小黑?").unwrap_or_default(), Language::English);
-        assert_eq!(Language::of("私の猫を覚えていますか").unwrap_or_default(), Language::English);
-        assert_eq!(Language::of("").unwrap_or_default(), Language::English);
+        assert_eq!(Language::from_text("你还记得我的猫吗").unwrap_or_default(), Language::Chinese);
+        assert_eq!(Language::from_text("我用Python写代码").unwrap_or_default(), Language::Chinese);
+        assert_eq!(Language::from_text("Do you remember 小黑?").unwrap_or_default(), Language::English);
+        assert_eq!(Language::from_text("私の猫を覚えていますか").unwrap_or_default(), Language::English);
+        assert_eq!(Language::from_text("").unwrap_or_default(), Language::English);
     }
 
     proptest! {

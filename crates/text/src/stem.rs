@@ -53,7 +53,7 @@ pub(super) struct Stems {
 
 impl Stems {
     /// Told from the pieces of a folded text.
-    pub(super) fn of(pieces: &[Piece<'_>]) -> Self {
+    pub(super) fn from_pieces(pieces: &[Piece<'_>]) -> Self {
         let mut counts = [0usize; LATIN.len()];
         let mut english = 0usize;
         for piece in pieces {

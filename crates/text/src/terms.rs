@@ -42,7 +42,7 @@ pub struct QueryTerm {
 pub fn index_terms(text: &str) -> String {
     let folded = fold(text);
     let pieces = split_words(&folded);
-    let stems = Stems::of(&pieces);
+    let stems = Stems::from_pieces(&pieces);
     let mut terms: Vec<String> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
@@ -64,8 +64,8 @@ pub fn index_terms(text: &str) -> String {
 pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
     let pieces = split_words(&folded);
-    let stems = Stems::of(&pieces);
-    let names = if stems.nouns_are_capitalised() { Names::default() } else { Names::of(text) };
+    let stems = Stems::from_pieces(&pieces);
+    let names = if stems.nouns_are_capitalised() { Names::default() } else { Names::from_text(text) };
     let mut terms = DistinctTerms::default();
     let mut at = 0;
     while at < pieces.len() {

@@ -105,5 +105,5 @@ pub enum VoiceError {
 
 /// The language of a sentence: `zh` or `en`; `None` where no letter is to be read.
 pub fn language_code(sentence: &str) -> Option<&'static str> {
-    text::Language::of(sentence).map(|language| language.choose("zh", "en"))
+    text::Language::from_text(sentence).map(|language| language.choose("zh", "en"))
 }

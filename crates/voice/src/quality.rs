@@ -42,7 +42,7 @@ pub enum QualityProblem {
 }
 
 impl Quality {
-    pub(crate) fn of(samples: &[i16], rate: u32) -> Self {
+    pub(crate) fn from_samples(samples: &[i16], rate: u32) -> Self {
         let frame = (rate as usize / FRAMES_PER_SECOND).max(1);
         let silent = samples.chunks(frame).filter(|frame| loudness_db(frame) < SILENCE_DBFS).count();
         let clipped = samples.iter().filter(|sample| sample.unsigned_abs() >= CLIPPED_LEVEL).count();
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn each_problem_is_named() {
-        let problem = |samples: &[i16]| Quality::of(samples, 8_000).worst_problem(3, 60);
+        let problem = |samples: &[i16]| Quality::from_samples(samples, 8_000).worst_problem(3, 60);
         assert_eq!(problem(&square(4, 5_000)), None);
         assert_eq!(problem(&square(2, 5_000)), Some(QualityProblem::TooShort(3)));
         assert_eq!(problem(&square(61, 5_000)), Some(QualityProblem::TooLong(60)));
@@ -119,8 +119,8 @@ mod tests {
         assert_eq!(problem(&square(4, i16::MAX)), Some(QualityProblem::Clipped));
         let pauses = [square(1, 5_000), square(5, 0)].concat();
         assert_eq!(problem(&pauses), Some(QualityProblem::MostlySilent));
-        let quality = Quality::of(&pauses, 8_000);
+        let quality = Quality::from_samples(&pauses, 8_000);
         assert!((quality.silent_share - 5.0 / 6.0).abs() < 0.01 && quality.clipped_share == 0.0);
-        assert!((Quality::of(&square(1, i16::MAX), 8_000).loudness_dbfs).abs() < 0.1);
+        assert!((Quality::from_samples(&square(1, i16::MAX), 8_000).loudness_dbfs).abs() < 0.1);
     }
 }

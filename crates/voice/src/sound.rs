@@ -64,7 +64,7 @@ impl Sound {
 
     /// Loudness, silence and clipping.
     pub fn quality(&self) -> Quality {
-        Quality::of(&self.samples, self.rate)
+        Quality::from_samples(&self.samples, self.rate)
     }
 
     /// Adds a sound at the end, in the rate of this one.

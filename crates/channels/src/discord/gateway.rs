@@ -206,7 +206,7 @@ fn with_version(mut url: Url) -> Url {
 
 impl Connection<'_> {
     async fn run_session(&mut self, inbound: &dyn Inbound, is_ready: &mut bool) -> End {
-        let interval = match self.hello().await {
+        let interval = match self.read_hello().await {
             Ok(interval) => interval,
             Err(end) => return end,
         };
@@ -236,7 +236,7 @@ impl Connection<'_> {
                         self.socket.close(KEEP_SESSION).await;
                         return End::Lost("a heartbeat was not answered".to_owned());
                     }
-                    if let Err(end) = self.beat().await {
+                    if let Err(end) = self.send_heartbeat().await {
                         return end;
                     }
                     heartbeat = clock.sleep(interval);
@@ -250,7 +250,7 @@ impl Connection<'_> {
     }
 
     /// The interval of heartbeats, which is the first that the gateway says.
-    async fn hello(&mut self) -> Result<Duration, End> {
+    async fn read_hello(&mut self) -> Result<Duration, End> {
         let payload = tokio::select! {
             payload = self.socket.receive() => payload,
             () = self.gateway.clock.sleep(HELLO_WITHIN) => return Err(End::Lost("no hello in time".to_owned())),
@@ -288,7 +288,7 @@ impl Connection<'_> {
                 self.dispatch(payload, inbound, is_ready);
                 Ok(())
             }
-            1 => self.beat().await,
+            1 => self.send_heartbeat().await,
             7 => {
                 self.socket.close(KEEP_SESSION).await;
                 Err(End::AskedTo)
@@ -336,7 +336,7 @@ impl Connection<'_> {
         }
     }
 
-    async fn beat(&mut self) -> Result<(), End> {
+    async fn send_heartbeat(&mut self) -> Result<(), End> {
         let sequence = self.session.as_ref().and_then(|session| session.sequence);
         self.is_acknowledged = false;
         self.send(&json!({"op": 1, "d": sequence})).await

@@ -22,7 +22,7 @@ pub(super) struct Lanes {
 
 impl Lanes {
     /// Returns the work if nothing is being done in the conversation, so that it can begin at once. Otherwise it is queued.
-    pub(super) fn enter(&mut self, conversation: &str, work: Work) -> Option<Work> {
+    pub(super) fn begin_work(&mut self, conversation: &str, work: Work) -> Option<Work> {
         match self.lanes.get_mut(conversation) {
             Some(lane) => {
                 lane.push_back(work);
@@ -37,7 +37,7 @@ impl Lanes {
     }
 
     /// Notes that something was done, and gives what comes next in the conversation.
-    pub(super) fn leave(&mut self, conversation: &str) -> Option<Work> {
+    pub(super) fn end_work(&mut self, conversation: &str) -> Option<Work> {
         let next = self.lanes.get_mut(conversation).and_then(VecDeque::pop_front);
         match next {
             Some(_) => self.waiting -= 1,

@@ -42,7 +42,7 @@ impl Limits {
     }
 
     /// Updates the limit of a route from the headers of an answer.
-    pub(super) fn learn(&self, route: &Route, headers: &HeaderMap, now: Timestamp) {
+    pub(super) fn note_limits(&self, route: &Route, headers: &HeaderMap, now: Timestamp) {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let mut known = self.lock();
         if let Some(bucket) = text("x-ratelimit-bucket") {
@@ -112,11 +112,11 @@ mod tests {
     fn an_emptied_bucket_closes_its_routes_for_one_channel_until_it_is_filled() {
         let (limits, now) = (Limits::default(), Timestamp::UNIX_EPOCH);
         let said = [("x-ratelimit-bucket", "b"), ("x-ratelimit-remaining", "1")];
-        limits.learn(&route(READ, "1"), &headers(&said), now);
+        limits.note_limits(&route(READ, "1"), &headers(&said), now);
         assert_eq!(limits.time_until_allowed(&route(READ, "1"), now), None);
         let said =
             [("x-ratelimit-bucket", "b"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset-after", "1.5")];
-        limits.learn(&route(SEND, "1"), &headers(&said), now);
+        limits.note_limits(&route(SEND, "1"), &headers(&said), now);
         let wait = Some(Duration::from_millis(1_500));
         assert_eq!(limits.time_until_allowed(&route(SEND, "1"), now), wait);
         assert_eq!(limits.time_until_allowed(&route(READ, "1"), now), wait, "the bucket is shared");

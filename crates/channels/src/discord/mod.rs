@@ -136,7 +136,7 @@ impl Discord {
                     if let Err(stopped) = done {
                         return stopped;
                     }
-                    if let Some(work) = lanes.leave(&conversation) {
+                    if let Some(work) = lanes.end_work(&conversation) {
                         running.push(self.work(inbound, bot.clone(), conversation, work));
                     }
                     continue;
@@ -148,7 +148,7 @@ impl Discord {
                 stopped = inbound.wait_for_stop() => return stopped,
             };
             for (conversation, work) in works {
-                if let Some(work) = lanes.enter(&conversation, work) {
+                if let Some(work) = lanes.begin_work(&conversation, work) {
                     running.push(self.work(inbound, bot.clone(), conversation, work));
                 }
             }

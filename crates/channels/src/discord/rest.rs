@@ -256,7 +256,7 @@ impl Rest {
         let unreachable = |error: reqwest::Error| ApiError::Unreachable(error.without_url().to_string());
         let answer = request.send().await.map_err(unreachable)?;
         let (status, now) = (answer.status(), self.clock.now());
-        self.limits.learn(&call.route, answer.headers(), now);
+        self.limits.note_limits(&call.route, answer.headers(), now);
         let retry_after =
             answer.headers().get("retry-after").and_then(|value| parse_seconds(value.to_str().ok()?));
         let bytes = answer.bytes().await.map_err(unreachable)?;

@@ -29,7 +29,7 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/logins", None).await?,
         None => {
-            let (logins, now) = (Database::of(home)?.store.logins().await?, SystemClock.now());
+            let (logins, now) = (Database::from_home(home)?.store.logins().await?, SystemClock.now());
             let logins = logins.iter().filter(|login| now < login.expires_at());
             json!({"logins": logins.map(login_body).collect::<Vec<_>>()})
         }
@@ -65,7 +65,7 @@ async fn end_login(shared: &Shared, home: &Home, id: Option<&str>) -> anyhow::Re
             daemon.ask(Method::DELETE, &path, None).await?["ended"].as_u64().unwrap_or_default()
         }
         None => {
-            let database = Database::of(home)?;
+            let database = Database::from_home(home)?;
             let ended = database.store.end_logins(id).await?;
             let act = if id.is_some() { "DELETE /api/admin/logins/{id}" } else { "DELETE /api/admin/logins" };
             if ended > 0 {
@@ -100,7 +100,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
             }
         }
         None => {
-            let database = Database::of(home)?;
+            let database = Database::from_home(home)?;
             let mut before = None;
             loop {
                 let page = database.store.acts(before, PAGE_SIZE).await?;

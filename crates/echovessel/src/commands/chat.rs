@@ -53,7 +53,7 @@ enum Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(line: &'a str) -> Self {
+    fn from_line(line: &'a str) -> Self {
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match name {
             "/why" => Self::Why,
@@ -112,7 +112,7 @@ impl<'a> Talk<'a> {
     async fn run(&mut self) -> anyhow::Result<()> {
         while let Some(line) = self.next_line(&format!("{}> ", self.name)).await? {
             // One failed reply does not end the talk: the words are safe and the next may work.
-            let done = match Line::of(&line) {
+            let done = match Line::from_line(&line) {
                 Line::Quit => return Ok(()),
                 Line::Help => {
                     println!("{HELP}");
@@ -268,7 +268,7 @@ mod tests {
             ("/ what", Line::Words("/ what")),
             ("what does /why do?", Line::Words("what does /why do?")),
         ] {
-            assert_eq!(Line::of(line), read, "{line}");
+            assert_eq!(Line::from_line(line), read, "{line}");
         }
     }
 }

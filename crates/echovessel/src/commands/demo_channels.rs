@@ -31,7 +31,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Time of the demo between two checks of a condition.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Real time between two checks.
-const PAUSE: Duration = Duration::from_millis(10);
+const CHECK_PAUSE: Duration = Duration::from_millis(10);
 /// Most checks before the demo gives up.
 const CHECKS_MAX: usize = 2_000;
 
@@ -212,7 +212,7 @@ impl Story {
 
     async fn pause(&self) {
         self.clock.advance(CHECK_INTERVAL);
-        SystemClock.sleep(PAUSE).await;
+        SystemClock.sleep(CHECK_PAUSE).await;
     }
 }
 

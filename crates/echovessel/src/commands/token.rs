@@ -84,7 +84,7 @@ async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<(
             daemon.ask(Method::POST, "/api/admin/tokens", Some(body)).await?
         }
         None => {
-            let database = Database::of(home)?;
+            let database = Database::from_home(home)?;
             let made = make_token(&database.store, &random_bytes, SystemClock.now(), new).await;
             let (token, text) = made?;
             database.note("POST /api/admin/tokens", &format!("token {}", token.name), 201).await?;
@@ -111,7 +111,7 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/tokens", None).await?,
         None => {
-            let tokens = Database::of(home)?.store.tokens().await?;
+            let tokens = Database::from_home(home)?.store.tokens().await?;
             json!({"tokens": tokens.iter().map(token_json).collect::<Vec<_>>()})
         }
     };
@@ -145,7 +145,7 @@ async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> 
             daemon.ask(Method::DELETE, &format!("/api/admin/tokens/{name}"), None).await?;
         }
         None => {
-            let database = Database::of(home)?;
+            let database = Database::from_home(home)?;
             if database.store.revoke_token(name).await?.is_none() {
                 bail!("there is no token called `{name}`; `echovessel token list` shows them");
             }
@@ -176,7 +176,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub(super) fn of(home: &Home) -> anyhow::Result<Self> {
+    pub(super) fn from_home(home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock()?;
         let config = config::load(&home.config(), std::env::vars())?;
         Ok(Self { store: open_database(&config, home)?, _lock: lock })

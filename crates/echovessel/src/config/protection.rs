@@ -33,7 +33,7 @@ const BY_SECTION: [(&str, Protection); 3] =
     [("limits.", Protection::Owner), ("server.", Protection::Owner), ("trace.", Protection::Owner)];
 
 impl Protection {
-    pub(crate) fn of(key: &str) -> Self {
+    pub(crate) fn from_key(key: &str) -> Self {
         let by_name = BY_NAME.iter().find(|(end, _)| key.ends_with(end));
         let by_section = BY_SECTION.iter().find(|(section, _)| key.starts_with(section));
         by_name.or(by_section).map_or(Self::Open, |(_, protection)| *protection)
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn every_key_that_could_carry_a_secret_away_is_protected() {
         for (key, _) in known_keys().unwrap() {
-            let protection = Protection::of(&key);
+            let protection = Protection::from_key(&key);
             if ["env", "command", "program"].iter().any(|word| key.contains(word)) {
                 assert_eq!(protection, Protection::File, "{key}");
             }
@@ -92,7 +92,7 @@ mod tests {
             ("trace.keep", Protection::Owner),
             ("recall.k", Protection::Open),
         ] {
-            assert_eq!(Protection::of(key), protection, "{key}");
+            assert_eq!(Protection::from_key(key), protection, "{key}");
         }
     }
 

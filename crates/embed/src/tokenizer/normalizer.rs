@@ -162,7 +162,7 @@ impl Step {
             }
             Self::Lowercase => rewrite(symbols, |character, push| character.to_lowercase().for_each(push)),
             Self::Form(form) => form.apply(symbols),
-            Self::Map(table) => rewrite(symbols, |character, push| match table.of(character) {
+            Self::Map(table) => rewrite(symbols, |character, push| match table.replacement_of(character) {
                 Some(replaced) => replaced.iter().copied().for_each(push),
                 None => push(character),
             }),

@@ -94,7 +94,7 @@ impl Replacements {
     }
 
     /// The replacement of `character`; none if the character stays as it is.
-    pub(super) fn of(&self, character: char) -> Option<&[char]> {
+    pub(super) fn replacement_of(&self, character: char) -> Option<&[char]> {
         let at = self.ends.binary_search_by_key(&character, |entry| entry.0).ok()?;
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before].1);
         self.replaced.get(from as usize..self.ends[at].1 as usize)
@@ -239,7 +239,7 @@ impl PieceTable {
         let mut symbols = Vec::with_capacity(text.len());
         for (at, character) in text.char_indices() {
             let source = at..at + character.len_utf8();
-            match self.replacements.of(character) {
+            match self.replacements.replacement_of(character) {
                 None => symbols.push(Symbol { character, source }),
                 Some(replaced) => symbols
                     .extend(replaced.iter().map(|&character| Symbol { character, source: source.clone() })),
@@ -250,7 +250,7 @@ impl PieceTable {
 
     /// The likeliest pieces of a text. Each character that no piece has is an unknown one of its own.
     pub(crate) fn likeliest_pieces(&self, symbols: Vec<Symbol>) -> Vec<Piece> {
-        let symbols = MarkedText::of(symbols);
+        let symbols = MarkedText::from_symbols(symbols);
         let count = symbols.sources.len();
         let mut best = vec![Step { score: f32::NEG_INFINITY, id: self.unknown, from: 0 }; count + 1];
         best[0].score = 0.0;
@@ -309,7 +309,7 @@ struct MarkedText {
 }
 
 impl MarkedText {
-    fn of(symbols: Vec<Symbol>) -> Self {
+    fn from_symbols(symbols: Vec<Symbol>) -> Self {
         let mut marked = Self { text: String::new(), bounds: vec![0], sources: Vec::new() };
         for symbol in symbols {
             marked.push(symbol.character, symbol.source);
@@ -370,8 +370,8 @@ mod tests {
     #[test]
     fn character_map_is_read_from_its_trie() {
         let map = Replacements::of_character_map(&character_map()).unwrap();
-        assert_eq!(map.of('A'), Some(&['a', 'b'][..]));
-        assert_eq!((map.of('B'), map.of('a')), (None, None));
+        assert_eq!(map.replacement_of('A'), Some(&['a', 'b'][..]));
+        assert_eq!((map.replacement_of('B'), map.replacement_of('a')), (None, None));
     }
 
     #[test]
@@ -382,6 +382,6 @@ mod tests {
         }
         let mut elsewhere = whole;
         elsewhere[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert_eq!(Replacements::of_character_map(&elsewhere).unwrap().of('A'), None);
+        assert_eq!(Replacements::of_character_map(&elsewhere).unwrap().replacement_of('A'), None);
     }
 }

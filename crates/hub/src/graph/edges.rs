@@ -136,7 +136,7 @@ impl Graph {
                 let happened =
                     if edge.is_new { "Edge created" } else { "Edge already exists, and is confirmed" };
                 let message = format!("{happened}: {}", edge.value.edge_type);
-                EdgeResponse::of(edge.value, message)
+                EdgeResponse::from_edge(edge.value, message)
             }
             None => EdgeResponse::refused("the edge was not written"),
         })
@@ -179,7 +179,7 @@ impl Graph {
         let changed = self.store.change_graph_edge(scope, id, change, self.clock.now()).await?;
         Ok(changed.map_or_else(missing, |edge| {
             let message = format!("Edge updated: {}", edge.id);
-            EdgeResponse::of(edge, message)
+            EdgeResponse::from_edge(edge, message)
         }))
     }
 

@@ -143,7 +143,7 @@ impl Graph {
         }
         let happened = if written.is_new { "Node created" } else { "Node already exists" };
         let message = format!("{happened}: {} ({})", written.value.label, written.value.node_type);
-        Ok(NodeResponse::of(written.value, message))
+        Ok(NodeResponse::from_node(written.value, message))
     }
 
     /// A node that is there.
@@ -171,7 +171,7 @@ impl Graph {
             NodeUpdateOutcome::Changed(node) => {
                 self.embed_written(scope, std::slice::from_ref(&node)).await?;
                 let message = format!("Node updated: {}", node.label);
-                NodeResponse::of(*node, message)
+                NodeResponse::from_node(*node, message)
             }
             NodeUpdateOutcome::NotThere => NodeResponse::refused(not_found(&asked.id)),
             NodeUpdateOutcome::LabelTaken(other) => NodeResponse::refused(format!(

@@ -21,7 +21,7 @@ pub struct NodeResponse {
 }
 
 impl NodeResponse {
-    pub(super) fn of(node: GraphNode, message: impl Into<String>) -> Self {
+    pub(super) fn from_node(node: GraphNode, message: impl Into<String>) -> Self {
         Self { success: true, message: Some(message.into()), node: Some(node) }
     }
 
@@ -42,7 +42,7 @@ pub struct EdgeResponse {
 }
 
 impl EdgeResponse {
-    pub(super) fn of(edge: GraphEdge, message: impl Into<String>) -> Self {
+    pub(super) fn from_edge(edge: GraphEdge, message: impl Into<String>) -> Self {
         Self { success: true, message: message.into(), edge: Some(edge) }
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Lorebook {
 }
 
 impl LoreCache {
-    pub(super) fn of(&self, persona: &PersonaId) -> Option<(LoreState, Arc<Lorebook>)> {
+    pub(super) fn for_persona(&self, persona: &PersonaId) -> Option<(LoreState, Arc<Lorebook>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(persona).cloned()
     }
 

@@ -45,7 +45,7 @@ pub struct FrontMatter {
 }
 
 impl FrontMatter {
-    pub(crate) fn of(document: &Document, shown: &Version) -> Self {
+    pub(crate) fn from_document(document: &Document, shown: &Version) -> Self {
         let vector = crate::versions::vector_as_shown(&document.heads);
         let own = Self::of_version(shown, document.prompt_label.clone(), document.created_at);
         Self { version_vector: vector, ..own }

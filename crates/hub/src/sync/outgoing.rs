@@ -14,7 +14,7 @@ use crate::version_vector::VersionVector;
 use crate::versions::ROLL_UP_EDITOR;
 
 /// Number of versions in one push.
-const PUSHED_AT_ONCE: usize = 200;
+const PUSHED_ITEMS_MAX: usize = 200;
 /// Bytes of text after which a push ends; it has at least one version.
 const PUSHED_BYTES_MAX: usize = 1024 * 1024;
 /// Changes of this home that the hub has not seen.
@@ -91,7 +91,7 @@ pub(super) fn next_push(versions: &[(DocumentName, Version, Timestamp)]) -> (Out
     let (mut outgoing, mut count, mut bytes) = (OutgoingChanges::default(), 0, 0);
     for (name, version, created_at) in versions {
         let length = version.content.as_ref().map_or(0, String::len);
-        if count == PUSHED_AT_ONCE || count > 0 && bytes + length > PUSHED_BYTES_MAX {
+        if count == PUSHED_ITEMS_MAX || count > 0 && bytes + length > PUSHED_BYTES_MAX {
             break;
         }
         count += 1;

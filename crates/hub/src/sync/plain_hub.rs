@@ -118,7 +118,8 @@ impl Hub {
         let store = &self.inner().parts.store;
         let base = self.instance(scope, hub).await?.map(|known| known.base).unwrap_or_default();
         let outlines = store.document_outlines(scope, 0).await?;
-        let unseen = outlines.into_iter().filter(|outline| !base.of(&outline.name).covers(&outline.as_shown));
+        let unseen =
+            outlines.into_iter().filter(|outline| !base.for_name(&outline.name).covers(&outline.as_shown));
         let names: Vec<DocumentName> =
             unseen.map(|outline| outline.name).filter(|name| self.is_sent(scope, name)).collect();
         let (_, documents) = store.hub_state_with(scope, &names).await?;

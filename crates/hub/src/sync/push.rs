@@ -106,7 +106,7 @@ impl Hub {
         let mut token = token_of(&state, &outlines, instance.last_sync);
         let covered = &mut token.version_vector;
         for outline in outlines.into_iter().chain(deletions.iter().map(outline_of_deletion)) {
-            let base = instance.base.of(&outline.name);
+            let base = instance.base.for_name(&outline.name);
             for (author, counter) in
                 outline.seen.iter().filter(|(author, counter)| *counter > base.get(author))
             {
@@ -208,7 +208,7 @@ impl Push {
         let Some(content) = &item.content else { return Ok(Some(item)) };
         // A client without version vectors can't show that it wrote the words again rather than kept them, unless it has pulled
         // this very document since.
-        let seen = item.vector.clone().unwrap_or_else(|| self.base.of(&item.name));
+        let seen = item.vector.clone().unwrap_or_else(|| self.base.for_name(&item.name));
         let scope = &act.caller.scope;
         let names = std::slice::from_ref(&item.name);
         let erased = act.hub.inner().parts.store.erased_lines(scope, names).await?.concat();
@@ -371,7 +371,7 @@ impl Push {
         item: &PushedItem,
         heads: &[Version],
     ) -> Result<Option<VersionVector>, HubError> {
-        let base = self.base.of(&item.name);
+        let base = self.base.for_name(&item.name);
         if heads.first().is_some_and(|shown| shown.content == item.content) {
             if !item.is_shortened {
                 self.base.set(&item.name, vector_as_shown(heads));

@@ -96,7 +96,7 @@ impl ListedFormat for ChatGpt {
         key == "conversations"
     }
 
-    fn field(&mut self, key: &str, value: &Value) {
+    fn read_field(&mut self, key: &str, value: &Value) {
         self.whole.insert(key.to_owned(), value.clone());
     }
 

@@ -65,7 +65,7 @@ struct ExportedMessage {
 }
 
 impl ListedFormat for Claude {
-    fn field(&mut self, key: &str, value: &Value) {
+    fn read_field(&mut self, key: &str, value: &Value) {
         self.whole.insert(key.to_owned(), value.clone());
     }
 

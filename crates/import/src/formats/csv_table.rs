@@ -22,7 +22,7 @@ fn columns(context: &Context<'_>) -> Option<(u8, Columns)> {
         return None;
     }
     let separator = separator_of(header_line(context.head)?)?;
-    Some((separator, Columns::of(&header(context)?, context.fields)?))
+    Some((separator, Columns::from_header(&header(context)?, context.fields)?))
 }
 
 /// Names of the columns.

@@ -22,7 +22,7 @@ pub(super) enum WrittenTime {
 
 impl WrittenTime {
     /// ISO 8601, seconds or milliseconds since 1970, else three numbers with a time of day.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         match MessageTime::parse(text) {
             MessageTime::Unknown => {
                 date_and_clock(text).map_or(Self::Unknown, |(date, clock)| Self::Ambiguous(date, clock))

@@ -38,7 +38,7 @@ impl ListedFormat for Exporter {
         key == "messages"
     }
 
-    fn field(&mut self, key: &str, value: &Value) {
+    fn read_field(&mut self, key: &str, value: &Value) {
         match key {
             "guild" => self.guild = text_at(value, "name").map(str::to_owned),
             "channel" => {

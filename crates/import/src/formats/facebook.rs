@@ -49,7 +49,7 @@ impl ListedFormat for Facebook {
         key == "messages"
     }
 
-    fn field(&mut self, key: &str, value: &Value) {
+    fn read_field(&mut self, key: &str, value: &Value) {
         match (key, value.as_str()) {
             ("title" | "threadName", Some(title)) => self.title = repair_encoding(title),
             ("thread_path", Some(thread)) => self.thread = Some(thread.to_owned()),

@@ -15,14 +15,14 @@ pub(super) const FORMAT: Format = Format {
     id: "jsonl",
     name: "JSON Lines, a message each",
     detect: |context| is_json_lines(context.head),
-    open: |context| listed::open_lines(context, JsonList::of(context)),
+    open: |context| listed::open_lines(context, JsonList::from_context(context)),
 };
 
 pub(super) const JSON_FORMAT: Format = Format {
     id: "json",
     name: "JSON with a list of messages",
     detect: |context| has_messages(context.head),
-    open: |context| listed::open(context, JsonList::of(context)),
+    open: |context| listed::open(context, JsonList::from_context(context)),
 };
 
 fn is_json_lines(head: &Head) -> bool {
@@ -63,7 +63,7 @@ fn add_value(
         items.push_back(Item::Skip(Skip::new(place, "it is not a message")));
         return;
     };
-    if let Some(record) = Record::of(&object, fields) {
+    if let Some(record) = Record::from_object(&object, fields) {
         records.add(record, place.to_owned(), is_cleaned, items);
         return;
     }
@@ -84,7 +84,7 @@ fn add_value(
     records.begin(id, title, items);
     for (index, message) in list.iter().enumerate() {
         let place = format!("{place}, message {}", index + 1);
-        match message.as_object().and_then(|message| Record::of(message, fields)) {
+        match message.as_object().and_then(|message| Record::from_object(message, fields)) {
             Some(record) => records.add(record, place, is_cleaned, items),
             None => items.push_back(Item::Skip(Skip::new(place, "it has no text"))),
         }
@@ -97,7 +97,7 @@ struct JsonList {
 }
 
 impl JsonList {
-    fn of(context: &Context<'_>) -> Self {
+    fn from_context(context: &Context<'_>) -> Self {
         Self { records: RecordItems::default(), fields: context.fields.clone() }
     }
 }

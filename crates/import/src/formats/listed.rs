@@ -23,7 +23,7 @@ pub(super) trait ListedFormat: Send {
     }
 
     /// A field of the root object.
-    fn field(&mut self, _key: &str, _value: &Value) {}
+    fn read_field(&mut self, _key: &str, _value: &Value) {}
 
     /// True if a field that the list's elements need was not given yet. Publishers write it before the list; a file that a
     /// program wrote again may have it behind, and is read twice.
@@ -227,7 +227,7 @@ fn give_field<R: Read>(
     if let Raw::Whole(bytes) = json.read_raw(FIELD_BYTES_MAX)?
         && let Ok(value) = serde_json::from_str(&clean_text(bytes).0)
     {
-        format.field(key, &value);
+        format.read_field(key, &value);
     }
     Ok(())
 }

@@ -89,7 +89,7 @@ fn written_time(text: &str) -> Option<WrittenTime> {
         return None;
     }
     if text.contains('년') {
-        return Some(WrittenTime::of(text)).filter(|time| *time != WrittenTime::Unknown);
+        return Some(WrittenTime::from_text(text)).filter(|time| *time != WrittenTime::Unknown);
     }
     month_and_clock(text).map(|time| WrittenTime::Clear(MessageTime::Local(time)))
 }

@@ -106,10 +106,10 @@ pub(super) struct Columns {
 impl Columns {
     /// From a header; `None` if none of its names is a text's or none a speaker's, role's or time's. What a person has named
     /// is found by that name alone.
-    pub(super) fn of(header: &[String], fields: &FieldNames) -> Option<Self> {
+    pub(super) fn from_header(header: &[String], fields: &FieldNames) -> Option<Self> {
         let names: Vec<String> = header.iter().map(|name| name.trim().to_lowercase()).collect();
         let position = |wanted: &str| names.iter().position(|name| name == wanted);
-        let find = |kind, known: &[&str]| match fields.of(kind) {
+        let find = |kind, known: &[&str]| match fields.for_kind(kind) {
             Some(named) => position(&named.to_lowercase()),
             None => known.iter().find_map(|known| position(known)),
         };
@@ -139,7 +139,7 @@ impl Columns {
             conversation: get(self.conversation),
             speaker: get(self.speaker),
             role: get(self.role),
-            time: get(self.time).map_or(WrittenTime::Unknown, |time| WrittenTime::of(&time)),
+            time: get(self.time).map_or(WrittenTime::Unknown, |time| WrittenTime::from_text(&time)),
             text: get(Some(self.text)).unwrap_or_default(),
             model: get(self.model),
         }
@@ -148,13 +148,13 @@ impl Columns {
 
 /// True if the keys are those of a message.
 pub(super) fn are_message_keys(keys: &[String]) -> bool {
-    Columns::of(keys, &FieldNames::default()).is_some()
+    Columns::from_header(keys, &FieldNames::default()).is_some()
 }
 
 impl Record {
     /// Reads an object; `None` if it has no text. A field that a person has named is found by that name alone.
-    pub(super) fn of(object: &Map<String, Value>, fields: &FieldNames) -> Option<Self> {
-        let find = |kind, known: &[&str]| match fields.of(kind) {
+    pub(super) fn from_object(object: &Map<String, Value>, fields: &FieldNames) -> Option<Self> {
+        let find = |kind, known: &[&str]| match fields.for_kind(kind) {
             Some(named) => value_at(object, named),
             None => known.iter().find_map(|known| value_of(object, known)),
         };
@@ -164,7 +164,7 @@ impl Record {
             Some(Value::Number(number)) => {
                 number.as_f64().map(MessageTime::from_number).map_or(WrittenTime::Unknown, WrittenTime::Clear)
             }
-            Some(Value::String(time)) => WrittenTime::of(time),
+            Some(Value::String(time)) => WrittenTime::from_text(time),
             _ => WrittenTime::Unknown,
         };
         Some(Self {

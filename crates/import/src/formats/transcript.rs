@@ -165,7 +165,7 @@ impl Transcript {
             self.day = Some(day);
             return;
         }
-        self.further_line(line, place, is_cleaned, items);
+        self.continue_message(line, place, is_cleaned, items);
     }
 
     fn messenger_line(&mut self, line: &str, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
@@ -177,7 +177,7 @@ impl Transcript {
             return;
         }
         match messengers::read_line(line) {
-            None => self.further_line(line, place, is_cleaned, items),
+            None => self.continue_message(line, place, is_cleaned, items),
             Some(read) => {
                 self.close(items);
                 match read {
@@ -205,7 +205,7 @@ impl Transcript {
     }
 
     /// A line that starts no message: it continues the one before, if there is one.
-    fn further_line(&mut self, line: &str, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
+    fn continue_message(&mut self, line: &str, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
         match &mut self.open_message {
             Some(message) if message.text.len() + line.len() > MESSAGE_BYTES_MAX => {
                 items.push_back(Item::Skip(Skip::new(&message.place, "the message is too long")));
@@ -286,7 +286,7 @@ fn split_at_colon(text: &str) -> Option<(&str, &str)> {
 
 /// `[2026-01-05 10:00]`, `(5/1/2026, 10:00 PM)`, `2026-01-05 10:00 -`.
 fn leading_time(line: &str) -> (Option<WrittenTime>, &str) {
-    let known = |text: &str| Some(WrittenTime::of(text)).filter(|time| *time != WrittenTime::Unknown);
+    let known = |text: &str| Some(WrittenTime::from_text(text)).filter(|time| *time != WrittenTime::Unknown);
     for (opening, closing) in [('[', ']'), ('(', ')')] {
         if let Some((inner, rest)) = line.strip_prefix(opening).and_then(|line| line.split_once(closing))
             && inner.contains(['-', '/', '.'])

@@ -82,7 +82,7 @@ impl ListedFormat for WeChat {
         key == "messages"
     }
 
-    fn field(&mut self, key: &str, value: &Value) {
+    fn read_field(&mut self, key: &str, value: &Value) {
         match key {
             "session" => {
                 let name = ["remark", "displayName", "nickname"].iter().find_map(|key| text_at(value, key));
@@ -112,7 +112,7 @@ impl ListedFormat for WeChat {
         match element.parse::<Value>() {
             Ok(value) if text_at(&value, "_type") == Some("header") => {
                 if let Some(meta) = value.get("meta") {
-                    self.field("meta", meta);
+                    self.read_field("meta", meta);
                 }
             }
             Ok(value) if text_at(&value, "_type") == Some("member") => self.add_member(&value),

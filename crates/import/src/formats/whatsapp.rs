@@ -36,7 +36,7 @@ fn is_whatsapp(context: &Context<'_>) -> bool {
 }
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
-    let survey = Survey::of(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
+    let survey = Survey::from_lines(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
         .map_err(ImportError::io(context.source.name()))?;
     let title = chat_name(context.source.name());
     // Two people's chat is known by them: an export without media begins later than one with media. A group has its
@@ -77,7 +77,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(mut lines: Lines<DecodedReader>) -> io::Result<Self> {
+    fn from_lines(mut lines: Lines<DecodedReader>) -> io::Result<Self> {
         let mut survey = Self::default();
         loop {
             match lines.next_line() {

@@ -17,7 +17,7 @@ pub struct FolderListing {
 
 impl FolderListing {
     /// Lists the files below a folder, sorted by name. Hidden ones are left out; links are skipped.
-    pub fn of(root: &Path) -> Result<Self, ImportError> {
+    pub fn from_root(root: &Path) -> Result<Self, ImportError> {
         let mut listing = Self::default();
         listing.list_folder(root, &file_name(root), 0)?;
         Ok(listing)

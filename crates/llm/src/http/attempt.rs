@@ -59,7 +59,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
     }
 
     fn model(&self, tier: Tier) -> String {
-        self.shared.models.of(tier).to_owned()
+        self.shared.models.for_tier(tier).to_owned()
     }
 
     fn endpoint(&self) -> Option<String> {
@@ -133,7 +133,7 @@ impl<P: Protocol> SharedState<P> {
     /// Posts the request in the best form that the endpoint is known to accept, and in the next one when
     /// it refuses that form.
     async fn send(&self, request: &Request, streaming: bool, by: Deadline) -> Result<Response, LlmError> {
-        let model = self.models.of(request.tier);
+        let model = self.models.for_tier(request.tier);
         let mut accepts = self.accepted_capabilities(model);
         loop {
             let body = self.protocol.request_body(request, model, accepts, streaming)?;
@@ -184,7 +184,7 @@ impl<P: Protocol> SharedState<P> {
         let document = serde_json::from_slice(&body).unwrap_or_default();
         Err(match ErrorBody::find(&document) {
             Some(complaint) => refusal::error_in_stream(host, &complaint),
-            None => LlmError::fatal(format!(
+            None => LlmError::fatal_error(format!(
                 "The language model at {host} did not answer as a stream but with a document ({content_type}). Check llm.base_url."
             )),
         })

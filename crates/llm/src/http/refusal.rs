@@ -46,7 +46,7 @@ impl ErrorBody {
     /// Reads an error body: JSON when it is, else its text.
     pub(crate) fn read(body: &[u8]) -> ErrorBody {
         match serde_json::from_slice::<Value>(body) {
-            Ok(value) => ErrorBody::find(&value).unwrap_or_else(|| ErrorBody::of(&value)),
+            Ok(value) => ErrorBody::find(&value).unwrap_or_else(|| ErrorBody::from_error(&value)),
             Err(_not_json) => {
                 ErrorBody { message: String::from_utf8_lossy(body).into_owned(), ..ErrorBody::default() }
             }
@@ -55,10 +55,10 @@ impl ErrorBody {
 
     /// The complaint inside an otherwise successful answer or event, if there is one.
     pub(crate) fn find(value: &Value) -> Option<ErrorBody> {
-        value.get("error").filter(|error| !error.is_null()).map(ErrorBody::of)
+        value.get("error").filter(|error| !error.is_null()).map(ErrorBody::from_error)
     }
 
-    fn of(error: &Value) -> ErrorBody {
+    fn from_error(error: &Value) -> ErrorBody {
         let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
         let message = [error.as_str().unwrap_or_default(), text("message"), text("detail")]
             .into_iter()
@@ -98,7 +98,7 @@ pub(crate) fn of_status(
     complaint: &ErrorBody,
 ) -> LlmError {
     if status.is_redirection() {
-        return LlmError::fatal(format!(
+        return LlmError::fatal_error(format!(
             "The address of the language model at {host} leads elsewhere ({status}), and words and key are not sent on. Set llm.base_url to its final address."
         ));
     }
@@ -158,7 +158,7 @@ fn classify(
             "The language model at {host} is not available right now{shown}. Nothing was lost; try again in a moment.{said}"
         ));
     }
-    LlmError::fatal(format!(
+    LlmError::fatal_error(format!(
         "The language model at {host} did not accept the request{shown}. Check llm.model and llm.base_url.{said}"
     ))
 }
@@ -167,7 +167,7 @@ fn classify(
 pub(crate) fn of_transport(host: &str, error: &reqwest::Error) -> LlmError {
     let cause = root_cause(error);
     if error.is_builder() {
-        return LlmError::fatal(format!("The request to {host} could not be written ({cause})."));
+        return LlmError::fatal_error(format!("The request to {host} could not be written ({cause})."));
     }
     let what = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
     LlmError::transient(format!(

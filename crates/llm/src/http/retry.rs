@@ -57,7 +57,7 @@ mod tests {
             LlmError::TooLong { message: String::new() },
             LlmError::Refused { message: String::new() },
             LlmError::Auth { message: String::new() },
-            LlmError::fatal(""),
+            LlmError::fatal_error(""),
         ] {
             assert_eq!(pause_before(0, &error, 0.0), None, "{}", error.kind());
         }

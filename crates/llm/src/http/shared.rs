@@ -35,11 +35,11 @@ pub(super) struct Limits {
 
 impl<P: Protocol> SharedState<P> {
     pub(super) fn model(&self, tier: Tier) -> &str {
-        self.models.of(tier)
+        self.models.for_tier(tier)
     }
 
     pub(super) fn too_large(&self) -> LlmError {
-        LlmError::fatal(format!(
+        LlmError::fatal_error(format!(
             "The answer of the language model at {} is too large (over {} KiB) and was dropped. Nothing was lost; choose another model if it happens again.",
             self.protocol.host(),
             MAX_ANSWER_BYTES / 1024

@@ -106,7 +106,7 @@ impl<P: Protocol> StreamedAnswer<P> {
             };
             self.decoder.push(&chunk, |event| self.events.push_back(event)).map_err(|error| match error {
                 EventError::TooLarge => self.shared.too_large(),
-                EventError::Unreadable => LlmError::fatal(format!(
+                EventError::Unreadable => LlmError::fatal_error(format!(
                     "The answer of the language model at {host} is not readable text. Check llm.base_url."
                 )),
             })?;

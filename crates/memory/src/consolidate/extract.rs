@@ -58,7 +58,7 @@ impl Consolidator<'_> {
         let started = self.clock.now();
         let sifted = self.ask(session, messages, parties).await?;
         let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
-        let notes = trace::ModelNotes::of(&sifted.answer);
+        let notes = trace::ModelNotes::from_answer(&sifted.answer);
         let commit = self.compose(session, sifted, &named, parties).await?;
         if self.store.commit_extraction(commit.clone()).await? != CommitOutcome::Committed {
             return Ok(None);

@@ -122,7 +122,7 @@ impl Consolidator<'_> {
             description: text,
             evidence: evidence.clone(),
             embedding: None,
-            ..NewNode::of(older)
+            ..NewNode::from_node(older)
         }))
     }
 }

@@ -198,7 +198,7 @@ mod tests {
     use crate::core_blocks::CoreBlocks;
     use crate::identifiers::SessionId;
 
-    fn input(events: Vec<Node>) -> SlowCycleInput {
+    fn test_input(events: Vec<Node>) -> SlowCycleInput {
         SlowCycleInput {
             session_id: SessionId(Uuid::nil()),
             persona_name: "Echo".to_owned(),
@@ -255,7 +255,7 @@ mod tests {
             ],
             ..SlowCycle::default()
         };
-        let sifted = check_answer(answer, &input(vec![event.clone()]), &[], &[], Timestamp::UNIX_EPOCH);
+        let sifted = check_answer(answer, &test_input(vec![event.clone()]), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!(kept(&sifted), ["换了城市她反而松了口气"]);
         assert_eq!((sifted.nodes[0].subject, &sifted.nodes[0].filling), (Subject::User, &vec![event.id]));
         assert_eq!(sifted.notes.len(), 3, "{:?}", sifted.notes);
@@ -272,7 +272,7 @@ mod tests {
             expectation("", Some(24), &[event.id]),
         ];
         let answer = SlowCycle { expectations: told.to_vec(), ..SlowCycle::default() };
-        let sifted = check_answer(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
+        let sifted = check_answer(answer, &test_input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!(kept(&sifted), ["搬家 — 她会发来新家的照片"]);
         assert_eq!(sifted.nodes[0].kind, NodeKind::Expectation);
         let repeated = ProposedExpectation {
@@ -282,7 +282,9 @@ mod tests {
         let event = node_about_user(NodeKind::Event, "她周五面试");
         let repeated = ProposedExpectation { reasoning: vec![event.id], ..repeated };
         let answer = SlowCycle { expectations: vec![repeated], ..SlowCycle::default() };
-        assert!(check_answer(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH).nodes.is_empty());
+        assert!(
+            check_answer(answer, &test_input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH).nodes.is_empty()
+        );
     }
 
     #[test]
@@ -302,7 +304,7 @@ mod tests {
             ],
             ..SlowCycle::default()
         };
-        let input = input(vec![event, voiced.clone()]);
+        let input = test_input(vec![event, voiced.clone()]);
         let sifted = check_answer(answer, &input, &[standing], &[voiced.id], Timestamp::UNIX_EPOCH);
         assert_eq!(kept(&sifted), ["复查之后打电话"]);
         assert_eq!(sifted.nodes[0].subject, Subject::Persona);
@@ -317,7 +319,7 @@ mod tests {
             salient_questions: words.map(|word| word.repeat(300)).to_vec(),
             ..SlowCycle::default()
         };
-        let sifted = check_answer(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
+        let sifted = check_answer(answer, &test_input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!((sifted.nodes.len(), sifted.salient_questions.len()), (3, 3));
         assert!(sifted.nodes.iter().all(|node| node.description.chars().count() == 2_000));
         assert!(sifted.salient_questions.iter().all(|text| text.chars().count() == 200));

@@ -33,7 +33,7 @@ pub(super) struct ModelNotes {
 }
 
 impl ModelNotes {
-    pub(super) fn of(answer: &Extraction) -> Self {
+    pub(super) fn from_answer(answer: &Extraction) -> Self {
         Self { dropped: answer.notes.clone(), self_check: answer.self_check_notes.clone() }
     }
 }

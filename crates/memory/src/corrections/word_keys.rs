@@ -10,7 +10,7 @@ use crate::text::is_unspaced;
 pub struct WordKey(u64);
 
 impl WordKey {
-    fn of(letters: &str) -> Self {
+    fn from_letters(letters: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         letters.hash(&mut hasher);
         Self(hasher.finish())
@@ -27,8 +27,8 @@ impl WordKey {
     pub(super) fn of_phrase(folded: &str) -> Option<Self> {
         let longest = runs(folded).max_by_key(|run| run.letters.chars().count())?;
         Some(match longest.is_unspaced {
-            true => Self::of(longest.last_two()),
-            false => Self::of(longest.letters),
+            true => Self::from_letters(longest.last_two()),
+            false => Self::from_letters(longest.letters),
         })
     }
 }
@@ -42,12 +42,14 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn word_keys(self) -> Vec<WordKey> {
         if !self.is_unspaced {
-            return vec![WordKey::of(self.letters)];
+            return vec![WordKey::from_letters(self.letters)];
         }
         let starts: Vec<usize> = self.letters.char_indices().map(|(start, _)| start).collect();
         let end = |place: usize| starts.get(place).copied().unwrap_or(self.letters.len());
         let each = (0..starts.len()).flat_map(|place| [(place, place + 1), (place, place + 2)]);
-        each.filter_map(|(from, to)| self.letters.get(end(from)..end(to))).map(WordKey::of).collect()
+        each.filter_map(|(from, to)| self.letters.get(end(from)..end(to)))
+            .map(WordKey::from_letters)
+            .collect()
     }
 
     fn last_two(&self) -> &'a str {

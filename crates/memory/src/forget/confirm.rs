@@ -30,7 +30,13 @@ struct WaitingErasure {
 
 impl Confirmations {
     /// Remembers a dry run; gives the moment until which it can be confirmed.
-    pub fn expect(&self, id: ErasureId, scope: Scope, taken: ForgetSummary, now: Timestamp) -> Timestamp {
+    pub fn await_confirmation(
+        &self,
+        id: ErasureId,
+        scope: Scope,
+        taken: ForgetSummary,
+        now: Timestamp,
+    ) -> Timestamp {
         let until = now.checked_add(CONFIRM_WITHIN).unwrap_or(now);
         let mut waiting = self.lock();
         waiting.retain(|known| known.until >= now);
@@ -75,7 +81,7 @@ mod tests {
     #[test]
     fn a_dry_run_is_good_for_its_scope_and_for_ten_minutes() {
         let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
-        let until = confirmations.expect(id(1), scope("ann"), ForgetSummary::default(), now);
+        let until = confirmations.await_confirmation(id(1), scope("ann"), ForgetSummary::default(), now);
         assert_eq!(until, now + CONFIRM_WITHIN);
         assert!(confirmations.preview(id(1), &scope("ann"), until).is_some());
         assert!(confirmations.preview(id(1), &scope("bob"), now).is_none());
@@ -90,7 +96,7 @@ mod tests {
     fn only_so_many_wait() {
         let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
         for number in 0..=WAITING_MAX as u128 {
-            confirmations.expect(id(number), scope("ann"), ForgetSummary::default(), now);
+            confirmations.await_confirmation(id(number), scope("ann"), ForgetSummary::default(), now);
         }
         assert!(confirmations.preview(id(0), &scope("ann"), now).is_none());
         assert!(confirmations.preview(id(1), &scope("ann"), now).is_some());

@@ -126,7 +126,7 @@ impl Eraser<'_> {
         let mut receipt = self.receipt(&request, &act).await?;
         receipt.taken = self.store.preview_forgetting(act).await?;
         let (scope, taken) = (request.scope, receipt.taken.clone());
-        self.confirmations.expect(receipt.id, scope, taken, receipt.created_at);
+        self.confirmations.await_confirmation(receipt.id, scope, taken, receipt.created_at);
         Ok(receipt)
     }
 

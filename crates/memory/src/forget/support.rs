@@ -150,7 +150,7 @@ fn describe_support(quotes: &[SupportingQuote<'_>], mentions: &[SupportingMentio
             text.push(' ');
         }
         // Writing to a string does not fail.
-        let _ = match (Language::of(quote).unwrap_or_default(), speaker) {
+        let _ = match (Language::from_text(quote).unwrap_or_default(), speaker) {
             (Language::Chinese, Role::User) => write!(text, "用户说:「{quote}」"),
             (Language::Chinese, Role::Persona) => write!(text, "对方说:「{quote}」"),
             (Language::English, Role::User) => write!(text, "The user said: “{quote}”"),

@@ -101,8 +101,8 @@ pub async fn search(
             rows.iter().filter(|row| is_tagged(&row.node, tag)).map(|row| row.node.seq).collect();
         found.retain(|found| tagged.contains(&found.seq));
     }
-    let (page, seqs) = Page::of(found, page);
-    let marks = Marks::of(&sought.terms, &asked.text);
+    let (page, seqs) = Page::from_matches(found, page);
+    let marks = Marks::from_terms(&sought.terms, &asked.text);
     let rows = store.nodes_numbered(&asked.scope, &seqs).await?;
     let hits = rows.into_iter().map(|IndexedNode { node, .. }| {
         let snippet = snippet(&node.description, &marks);
@@ -121,8 +121,8 @@ pub async fn search_messages(
     page: &SearchPage,
 ) -> Result<SearchResults<MessageHit>, StoreError> {
     let sought = TextSearch::new(store, index, embedder, scope, text);
-    let (page, seqs) = Page::of(sought.matches(Corpus::Messages).await?, page);
-    let marks = Marks::of(&sought.terms, text);
+    let (page, seqs) = Page::from_matches(sought.matches(Corpus::Messages).await?, page);
+    let marks = Marks::from_terms(&sought.terms, text);
     let rows = store.messages_numbered(scope, &seqs).await?;
     let hits = rows.into_iter().map(|IndexedMessage { message, .. }| {
         let snippet = snippet(&message.content, &marks);
@@ -147,7 +147,7 @@ struct Page {
 
 impl Page {
     /// The page, and the numbers of its rows.
-    fn of(mut found: Vec<Match>, wanted: &SearchPage) -> (Self, Vec<i64>) {
+    fn from_matches(mut found: Vec<Match>, wanted: &SearchPage) -> (Self, Vec<i64>) {
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.seq.cmp(&a.seq)));
         let total = found.len();
         let is_behind = |found: &Match| {

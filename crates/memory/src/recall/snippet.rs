@@ -16,7 +16,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) fn of(terms: &[QueryTerm], text: &str) -> Self {
+    pub(super) fn from_terms(terms: &[QueryTerm], text: &str) -> Self {
         let phrases = terms.iter().flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
         Self { phrases: phrases.map(|phrase| phrase.0.clone()).collect(), typed: fold(text.trim()) }
     }
@@ -102,7 +102,7 @@ mod tests {
     use crate::text::query_terms;
 
     fn marked(query: &str, text: &str) -> String {
-        snippet(text, &Marks::of(&query_terms(query), query))
+        snippet(text, &Marks::from_terms(&query_terms(query), query))
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
         known.iter().filter_map(|&(name, role)| Some((given_name(name)?, role))).collect();
     // The longest name counts where one begins with another.
     known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    let chinese = Language::of(text) == Some(Language::Chinese);
+    let chinese = Language::from_text(text) == Some(Language::Chinese);
     let mut spoken = String::with_capacity(text.len());
     let mut roles: Vec<Role> = Vec::new();
     let mut at = 0;
@@ -104,7 +104,7 @@ fn is_address(before: &str, after: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn named(text: &str) -> (String, Option<Role>) {
+    fn speaker_named(text: &str) -> (String, Option<Role>) {
         let names = SpeakerNames {
             user: vec!["Ann".to_owned(), "安安".to_owned()],
             persona: vec!["Echo".to_owned(), "Echo Vale".to_owned()],
@@ -115,11 +115,14 @@ mod tests {
 
     #[test]
     fn a_named_speaker_speaks_in_the_first_person() {
-        assert_eq!(named("When did ANN move?"), ("When did I move?".to_owned(), Some(Role::User)));
-        assert_eq!(named("What is Echo Vale's job?"), ("What is my job?".to_owned(), Some(Role::Persona)));
-        assert_eq!(named("安安的妹妹在哪"), ("我的妹妹在哪".to_owned(), Some(Role::User)));
-        assert_eq!(named("What do Ann and Echo share?").1, None);
-        assert_eq!(named("we are planning"), ("we are planning".to_owned(), None));
+        assert_eq!(speaker_named("When did ANN move?"), ("When did I move?".to_owned(), Some(Role::User)));
+        assert_eq!(
+            speaker_named("What is Echo Vale's job?"),
+            ("What is my job?".to_owned(), Some(Role::Persona))
+        );
+        assert_eq!(speaker_named("安安的妹妹在哪"), ("我的妹妹在哪".to_owned(), Some(Role::User)));
+        assert_eq!(speaker_named("What do Ann and Echo share?").1, None);
+        assert_eq!(speaker_named("we are planning"), ("we are planning".to_owned(), None));
     }
 
     #[test]
@@ -137,9 +140,12 @@ mod tests {
 
     #[test]
     fn a_name_that_only_calls_names_nobody() {
-        assert_eq!(named("Echo, do you remember my cat?"), ("do you remember my cat?".to_owned(), None));
-        assert_eq!(named("Hey Echo! My cat is ill"), ("Hey ! My cat is ill".to_owned(), None));
-        assert_eq!(named("你还记得我的猫吗,Echo?").1, None);
-        assert_eq!(named("Who is Echo?").1, Some(Role::Persona));
+        assert_eq!(
+            speaker_named("Echo, do you remember my cat?"),
+            ("do you remember my cat?".to_owned(), None)
+        );
+        assert_eq!(speaker_named("Hey Echo! My cat is ill"), ("Hey ! My cat is ill".to_owned(), None));
+        assert_eq!(speaker_named("你还记得我的猫吗,Echo?").1, None);
+        assert_eq!(speaker_named("Who is Echo?").1, Some(Role::Persona));
     }
 }

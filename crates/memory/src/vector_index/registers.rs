@@ -223,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    fn of<R: Registers>(registers: R, rows: &[Vec<i8>; ROWS], query: &[i8]) -> [i32; ROWS] {
+    fn product_of_rows<R: Registers>(registers: R, rows: &[Vec<i8>; ROWS], query: &[i8]) -> [i32; ROWS] {
         let mut lanes = zero_rows(registers, query.len());
         for (place, row) in rows.iter().enumerate() {
             put_row(registers, &mut lanes, place, row);
@@ -241,14 +241,14 @@ mod tests {
             let (rows, query) = ([0, 1, 2, 3].map(column), column(ROWS));
             let product = |row: &Vec<i8>| row.iter().zip(&query).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
             let sums: [i32; ROWS] = rows.each_ref().map(product);
-            prop_assert_eq!(of(Plain, &rows, &query), sums);
+            prop_assert_eq!(product_of_rows(Plain, &rows, &query), sums);
             #[cfg(target_arch = "x86_64")]
             {
                 if let Some(level) = pulp::x86::V3::try_new() {
-                    prop_assert_eq!(of(level, &rows, &query), sums);
+                    prop_assert_eq!(product_of_rows(level, &rows, &query), sums);
                 }
                 if let Some(level) = pulp::x86::V4::try_new() {
-                    prop_assert_eq!(of(level, &rows, &query), sums);
+                    prop_assert_eq!(product_of_rows(level, &rows, &query), sums);
                 }
             }
         }

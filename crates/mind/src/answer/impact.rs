@@ -18,7 +18,7 @@ pub(crate) enum Impact {
 }
 
 impl Impact {
-    pub(crate) fn of(given: &Member<f64>) -> Self {
+    pub(crate) fn from_member(given: &Member<f64>) -> Self {
         let Some(&number) = given.get() else { return Impact::NoNumber };
         if number.fract() != 0.0 {
             return Impact::Fraction(number);
@@ -53,8 +53,8 @@ mod tests {
             (json!(null), Impact::NoNumber),
         ] {
             let given: Member<f64> = serde_json::from_value(value.clone()).unwrap();
-            assert_eq!(Impact::of(&given), expected, "{value}");
+            assert_eq!(Impact::from_member(&given), expected, "{value}");
         }
-        assert_eq!(Impact::of(&Member::Missing), Impact::NoNumber);
+        assert_eq!(Impact::from_member(&Member::Missing), Impact::NoNumber);
     }
 }

@@ -63,7 +63,7 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, MalformedAnswer> {
     let main = required.first().copied().unwrap_or_default();
     let mut best: Option<Answer> = None;
     let mut seen = FallbackJson::Nothing;
-    for found in Objects::of(after_thinking(text)) {
+    for found in Objects::from_text(after_thinking(text)) {
         match found.value {
             Value::Object(members) => {
                 let Some((members, unwrapped)) = with_member(members, main) else {
@@ -105,7 +105,7 @@ pub(crate) fn is_empty_object(text: &str) -> bool {
     if text.len() > ANSWER_LENGTH_MAX {
         return false;
     }
-    let mut objects = Objects::of(after_thinking(text));
+    let mut objects = Objects::from_text(after_thinking(text));
     let is_empty = |found: &FoundJson| {
         found.damage.open_at_end.is_none()
             && matches!(&found.value, Value::Object(members) if members.is_empty())
@@ -179,7 +179,7 @@ struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    fn of(text: &'a str) -> Self {
+    fn from_text(text: &'a str) -> Self {
         Self { text, starts_left: STARTS_MAX }
     }
 }

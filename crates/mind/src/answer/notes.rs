@@ -10,7 +10,7 @@ const SNIPPET_LENGTH: usize = 60;
 pub(crate) struct Notes(Vec<String>);
 
 impl Notes {
-    pub(crate) fn of(notes: Vec<String>) -> Self {
+    pub(crate) fn from_notes(notes: Vec<String>) -> Self {
         Self(notes)
     }
 

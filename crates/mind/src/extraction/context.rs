@@ -93,7 +93,7 @@ impl ExtractionContext {
                 .first()
                 .map_or_else(String::new, |first| calendar::wall_clock(first.created_at, zone)),
             messages: messages.collect(),
-            known_entities: input.known_entities.iter().map(EntityLine::of).collect(),
+            known_entities: input.known_entities.iter().map(EntityLine::from_entity).collect(),
             in_doubt: input.entities_in_doubt.iter().map(doubt).collect(),
             known_nodes: known_nodes.collect(),
             failures: failures.collect(),
@@ -127,7 +127,7 @@ impl ExtractionContext {
 }
 
 impl EntityLine {
-    fn of(entity: &Entity) -> Self {
+    fn from_entity(entity: &Entity) -> Self {
         let others = entity.aliases.iter().filter(|alias| **alias != entity.canonical_name);
         Self {
             name: one_line(&entity.canonical_name),

@@ -48,7 +48,7 @@ impl ExtractionTask<'_> {
 
     fn sift_event(&self, event: &EventAnswer, sifted: &mut ParsedEvents, notes: &mut Notes) {
         let number = &event.emotional_impact;
-        let reason = match (event.description.trimmed_text(), Impact::of(number)) {
+        let reason = match (event.description.trimmed_text(), Impact::from_member(number)) {
             (None, _) => "it has no description".to_owned(),
             (Some(description), Impact::Valid(impact)) => {
                 sifted.events.push(self.accept(event, description, impact, notes));

@@ -30,8 +30,8 @@ impl<'a> ExtractionTask<'a> {
     pub(crate) fn new(input: &'a ExtractionInput) -> Self {
         Self {
             input,
-            messages: Handles::mint('m', input.messages.iter().map(|message| message.id)),
-            nodes: Handles::mint('k', input.known_nodes.iter().map(|node| node.id)),
+            messages: Handles::add_handle('m', input.messages.iter().map(|message| message.id)),
+            nodes: Handles::add_handle('k', input.known_nodes.iter().map(|node| node.id)),
         }
     }
 

@@ -31,7 +31,7 @@ impl ExtractionTask<'_> {
     /// [`MalformedAnswer`] when there is no object with a list of events at all.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Extraction>, MalformedAnswer> {
         let mut answer = answer::read(answer, &REQUIRED_MEMBERS)?;
-        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: ExtractionAnswer = answer.parse_members()?;
         let List::Items(proposed) = &answer.events else {
             return Err(MalformedAnswer("`events` must be a list; write [] if there are none.".to_owned()));

@@ -48,7 +48,7 @@ pub fn render(
     input: &ReplyInput,
     budget: &ReplyBudget,
 ) -> Result<RenderedReply, PromptError> {
-    let all = Sections::of(input);
+    let all = Sections::from_input(input);
     let mut sections = all.clone();
     let shortened = budget::give_shares(&mut sections, budget);
     let (system, user, tokens) = loop {

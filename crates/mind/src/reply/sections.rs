@@ -132,7 +132,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    pub(super) fn of(input: &ReplyInput) -> Self {
+    pub(super) fn from_input(input: &ReplyInput) -> Self {
         let mut sections = Self { items: Name::ALL.map(|name| (name, Vec::new())).to_vec() };
         sections.extend(Name::Documents, text_items(&input.documents));
         sections.extend(Name::Lore, text_items(&input.lore));
@@ -216,7 +216,7 @@ impl Sections {
         sessions.sort_by_key(|session| std::cmp::Reverse(session.last_message_at));
         let summaries = sessions.into_iter().filter_map(|session| {
             let summary = session.summary.as_deref().map(one_line).filter(|text| !text.is_empty())?;
-            let bucket = DayBucket::of(session.last_message_at, input.now, zone).day_heading();
+            let bucket = DayBucket::from_time(session.last_message_at, input.now, zone).day_heading();
             let denial = input.corrected.denial_of(&summary, session.last_message_at);
             let note = if denial.is_some() { corrected::DENIED_NOTE } else { "" };
             Some(Item::new(ItemForm::Line(format!("[{bucket}] {summary}{note}"))))
@@ -227,7 +227,7 @@ impl Sections {
         let burst: BTreeSet<MessageId> = input.burst.iter().map(|message| message.id).collect();
         let window = newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
         let talk = window.into_iter().map(|message| {
-            let bucket = DayBucket::of(message.created_at, input.now, zone);
+            let bucket = DayBucket::from_time(message.created_at, input.now, zone);
             Item::new(ItemForm::Dated(
                 bucket,
                 corrected::with_note(

@@ -65,7 +65,7 @@ impl Event {
     }
 
     fn merge_event(&mut self, other: Event) {
-        let language = Language::of(&self.description).unwrap_or_default();
+        let language = Language::from_text(&self.description).unwrap_or_default();
         if !self.description.trim_end_matches(['」', '"']).ends_with(['。', '.', '!', '！', '?', '？', '…'])
         {
             self.description.push_str(language.choose("。", "."));
@@ -104,7 +104,7 @@ pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
     if drafts.len() <= MOST_EVENTS {
         return 0;
     }
-    let mut gathering = DraftMerger::of(std::mem::take(drafts));
+    let mut gathering = DraftMerger::from_drafts(std::mem::take(drafts));
     while gathering.waiting > MOST_EVENTS && gathering.join_nearest() {}
     drafts.extend(gathering.drafts.into_iter().flatten().map(|(event, _)| event));
     // Nothing is akin any more.
@@ -129,9 +129,9 @@ struct DraftMerger {
 }
 
 impl DraftMerger {
-    fn of(drafts: Vec<Event>) -> Self {
+    fn from_drafts(drafts: Vec<Event>) -> Self {
         let with_language = |event: Event| {
-            let language = Language::of(&event.description);
+            let language = Language::from_text(&event.description);
             Some((event, language))
         };
         let drafts: Vec<_> = drafts.into_iter().map(with_language).collect();
@@ -153,7 +153,7 @@ impl DraftMerger {
         self.waiting -= 1;
         if let Some((event, language)) = &mut self.drafts[first] {
             event.merge_event(taken);
-            *language = Language::of(&event.description);
+            *language = Language::from_text(&event.description);
         }
         self.nearest[first] = self.look_behind(first, self.drafts.len(), KINSHIP_MAX);
         for place in 0..second {
@@ -225,7 +225,7 @@ mod tests {
         while drafts.len() > MOST_EVENTS {
             let pairs = (0..drafts.len())
                 .flat_map(|first| (first + 1..drafts.len()).map(move |second| (first, second)));
-            let language = |at: usize| Language::of(&drafts[at].description);
+            let language = |at: usize| Language::from_text(&drafts[at].description);
             let nearest = pairs
                 .filter(|(first, second)| language(*first) == language(*second))
                 .filter_map(|(first, second)| {

@@ -55,7 +55,7 @@ impl Changes {
         if let (Some(scope), Some(restored)) = (scope, &undone.restored) {
             match (undone.kind, restored.source_session_id) {
                 (ChangeKind::MentionMerge, Some(session_id)) => {
-                    let (node, at) = (Box::new(NewNode::of(restored)), restored.created_at);
+                    let (node, at) = (Box::new(NewNode::from_node(restored)), restored.created_at);
                     let said_at = self.session_end(session_id).await?.unwrap_or(at);
                     core.publish_formed(ConsolidationEvent::Event { scope, session_id, node, said_at, at });
                 }

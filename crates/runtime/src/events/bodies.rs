@@ -31,7 +31,7 @@ pub(crate) struct ImportProgress {
 }
 
 impl ImportProgress {
-    pub(crate) fn of(report: &ImportStatusReport, run: &ImportRun) -> Self {
+    pub(crate) fn from_report(report: &ImportStatusReport, run: &ImportRun) -> Self {
         Self {
             run_id: run.run_id,
             state: report.state,

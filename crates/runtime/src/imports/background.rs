@@ -176,7 +176,7 @@ impl Imports {
         if let Ok(registry) = self.registry() {
             registry.lock_running().waiting.insert(run.run_id, run.sessions_waiting);
         }
-        self.core.publish(&run.scope, ImportProgress::of(report, run));
+        self.core.publish(&run.scope, ImportProgress::from_report(report, run));
     }
 
     /// Publishes how many sessions still wait, after one on this channel was consolidated.

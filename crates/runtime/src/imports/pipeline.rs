@@ -143,7 +143,7 @@ pub struct WritesByTarget {
 }
 
 impl WritesByTarget {
-    fn of(memories: &ImportMemories) -> Self {
+    fn from_memories(memories: &ImportMemories) -> Self {
         Self { user_events: memories.events, user_reflections: memories.thoughts, ..Self::default() }
     }
 }
@@ -313,7 +313,7 @@ impl PipelineWatch {
                 status,
                 processed_chunks: progress.chunks,
                 total_chunks: run.sessions,
-                writes_by_target: WritesByTarget::of(&memories),
+                writes_by_target: WritesByTarget::from_memories(&memories),
                 dropped_count: memories.rejected + run.skipped,
                 embedded_vector_count: memories.embedded,
                 error,
@@ -353,7 +353,7 @@ fn end_of_chunk(chunk_index: u64, session: &ImportedSession) -> Option<PipelineS
         SessionStatus::Closed => Some(PipelineStep::ChunkDone {
             chunk_index,
             writes_count: session.memories.events + session.memories.thoughts,
-            writes_by_target: WritesByTarget::of(&session.memories),
+            writes_by_target: WritesByTarget::from_memories(&session.memories),
             dropped_in_chunk: session.memories.rejected,
             summary: session.summary.clone().unwrap_or_default(),
         }),

@@ -115,7 +115,7 @@ impl Imports {
 
     /// The price of a model; `None` if it is unknown.
     pub fn price_of(&self, provider: &str, model: &str) -> Option<Price> {
-        self.registry().ok()?.prices.load().of(provider, model)
+        self.registry().ok()?.prices.load().price_of_model(provider, model)
     }
 
     /// Skipped things of a run, and counts of its memories so far.

@@ -79,12 +79,12 @@ impl UploadFolder {
         Self(folder)
     }
 
-    fn of(&self, id: ImportId) -> PathBuf {
+    fn folder_for(&self, id: ImportId) -> PathBuf {
         self.0.join(id.to_string())
     }
 
     pub(super) async fn create(&self, id: ImportId) -> io::Result<ImportUploadWriter> {
-        let folder = self.of(id);
+        let folder = self.folder_for(id);
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&folder).await?;
         Ok(ImportUploadWriter {
@@ -99,7 +99,7 @@ impl UploadFolder {
 
     /// Writes the description whole or not at all.
     pub(super) async fn describe(&self, upload: &ImportUpload) -> io::Result<()> {
-        let folder = self.of(upload.id);
+        let folder = self.folder_for(upload.id);
         let (path, draft) = (folder.join(DESCRIPTION), folder.join("upload.json.new"));
         let mut file = new_file(&draft).await?;
         file.write_all(&serde_json::to_vec(upload)?).await?;
@@ -109,7 +109,7 @@ impl UploadFolder {
 
     /// The upload; `None` if there is none of this id, or it never arrived whole.
     pub(super) async fn find(&self, id: ImportId) -> io::Result<Option<ImportUpload>> {
-        match fs::read(self.of(id).join(DESCRIPTION)).await {
+        match fs::read(self.folder_for(id).join(DESCRIPTION)).await {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -131,7 +131,7 @@ impl UploadFolder {
 
     /// Deletes an upload, whether it is there or not.
     pub(super) async fn remove(&self, id: ImportId) -> io::Result<()> {
-        match fs::remove_dir_all(self.of(id)).await {
+        match fs::remove_dir_all(self.folder_for(id)).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -144,7 +144,7 @@ impl UploadFolder {
     }
 
     pub(super) fn paths(&self, id: ImportId, files: &[UploadedFile]) -> Vec<PathBuf> {
-        let folder = self.of(id);
+        let folder = self.folder_for(id);
         (0..files.len()).map(|at| folder.join(at.to_string())).collect()
     }
 }

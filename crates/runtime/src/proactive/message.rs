@@ -36,7 +36,7 @@ pub(super) async fn write_and_send(
     let core = &proactive.core;
     // Before the model is asked, so that a crash leaves a trace.
     store.keep_decision(decision.clone()).await?;
-    let forgotten = core.forget_epochs.of(&decision.scope);
+    let forgotten = core.forget_epochs.for_scope(&decision.scope);
     let written = tokio::select! {
         biased;
         () = core.stopping.cancelled() => Err("EchoVessel was stopped meanwhile".to_owned()),
@@ -59,7 +59,7 @@ pub(super) async fn write_and_send(
     };
     // What was forgotten while the model wrote must not come back by its words.
     let nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
-    if core.forget_epochs.of(&decision.scope) != forgotten {
+    if core.forget_epochs.for_scope(&decision.scope) != forgotten {
         decision.outcome = Some(ProactiveOutcome::Failed);
         decision.detail = Some("something that it may have rested on was forgotten meanwhile".to_owned());
         store.keep_decision(decision.clone()).await?;

@@ -24,7 +24,7 @@ const SCOPES_MAX: usize = 10_000;
 pub(crate) struct SaidCorrections(Mutex<HashMap<Scope, Vec<i64>>>);
 
 impl SaidCorrections {
-    fn of(&self, scope: &Scope) -> Option<Vec<i64>> {
+    fn for_scope(&self, scope: &Scope) -> Option<Vec<i64>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(scope).cloned()
     }
 
@@ -52,7 +52,7 @@ impl Recall {
             let corrections = messages.iter().filter(|message| is_fresh_correction(message, present));
             corrections.map(|message| message.seq).collect()
         };
-        let known = match self.said_corrections.of(scope) {
+        let known = match self.said_corrections.for_scope(scope) {
             Some(known) => known,
             None => in_these(&self.core.store().messages_before(scope, None, LOOKED_THROUGH).await?),
         };

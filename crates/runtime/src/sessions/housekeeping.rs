@@ -15,7 +15,7 @@ pub(crate) struct Housekeeping {
 
 impl Housekeeping {
     /// Looks around, unless that was done within the hour.
-    pub(crate) async fn check_hourly(&mut self, sessions: &Sessions) {
+    pub(crate) async fn check_if_due(&mut self, sessions: &Sessions) {
         let core = &sessions.core;
         let now = core.clock().now();
         if self.last.is_some_and(|last| now.duration_since(last).abs() < CHECK_INTERVAL) {

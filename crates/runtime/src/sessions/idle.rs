@@ -34,7 +34,7 @@ impl Worker for IdleWorker {
         if let Err(error) = sessions.turns.recover_orphaned_turns().await {
             tracing::warn!("pending turns could not be looked for: {error}");
         }
-        self.housekeeping.check_hourly(sessions).await;
+        self.housekeeping.check_if_due(sessions).await;
         sessions.changes.overwrite_freed().await;
         Next::Within(sessions.core.settings().scan_every)
     }

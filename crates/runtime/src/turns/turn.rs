@@ -142,7 +142,7 @@ async fn prepare(
 ) -> Result<PreparedReply, TurnError> {
     let core = &turns.core;
     let (store, scope) = (core.store(), &turn.scope);
-    let forgotten = core.forget_epochs.of(scope);
+    let forgotten = core.forget_epochs.for_scope(scope);
     let now = core.clock().now();
     let (burst, persona, user, in_reply_to) = tokio::try_join!(
         store.turn_messages(turn.turn_id),
@@ -303,7 +303,7 @@ async fn store_and_publish(
     };
     // What was forgotten while the model spoke must not come back by its words, nor by an event that is told too late.
     let nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
-    if core.forget_epochs.of(&turn.scope) != prepared.forgotten {
+    if core.forget_epochs.for_scope(&turn.scope) != prepared.forgotten {
         core.broadcast().withdraw(&turn.scope);
         return Err(TurnError::Forgotten);
     }

@@ -61,7 +61,7 @@ impl TurnRecord {
             steps: Vec::new(),
             detail: Map::new(),
             speech: None,
-            forgotten: core.forget_epochs.of(&turn.scope),
+            forgotten: core.forget_epochs.for_scope(&turn.scope),
         }
     }
 
@@ -265,7 +265,7 @@ impl TurnRecord {
             }
             // What was forgotten meanwhile must not come back by its prompt.
             let _nothing_is_forgotten = kept.forget_epochs.block_forgetting().await;
-            if kept.forget_epochs.of(&scope) != forgotten {
+            if kept.forget_epochs.for_scope(&scope) != forgotten {
                 return;
             }
             if let Err(error) = kept.store().keep_turn_trace(trace).await {

@@ -37,9 +37,10 @@ impl VoiceFiles {
     /// The sound of a message: its spoken text, or the recording that it was transcribed from.
     pub(crate) async fn sound_of(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
         let spoken = digest(&message.content);
-        let found =
-            matching_files(&self.of(message.id), |name| name.starts_with(&spoken) || name == RECORDING)
-                .await?;
+        let found = matching_files(&self.recording_path(message.id), |name| {
+            name.starts_with(&spoken) || name == RECORDING
+        })
+        .await?;
         match found.first() {
             Some(path) => tokio::fs::read(path).await.map(Some),
             None => Ok(None),
@@ -59,8 +60,10 @@ impl VoiceFiles {
     pub(crate) async fn keep_spoken(&self, message: &Message, voice: &str, wav: &[u8]) -> io::Result<()> {
         let path = self.spoken_path(message, voice);
         self.write(&path, wav).await?;
-        for earlier in
-            matching_files(&self.of(message.id), |name| name != RECORDING && name.ends_with(".wav")).await?
+        for earlier in matching_files(&self.recording_path(message.id), |name| {
+            name != RECORDING && name.ends_with(".wav")
+        })
+        .await?
         {
             if earlier != path {
                 tokio::fs::remove_file(earlier).await?;
@@ -70,11 +73,11 @@ impl VoiceFiles {
     }
 
     fn spoken_path(&self, message: &Message, voice: &str) -> PathBuf {
-        self.of(message.id).join(format!("{}-{}.wav", digest(&message.content), digest(voice)))
+        self.recording_path(message.id).join(format!("{}-{}.wav", digest(&message.content), digest(voice)))
     }
 
     /// The folder of a message's sound: what is asked about one message never lists those of all others.
-    fn of(&self, message: MessageId) -> PathBuf {
+    fn recording_path(&self, message: MessageId) -> PathBuf {
         self.folder.join(MESSAGES).join(message.to_string())
     }
 
@@ -90,7 +93,7 @@ impl VoiceFiles {
         if !is_name || !tokio::fs::try_exists(&from).await? {
             return Ok(false);
         }
-        let folder = self.of(message);
+        let folder = self.recording_path(message);
         create_folder(&folder).await?;
         tokio::fs::rename(from, folder.join(RECORDING)).await?;
         Ok(true)
@@ -98,14 +101,14 @@ impl VoiceFiles {
 
     /// Keeps where a voice message is fetched from until it is understood.
     pub(crate) async fn keep_note(&self, message: MessageId, note: &VoiceNote) -> io::Result<()> {
-        self.write(&self.of(message).join(NOTE), &serde_json::to_vec(note)?).await
+        self.write(&self.recording_path(message).join(NOTE), &serde_json::to_vec(note)?).await
     }
 
     /// The voice messages that are not understood yet, by message. One that can't be read is left out.
     pub(crate) async fn notes(&self) -> io::Result<BTreeMap<MessageId, VoiceNote>> {
         let mut notes = BTreeMap::new();
         for message in self.messages().await? {
-            match tokio::fs::read(self.of(message).join(NOTE)).await {
+            match tokio::fs::read(self.recording_path(message).join(NOTE)).await {
                 Ok(bytes) => notes.extend(serde_json::from_slice(&bytes).ok().map(|note| (message, note))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -116,7 +119,7 @@ impl VoiceFiles {
 
     /// A voice message was understood, or will not be.
     pub(crate) async fn forget_note(&self, message: MessageId) -> io::Result<()> {
-        match tokio::fs::remove_file(self.of(message).join(NOTE)).await {
+        match tokio::fs::remove_file(self.recording_path(message).join(NOTE)).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -125,7 +128,7 @@ impl VoiceFiles {
     /// Deletes what belongs to these messages.
     pub(crate) async fn forget(&self, messages: &BTreeSet<MessageId>) -> io::Result<()> {
         for message in messages {
-            remove_folder(&self.of(*message)).await?;
+            remove_folder(&self.recording_path(*message)).await?;
         }
         Ok(())
     }
@@ -140,7 +143,9 @@ impl VoiceFiles {
     /// Deletes what a crash left: half-written files, and recordings that were never sent or were being listened to.
     pub(crate) async fn clean(&self) -> io::Result<()> {
         for message in self.messages().await? {
-            for unfinished in matching_files(&self.of(message), |name| name.ends_with(".part")).await? {
+            for unfinished in
+                matching_files(&self.recording_path(message), |name| name.ends_with(".part")).await?
+            {
                 tokio::fs::remove_file(unfinished).await?;
             }
         }

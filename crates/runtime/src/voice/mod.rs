@@ -84,7 +84,7 @@ impl Voice {
         if let Some(wav) = speech.files.load_speech(message, &key).await? {
             return Ok(spoken(&wav, true));
         }
-        let epoch = core.forget_epochs.of(&message.scope);
+        let epoch = core.forget_epochs.for_scope(&message.scope);
         let mut feed = SentenceFeed::default();
         let mut sentences = feed.push(&message.content);
         sentences.extend(feed.finish());
@@ -99,7 +99,7 @@ impl Voice {
         }
         let wav = sound.to_wav();
         let _nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
-        if core.forget_epochs.of(&message.scope) != epoch {
+        if core.forget_epochs.for_scope(&message.scope) != epoch {
             return Err(SpeechError::Refused("something was forgotten meanwhile; try again".to_owned()));
         }
         speech.files.keep_spoken(message, &key, &wav).await?;

@@ -56,7 +56,7 @@ pub(crate) async fn begin(
         turn_id: turn.turn_id,
         channel_id: turn.channel_id.clone(),
         own_voice: appearance.voice_id,
-        epoch: core.forget_epochs.of(&turn.scope),
+        epoch: core.forget_epochs.for_scope(&turn.scope),
     };
     let (sentences, waiting) = mpsc::unbounded_channel();
     let (finished, message) = oneshot::channel();
@@ -132,7 +132,7 @@ impl SpeechTask {
 
     async fn publish_sentence(&self, speech: &Speech, index: u32, part: &Sound) {
         let _nothing_is_forgotten = self.voice.core.forget_epochs.block_forgetting().await;
-        if self.voice.core.forget_epochs.of(&self.scope) != self.epoch {
+        if self.voice.core.forget_epochs.for_scope(&self.scope) != self.epoch {
             return;
         }
         speech.keep_live(&self.scope, self.turn_id, index, part.to_wav());
@@ -145,7 +145,7 @@ impl SpeechTask {
         let key = speech.voice_key(self.own_voice.as_deref());
         let wav = sound.to_wav();
         let _nothing_is_forgotten = self.voice.core.forget_epochs.block_forgetting().await;
-        if self.voice.core.forget_epochs.of(&self.scope) != self.epoch {
+        if self.voice.core.forget_epochs.for_scope(&self.scope) != self.epoch {
             return Some("something was forgotten meanwhile".to_owned());
         }
         if let Err(error) = speech.files.keep_spoken(message, &key, &wav).await {

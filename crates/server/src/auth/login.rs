@@ -36,7 +36,7 @@ pub(crate) async fn log_in(
 ) -> Result<Response, Problem> {
     let (headers, tokens) = (request.headers(), &app.parts.tokens);
     let address = address_of(&request, app.parts.settings.load().behind_proxy);
-    let Some(author) = link.code.and_then(|code| tokens.redeem(&code, app.now())) else {
+    let Some(author) = link.code.and_then(|code| tokens.redeem_code(&code, app.now())) else {
         note_refusal(&app, None, address, StatusCode::UNAUTHORIZED.as_u16());
         return Ok((StatusCode::UNAUTHORIZED, Html(USED_LINK)).into_response());
     };
@@ -75,7 +75,7 @@ pub(crate) struct NewLink {
 
 /// Handler of `POST /api/admin/login-code`.
 pub(crate) async fn new_code(State(app): State<App>, Admin(principal): Admin) -> Json<NewLink> {
-    let code = app.parts.tokens.mint_login_code_of(CodeAuthor::of(&principal), app.now());
+    let code = app.parts.tokens.mint_login_code_of(CodeAuthor::from_principal(&principal), app.now());
     Json(NewLink { url: code.login_url(&app.parts.settings.load().url), expires_at: code.expires_at })
 }
 
@@ -108,11 +108,11 @@ pub(crate) async fn list(
     let now = app.now();
     let logins = app.parts.access.logins().await?;
     let logins = logins.into_iter().filter(|login| now < login.expires_at());
-    Ok(Json(LoginList { logins: logins.map(|login| LoginBody::of(login, &principal)).collect() }))
+    Ok(Json(LoginList { logins: logins.map(|login| LoginBody::from_login(login, &principal)).collect() }))
 }
 
 impl LoginBody {
-    fn of(login: Login, principal: &Principal) -> Self {
+    fn from_login(login: Login, principal: &Principal) -> Self {
         Self {
             is_current: principal.login.as_ref() == Some(&login.id),
             expires_at: login.expires_at(),

@@ -69,7 +69,7 @@ pub(crate) struct CodeAuthor {
 }
 
 impl CodeAuthor {
-    pub(crate) fn of(principal: &Principal) -> Self {
+    pub(crate) fn from_principal(principal: &Principal) -> Self {
         Self { token: principal.name.clone(), prefix: principal.prefix.clone() }
     }
 }
@@ -132,7 +132,7 @@ impl Tokens {
     }
 
     /// Uses a code up. None if it is unknown, used or too old.
-    pub(crate) fn redeem(&self, given: &str, now: Timestamp) -> Option<CodeAuthor> {
+    pub(crate) fn redeem_code(&self, given: &str, now: Timestamp) -> Option<CodeAuthor> {
         let mut codes = self.codes();
         codes.retain(|open| now < open.code.expires_at);
         let found = codes.iter().position(|open| open.code.code.as_bytes().ct_eq(given.as_bytes()).into());
@@ -247,11 +247,11 @@ mod tests {
     fn a_code_works_once_and_for_ten_minutes() {
         let tokens = tokens("secret");
         let code = tokens.mint_login_code(at(0));
-        assert_eq!(tokens.redeem("guess", at(0)), None);
-        assert!(tokens.redeem(&code.code, at(599)).is_some_and(|author| author.token == OWNER));
-        assert_eq!(tokens.redeem(&code.code, at(599)), None);
+        assert_eq!(tokens.redeem_code("guess", at(0)), None);
+        assert!(tokens.redeem_code(&code.code, at(599)).is_some_and(|author| author.token == OWNER));
+        assert_eq!(tokens.redeem_code(&code.code, at(599)), None);
         let late = tokens.mint_login_code(at(0));
-        assert_eq!(tokens.redeem(&late.code, at(600)), None);
+        assert_eq!(tokens.redeem_code(&late.code, at(600)), None);
     }
 
     #[test]
@@ -259,8 +259,8 @@ mod tests {
         let tokens = tokens("secret");
         let first = tokens.mint_login_code(at(0));
         let codes: Vec<_> = (0..CODES_MAX).map(|_| tokens.mint_login_code(at(0))).collect();
-        assert_eq!(tokens.redeem(&first.code, at(1)), None);
-        assert!(codes.iter().all(|code| tokens.redeem(&code.code, at(1)).is_some()));
+        assert_eq!(tokens.redeem_code(&first.code, at(1)), None);
+        assert!(codes.iter().all(|code| tokens.redeem_code(&code.code, at(1)).is_some()));
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    fn peer(address: &str) -> Peer {
+    fn peer_address(address: &str) -> Peer {
         Peer { address: address.parse().unwrap(), is_for_owner: false, is_at_home: false }
     }
 
@@ -79,7 +79,7 @@ mod tests {
     fn passed_on(sender: &Sender, secret: &str) -> Request {
         let mut request = Request::new(Body::empty());
         sender.write(request.headers_mut(), &HeaderValue::try_from(secret).unwrap());
-        request.extensions_mut().insert(peer("10.0.0.2:7777"));
+        request.extensions_mut().insert(peer_address("10.0.0.2:7777"));
         request
     }
 
@@ -87,7 +87,7 @@ mod tests {
     fn a_daemon_is_believed_who_its_client_is() {
         let secret = HeaderValue::from_static("shared");
         for address in ["192.0.2.7:555", "[2001:db8::1]:80"] {
-            let sender = Sender { peer: Some(peer(address)), is_daemon: false };
+            let sender = Sender { peer: Some(peer_address(address)), is_daemon: false };
             let mut request = passed_on(&sender, "shared");
             assert!(!take_sender(&mut request, &secret).is_client());
             assert_eq!(request.extensions().get::<Peer>().unwrap().address.to_string(), address);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_client_is_not_believed() {
-        let sender = Sender { peer: Some(peer("127.0.0.1:1")), is_daemon: false };
+        let sender = Sender { peer: Some(peer_address("127.0.0.1:1")), is_daemon: false };
         let mut request = passed_on(&sender, "guessed");
         assert!(take_sender(&mut request, &HeaderValue::from_static("shared")).is_client());
         assert_eq!(request.extensions().get::<Peer>().unwrap().address.to_string(), "10.0.0.2:7777");

@@ -60,7 +60,7 @@ pub(crate) async fn change(
     let changes = wanted_changes(&wanted)?;
     let names: Map<String, Value> =
         changes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
-    let author = ConfigAuthor::of(&principal);
+    let author = ConfigAuthor::from_principal(&principal);
     let work = async move { Ok(app.parts.configuration.change(Value::Object(names), author).await?) };
     let changed = extract::run_detached(work).await?;
     let mut updated: Vec<String> = changes.into_iter().map(|(asked, ..)| asked).collect();

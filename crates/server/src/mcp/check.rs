@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(schema: Value, arguments: Value) -> Vec<String> {
+    fn check_against(schema: Value, arguments: Value) -> Vec<String> {
         let (Value::Object(schema), Value::Object(arguments)) = (schema, arguments) else {
             return Vec::new();
         };
@@ -117,7 +117,7 @@ mod tests {
         });
         let arguments = json!({"category": "me", "limit": 0, "nodes": [{"label": "a"}, {}]});
         assert_eq!(
-            of(schema.clone(), arguments),
+            check_against(schema.clone(), arguments),
             [
                 "content: it is required",
                 "category: it must be one of self, user",
@@ -127,9 +127,9 @@ mod tests {
         );
         let wrong = json!({"category": "self", "content": "", "limit": 1.5, "nodes": 3});
         assert_eq!(
-            of(schema.clone(), wrong),
+            check_against(schema.clone(), wrong),
             ["content: it must not be empty", "limit: it must be a whole number", "nodes: it must be a list",]
         );
-        assert!(of(schema, json!({"category": "self", "content": "x", "unknown": 1})).is_empty());
+        assert!(check_against(schema, json!({"category": "self", "content": "x", "unknown": 1})).is_empty());
     }
 }

@@ -147,7 +147,7 @@ impl ChunkStream {
     fn finish(&mut self, usage: TokenUsage, incomplete: bool) {
         let rest = self.stop.finish();
         self.push_words(&rest);
-        let finish_reason = FinishReason::of(incomplete && !self.stop.is_over());
+        let finish_reason = FinishReason::from_incomplete(incomplete && !self.stop.is_over());
         self.push_choice(ChunkDelta::default(), Some(finish_reason));
         if self.wants_usage {
             self.push_chunk(Vec::new(), Some(usage.into()));

@@ -79,7 +79,7 @@ pub(crate) async fn complete(
     let (message, usage, incomplete) = complete_reply(&mut events).await?;
     let mut content = stop.filter_piece(&message.content);
     content.push_str(&stop.finish());
-    let finish_reason = FinishReason::of(incomplete && !stop.is_over());
+    let finish_reason = FinishReason::from_incomplete(incomplete && !stop.is_over());
     Ok(completion_response(head, content, finish_reason, usage))
 }
 

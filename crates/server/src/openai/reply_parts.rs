@@ -23,7 +23,7 @@ pub(super) enum FinishReason {
 }
 
 impl FinishReason {
-    pub(super) fn of(incomplete: bool) -> Self {
+    pub(super) fn from_incomplete(incomplete: bool) -> Self {
         if incomplete { Self::Length } else { Self::Stop }
     }
 }

@@ -60,7 +60,7 @@ struct ChangeWords {
 impl ChangesByWord {
     /// Numbers of the changes after which one of the texts, or the summary of one of the sessions, may say what is no longer
     /// current.
-    pub(super) fn of(
+    pub(super) fn changes_for(
         &self,
         connection: &Connection,
         scope: i64,
@@ -83,7 +83,7 @@ impl ChangesByWord {
         }
         let changes = scopes.entry(scope).or_default();
         changes.add(&unknown, read);
-        Ok(changes.of(about))
+        Ok(changes.matching_nodes(about))
     }
 
     fn lock_scopes(&self) -> MutexGuard<'_, HashMap<i64, Changes>> {
@@ -111,7 +111,7 @@ impl Changes {
         }
     }
 
-    fn of(&self, about: &ReplacedQuery) -> BTreeSet<i64> {
+    fn matching_nodes(&self, about: &ReplacedQuery) -> BTreeSet<i64> {
         let keys: HashSet<WordKey> =
             about.texts.iter().flat_map(|text| WordKey::all_in(&fold_name(text))).collect();
         let said = keys.iter().filter_map(|key| self.by_key.get(key)).flatten();

@@ -24,7 +24,11 @@ struct StoredCorrection {
 }
 
 /// The versions of a live node and of those that it replaced or was replaced by, newest first.
-pub(crate) fn of(connection: &Connection, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>> {
+pub(crate) fn read_versions(
+    connection: &Connection,
+    id: NodeId,
+    limit: u32,
+) -> Result<Option<Vec<NodeVersion>>> {
     let Some(asked) = node_queries::live_node(connection, id)? else { return Ok(None) };
     let mut versions: Vec<(i64, NodeVersion)> = Vec::new();
     for node in replacement_line(connection, asked)? {

@@ -55,7 +55,7 @@ impl CorrectionStore for HomeStore {
     }
 
     async fn node_history(&self, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>, StoreError> {
-        self.read(move |connection| Ok(history::of(connection, id, limit)?)).await
+        self.read(move |connection| Ok(history::read_versions(connection, id, limit)?)).await
     }
 
     async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<UndoneChange>, StoreError> {

@@ -100,7 +100,7 @@ pub(super) fn find_replaced(
     for node in &about.nodes {
         nodes.extend(replacement_line(connection, *node)?);
     }
-    let numbers = rows::to_json(&by_word.of(connection, scope, about)?)?;
+    let numbers = rows::to_json(&by_word.changes_for(connection, scope, about)?)?;
     let mut changes: BTreeMap<i64, Change> = BTreeMap::new();
     for (statement, numbers) in [(CHANGES_OF_NODES, rows::to_json(&nodes)?), (CHANGES, numbers)] {
         for change in connection.prepare_cached(statement)?.query_map(params![scope, numbers], change)? {

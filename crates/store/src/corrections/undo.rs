@@ -25,7 +25,7 @@ pub(crate) struct MergedMention {
 }
 
 impl MergedMention {
-    pub(crate) fn of(node: &NewNode) -> Self {
+    pub(crate) fn from_node(node: &NewNode) -> Self {
         let proposal = Proposal {
             kind: node.kind,
             subject: node.subject,
@@ -134,7 +134,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
         })?;
     let merged: MergedMention = match merged {
         Some(text) => serde_json::from_str(&text).map_err(|error| Failure::Refused(error.to_string()))?,
-        None => MergedMention::of(&NewNode::of(older)),
+        None => MergedMention::from_node(&NewNode::from_node(older)),
     };
     let evidence = quotes_of_merge(connection, merge)?;
     connection
@@ -214,5 +214,5 @@ fn by_number(connection: &Connection, seq: i64) -> sql::Result<Option<Node>> {
 
 /// The fields of a repetition that a merge stores, as JSON.
 pub(crate) fn merged_json(node: &NewNode) -> sql::Result<String> {
-    to_json(&MergedMention::of(node))
+    to_json(&MergedMention::from_node(node))
 }

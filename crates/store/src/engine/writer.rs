@@ -59,15 +59,15 @@ impl UnitOfWork<'_> {
         keeps: impl FnOnce(&T) -> bool,
     ) -> Result<T, Failure> {
         let words_before = self.words.len();
-        execute(self.connection, "SAVEPOINT attempt")?;
+        run_statement(self.connection, "SAVEPOINT attempt")?;
         let outcome = work(self);
         // A failure rolls the whole command back, this savepoint with it.
         let given = outcome?;
         if !keeps(&given) {
-            execute(self.connection, "ROLLBACK TO attempt")?;
+            run_statement(self.connection, "ROLLBACK TO attempt")?;
             self.words.truncate(words_before);
         }
-        execute(self.connection, "RELEASE attempt")?;
+        run_statement(self.connection, "RELEASE attempt")?;
         Ok(given)
     }
 
@@ -395,7 +395,7 @@ fn run_in_savepoint(
             return Err(failure);
         }
         Err(failure) => {
-            execute(connection, "ROLLBACK TO command")?;
+            run_statement(connection, "ROLLBACK TO command")?;
             unit.words.truncate(words_before);
             Err(failure.of_write())
         }
@@ -423,7 +423,7 @@ fn send(connection: &Connection, statement: &str) -> Result<(), Failure> {
     Ok(connection.prepare_cached(statement)?.send([])?)
 }
 
-fn execute(connection: &Connection, statement: &str) -> Result<(), Failure> {
+fn run_statement(connection: &Connection, statement: &str) -> Result<(), Failure> {
     connection.prepare_cached(statement)?.execute([])?;
     Ok(())
 }

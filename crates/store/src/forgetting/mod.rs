@@ -197,7 +197,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     going.spares_shared = act.selection.spares_shared;
     going.is_preview = is_preview;
     select::select(connection, &mut going, &act.selection)?;
-    let saying_the_same = select::saying_the_same(connection, &going)?;
+    let saying_the_same = select::ids_with_same_text(connection, &going)?;
     follow::add_dependents(connection, &mut going)?;
     if !is_preview {
         overwrite::expect_removals(connection, going.messages.len() + going.nodes.len())?;

@@ -43,7 +43,7 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
         by_text(connection, going)?;
     }
     if selection.with_messages {
-        for seq in saying_the_same(connection, going)? {
+        for seq in ids_with_same_text(connection, going)? {
             going.add_message(connection, seq)?;
         }
     }
@@ -69,7 +69,7 @@ fn select_saved_memories(connection: &Connection, going: &mut RemovalSet, sessio
 }
 
 /// Messages that still say what a selected node or entity says: those that it quotes, and those that name it.
-pub(super) fn saying_the_same(connection: &Connection, going: &RemovalSet) -> Result<Vec<i64>> {
+pub(super) fn ids_with_same_text(connection: &Connection, going: &RemovalSet) -> Result<Vec<i64>> {
     let mut seqs = Vec::new();
     for node in going.nodes.keys() {
         let quoted = "SELECT message_seq FROM node_evidence WHERE node_seq = ?1";

@@ -135,7 +135,7 @@ pub struct HomeCounts {
 }
 
 impl HomeCounts {
-    fn of(connection: &Connection) -> crate::engine::sql::Result<Self> {
+    fn count_rows(connection: &Connection) -> crate::engine::sql::Result<Self> {
         let count = |statement| connection.query_row(statement, [], |row| row.get(0));
         Ok(Self {
             messages: count("SELECT count(*) FROM recall_messages WHERE deleted_at IS NULL")?,
@@ -153,7 +153,7 @@ pub fn count_home(address: &ServerAddress) -> Result<Option<HomeCounts>, StoreEr
         return Ok(None);
     }
     let connection = begin_reading(&HomeDatabase::Server(address.clone()), false)?;
-    HomeCounts::of(&connection).map(Some).map_err(|error| Failure::from(error).of_read())
+    HomeCounts::count_rows(&connection).map(Some).map_err(|error| Failure::from(error).of_read())
 }
 
 /// Why a copy did not succeed.
@@ -225,7 +225,7 @@ impl HomeCopy<'_> {
             }
             rows += copied.rows;
         }
-        Ok(CopyReport { tables: tables.len() as u64, rows, home: HomeCounts::of(self.source)? })
+        Ok(CopyReport { tables: tables.len() as u64, rows, home: HomeCounts::count_rows(self.source)? })
     }
 
     fn table(

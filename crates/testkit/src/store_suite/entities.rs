@@ -32,7 +32,7 @@ async fn name_entities(
     Ok(ids)
 }
 
-fn person(stage: &Stage<'_>, name: &str) -> NewEntity {
+fn new_person(stage: &Stage<'_>, name: &str) -> NewEntity {
     NewEntity::settled(stage.entity_id(), name, EntityKind::Person)
 }
 
@@ -64,7 +64,8 @@ async fn all_entities(stage: &Stage<'_>) -> Result<Vec<Entity>, Box<dyn std::err
 /// A merge keeps every name, link and description; undoing it restores both verbatim.
 pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (ines, cousin, kim) = (person(&stage, "Ines"), person(&stage, "my cousin"), person(&stage, "Kim"));
+    let (ines, cousin, kim) =
+        (new_person(&stage, "Ines"), new_person(&stage, "my cousin"), new_person(&stage, "Kim"));
     let ids = [ines.id, cousin.id, kim.id];
     let nodes = name_entities(&stage, vec![ines, cousin, kim], 0).await?;
     store.describe_entity(&stage.scope, ids[1], "lives in Porto", at(1)).await?.ok_or("nobody owns it")?;
@@ -112,8 +113,8 @@ pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> O
 /// Two settled entities are merged as asked, an uncertain one always becomes part of the settled one.
 pub async fn defect_07_merging_two_settled_entities_has_an_effect(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (anna, ana) = (person(&stage, "Anna"), person(&stage, "Ana"));
-    let doubtful = NewEntity { doubt: Some(IdentityDoubt::Perhaps(anna.id)), ..person(&stage, "Annie") };
+    let (anna, ana) = (new_person(&stage, "Anna"), new_person(&stage, "Ana"));
+    let doubtful = NewEntity { doubt: Some(IdentityDoubt::Perhaps(anna.id)), ..new_person(&stage, "Annie") };
     let ids = [anna.id, ana.id, doubtful.id];
     name_entities(&stage, vec![anna, ana, doubtful], 0).await?;
     let merged = change(&stage, ids[0], EntityChange::Merge { other: ids[1] }, 1).await?;
@@ -131,11 +132,12 @@ pub async fn defect_07_merging_two_settled_entities_has_an_effect(store: &dyn St
 /// A likeness is written as a merge that can be undone, a doubt as a question that the user answers.
 pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (sam, tim) = (person(&stage, "Sam"), person(&stage, "Tim"));
+    let (sam, tim) = (new_person(&stage, "Sam"), new_person(&stage, "Tim"));
     let ids = [sam.id, tim.id];
     name_entities(&stage, vec![sam, tim], 0).await?;
-    let samantha = NewEntity { doubt: Some(IdentityDoubt::Perhaps(ids[0])), ..person(&stage, "Samantha") };
-    let timmy = NewEntity { doubt: Some(IdentityDoubt::Same(ids[1])), ..person(&stage, "Timmy") };
+    let samantha =
+        NewEntity { doubt: Some(IdentityDoubt::Perhaps(ids[0])), ..new_person(&stage, "Samantha") };
+    let timmy = NewEntity { doubt: Some(IdentityDoubt::Same(ids[1])), ..new_person(&stage, "Timmy") };
     let (samantha_id, timmy_id) = (samantha.id, timmy.id);
     let nodes = name_entities(&stage, vec![samantha, timmy], 10).await?;
     assert_eq!(store.entity(&stage.scope, timmy_id).await?, None);
@@ -227,8 +229,8 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
 pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
-    let with_vector = NewEntity { embedding: Some(embedding([0.0, 1.0, 0.0])), ..person(&stage, "Ines") };
-    let (ines, kim) = (with_vector.id, person(&stage, "Kim"));
+    let with_vector = NewEntity { embedding: Some(embedding([0.0, 1.0, 0.0])), ..new_person(&stage, "Ines") };
+    let (ines, kim) = (with_vector.id, new_person(&stage, "Kim"));
     let kim_id = kim.id;
     name_entities(&stage, vec![with_vector, kim], 0).await?;
     let vectors = store.entity_vectors(scope, MODEL).await?;
@@ -259,7 +261,7 @@ pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
 /// Of somebody with many memories the newest are given, and the weightiest of the older ones.
 pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let kim = person(&stage, "Kim");
+    let kim = new_person(&stage, "Kim");
     let kim_id = kim.id;
     let (message, session) = stage.claimed_session("Kim, for years", 0).await?;
     let impacts = [1, -9, 2, 3, 1, 1, 2, 1];

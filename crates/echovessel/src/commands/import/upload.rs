@@ -120,7 +120,7 @@ fn list_files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for path in &asked.files {
         if path.is_dir() {
-            files.extend(FolderListing::of(path)?.files);
+            files.extend(FolderListing::from_root(path)?.files);
         } else {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             files.push((name.unwrap_or_default(), path.clone()));

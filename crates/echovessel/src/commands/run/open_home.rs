@@ -147,8 +147,10 @@ pub(super) fn server_parts(
     daemons: Arc<dyn Daemons>,
 ) -> ServerParts {
     let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
-    let models =
-        move || ActiveModels { llm: LlmSummary::of(&*model).state(), embedding: embedding.embedding_state() };
+    let models = move || ActiveModels {
+        llm: LlmSummary::from_provider(&*model).state(),
+        embedding: embedding.embedding_state(),
+    };
     let configuration = LiveConfig {
         home: home.clone(),
         runtime: wired.runtime.clone(),

@@ -98,7 +98,7 @@ pub(crate) async fn list(
     };
     documents.retain(|document| wanted.kind.as_ref().is_none_or(|kind| *kind == document.kind));
     let place = |document: &DocumentEntry| (document.kind.clone(), document.filename.clone());
-    let (documents, next_cursor) = paging.of(documents, place)?;
+    let (documents, next_cursor) = paging.slice_page(documents, place)?;
     Ok(Json(DocumentList { documents, next_cursor }))
 }
 
@@ -162,7 +162,7 @@ pub(crate) async fn versions(
     if versions.is_empty() {
         return Err(no_document());
     }
-    let (versions, next_cursor) = paging.of(versions, |version| Reverse(version.version))?;
+    let (versions, next_cursor) = paging.slice_page(versions, |version| Reverse(version.version))?;
     Ok(Json(VersionList { versions, next_cursor }))
 }
 
@@ -276,7 +276,7 @@ pub(crate) async fn conflicts(
     let hub = hub(&app)?;
     let found = hub.conflict_list(&person(&hub, scope), ConflictQuery { all: which.all }).await?;
     let place = |conflict: &ConflictEntry| Reverse((conflict.created_at, conflict.id.clone()));
-    let (conflicts, next_cursor) = paging.of(found.conflicts, place)?;
+    let (conflicts, next_cursor) = paging.slice_page(found.conflicts, place)?;
     Ok(Json(ConflictList { conflicts, next_cursor }))
 }
 

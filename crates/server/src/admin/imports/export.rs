@@ -251,7 +251,7 @@ struct Names {
 }
 
 impl Names {
-    fn of<'a>(&'a self, role: Role, speaker: Option<&'a str>) -> &'a str {
+    fn for_role<'a>(&'a self, role: Role, speaker: Option<&'a str>) -> &'a str {
         match role {
             Role::User => &self.user,
             Role::Persona => &self.persona,
@@ -297,10 +297,10 @@ fn write_markdown(
             writeln!(out, "## {}\n", message.day)?;
         }
         let time = message.created_at.strftime("%H:%M");
-        let speaker = names.of(message.role, message.speaker.as_deref());
+        let speaker = names.for_role(message.role, message.speaker.as_deref());
         writeln!(out, "**{speaker}** ({time} UTC): {}\n", message.content)?;
         for version in versions {
-            let speaker = names.of(version.role, version.speaker.as_deref());
+            let speaker = names.for_role(version.role, version.speaker.as_deref());
             writeln!(out, "> Another version, {speaker}: {}\n", version.content.replace('\n', "\n> "))?;
         }
     }
@@ -354,7 +354,7 @@ fn exported_message(message: Message, versions: Vec<MessageVersion>, names: &Nam
             VersionPlace::AfterMessage => Some(message.id.to_string()),
             VersionPlace::AfterVersion(index) => Some(format!("{}#{index}", message.id)),
         },
-        speaker: names.of(version.role, version.speaker.as_deref()).to_owned(),
+        speaker: names.for_role(version.role, version.speaker.as_deref()).to_owned(),
         role: exported_role(version.role),
         time: version.said_at.map_or(MessageTime::Unknown, MessageTime::Instant),
         text: version.content,
@@ -365,7 +365,7 @@ fn exported_message(message: Message, versions: Vec<MessageVersion>, names: &Nam
         id: ExternalId::Given(message.id.to_string()),
         conversation: message.session_id.to_string(),
         id_space: None,
-        speaker: names.of(message.role, message.speaker.as_deref()).to_owned(),
+        speaker: names.for_role(message.role, message.speaker.as_deref()).to_owned(),
         role: exported_role(message.role),
         time: MessageTime::Instant(message.created_at),
         text: message.content,

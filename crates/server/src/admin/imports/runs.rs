@@ -246,7 +246,7 @@ pub(crate) async fn start(
 /// `GET /api/admin/imports`: newest first.
 pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<ImportList>, Problem> {
     let reports = app.runtime().imports().list().await?;
-    Ok(Json(ImportList { imports: reports.iter().map(ImportBody::of).collect() }))
+    Ok(Json(ImportList { imports: reports.iter().map(ImportBody::from_report).collect() }))
 }
 
 pub(crate) async fn show(
@@ -288,7 +288,7 @@ pub(crate) async fn undo(
 }
 
 async fn import_detail(app: &App, report: ImportStatusReport) -> Result<ImportDetail, Problem> {
-    let import = ImportBody::of(&report);
+    let import = ImportBody::from_report(&report);
     let (skipped, memories) = match &report.run {
         Some(run) => app.runtime().imports().run_outcome(run.run_id, SKIPS_MAX).await?,
         None => Default::default(),
@@ -309,7 +309,7 @@ pub(crate) fn estimate(app: &App, look: &Look) -> ImportEstimate {
 }
 
 impl ImportBody {
-    fn of(report: &ImportStatusReport) -> Self {
+    fn from_report(report: &ImportStatusReport) -> Self {
         let run = report.run.as_ref();
         let started = report.upload.as_ref().and_then(|upload| upload.started.as_ref());
         let scope = run.map(|run| &run.scope).or(started.map(|started| &started.scope));

@@ -74,7 +74,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(draft: &mut PersonaDraft) -> Self {
+    fn from_draft(draft: &mut PersonaDraft) -> Self {
         Self {
             persona_block: std::mem::take(&mut draft.persona_block),
             user_block: std::mem::take(&mut draft.user_block),
@@ -132,7 +132,7 @@ pub(crate) async fn extract(
             .await?;
     Ok(Json(ExtractResponse {
         input_type: asked.input_type,
-        core_blocks: Blocks::of(&mut draft),
+        core_blocks: Blocks::from_draft(&mut draft),
         facts: draft.facts,
         facts_confidence: draft.facts_confidence,
         thoughts: material.prompt_texts().1,
@@ -192,7 +192,7 @@ pub(crate) async fn bootstrap(
     let mut draft = draft_from(&app, input).await?;
     let whole = if draft.notes.is_empty() { PipelineStatus::Success } else { PipelineStatus::PartialSuccess };
     Ok(Json(BootstrapResponse {
-        suggested_blocks: Blocks::of(&mut draft),
+        suggested_blocks: Blocks::from_draft(&mut draft),
         source_event_count,
         source_thought_count,
         pipeline_status: known.status.unwrap_or(whole),

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::state::App;
 
 impl ConfigAuthor {
-    pub(crate) fn of(principal: &Principal) -> Self {
+    pub(crate) fn from_principal(principal: &Principal) -> Self {
         match (principal.is_owner(), principal.login.is_some()) {
             (false, _) => Self::NamedToken,
             (true, false) => Self::OwnerToken,
@@ -76,7 +76,7 @@ pub(crate) async fn change(
     Admin(principal): Admin,
     extract::Json(mut wanted): extract::Json<Value>,
 ) -> Result<(Extension<AuditObject>, Json<ConfigChangeResponse>), Problem> {
-    let author = ConfigAuthor::of(&principal);
+    let author = ConfigAuthor::from_principal(&principal);
     let earlier_names = rename_keys(&mut wanted);
     let work = async move { Ok(app.parts.configuration.change(wanted, author).await?) };
     let mut changed = extract::run_detached(work).await?;

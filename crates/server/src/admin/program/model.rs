@@ -107,7 +107,7 @@ pub(crate) async fn check(State(app): State<App>, Admin(_): Admin) -> Json<Model
 
 /// A choice says who receives every word, and may send a key there: only the owner in a browser makes one.
 fn check_choice(principal: &Principal, choice: &ModelChoice) -> Result<(), Problem> {
-    if ConfigAuthor::of(principal) != ConfigAuthor::Login {
+    if ConfigAuthor::from_principal(principal) != ConfigAuthor::Login {
         return Err(Problem::forbidden(
             "the language model receives your words: no token chooses it. Log in on the page, or set [llm] in config.toml. \
              Nothing was changed",

@@ -46,7 +46,8 @@ pub(crate) async fn list(
     Admin(_): Admin,
     Query(paging): Query<PageQuery>,
 ) -> Result<Json<TokenList>, Problem> {
-    let (tokens, next_cursor) = paging.of(app.named.all_tokens().await?, |token| token.name.clone())?;
+    let (tokens, next_cursor) =
+        paging.slice_page(app.named.all_tokens().await?, |token| token.name.clone())?;
     Ok(Json(TokenList { tokens: tokens.into_iter().map(TokenBody::from).collect(), next_cursor }))
 }
 

@@ -83,7 +83,7 @@ async fn check_author(app: &App, principal: &Principal, id: &str) -> Result<(), 
     if app.parts.channel_setup.tokens().await?.iter().all(|(known, _)| *known != id) {
         return Err(ChannelSetupError::Unknown.into());
     }
-    if ConfigAuthor::of(principal) == ConfigAuthor::Login {
+    if ConfigAuthor::from_principal(principal) == ConfigAuthor::Login {
         return Ok(());
     }
     Err(Problem::forbidden(

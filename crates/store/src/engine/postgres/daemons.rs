@@ -85,7 +85,7 @@ pub(super) struct DaemonNotes {
 }
 
 impl DaemonNotes {
-    pub(super) fn of(daemon: &NewDaemon) -> Self {
+    pub(super) fn from_daemon(daemon: &NewDaemon) -> Self {
         Self { id: daemon.id.clone(), turns: Arc::clone(&daemon.turns), counts: VecDeque::new() }
     }
 

@@ -81,7 +81,7 @@ impl PresenceNotes {
         let mut presence = Presence {
             connection: Connection::Postgres(Box::new(server)),
             program: program.to_owned(),
-            daemon: daemon.map(DaemonNotes::of),
+            daemon: daemon.map(DaemonNotes::from_daemon),
             reached_since: Instant::now(),
         };
         let body = move || {

@@ -72,7 +72,8 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
         return Err(address.in_use());
     }
     insert(&connection, daemon).map_err(failed)?;
-    let mut watcher = Watcher { notes: DaemonNotes::of(daemon), connection, reached_since: Instant::now() };
+    let mut watcher =
+        Watcher { notes: DaemonNotes::from_daemon(daemon), connection, reached_since: Instant::now() };
     let first = watcher.look_at_home().map_err(failed)?;
     let (sender, standing) = watch::channel(first);
     let (ended, is_ended) = channel::<()>();
