@@ -163,7 +163,7 @@ mod tests {
     /// As in an English vocabulary: thousands of Latin pieces, some hundred Han characters, single Cyrillic letters.
     #[test]
     fn a_few_characters_are_no_evidence_of_a_language() {
-        let latin: Vec<String> = (0..20_000).map(|n| format!("##piece{}", letters(n))).collect();
+        let latin: Vec<String> = (0..20_000).map(|n| format!("##piece{}", letter_name(n))).collect();
         let han: Vec<String> = (0..244).map(|n| char::from_u32(0x4e00 + n).unwrap().to_string()).collect();
         let cyrillic = ('а'..='я').map(String::from);
         let pieces: Vec<String> = latin.iter().chain(&han).cloned().chain(cyrillic).collect();
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(found.script_names(), ["Han", "Latin"]);
     }
 
-    fn letters(mut number: u32) -> String {
+    fn letter_name(mut number: u32) -> String {
         let mut name = String::new();
         for _ in 0..4 {
             name.push(char::from(b'a' + (number % 26) as u8));

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Most passages in a prompt.
 const PASSAGES: usize = 5;
 /// Shares of the best total from which on a message is shown.
-const SHARES: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
+const SHARES_OF_BEST: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
 /// Least relevance that one of the messages needs.
-const FLOORS: [f64; 2] = [0.0, 0.4];
+const RELEVANCE_FLOORS: [f64; 2] = [0.0, 0.4];
 
 /// Scores that decide whether a message is shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,8 @@ pub struct RuleResult {
 
 /// Each rule, over questions with their gold and what was found, best first.
 pub fn measure_rules(questions: &[(&[String], &[ScoredMessage])]) -> Vec<RuleResult> {
-    let rules = SHARES.iter().flat_map(|share| FLOORS.iter().map(move |floor| (*share, *floor)));
+    let rules =
+        SHARES_OF_BEST.iter().flat_map(|share| RELEVANCE_FLOORS.iter().map(move |floor| (*share, *floor)));
     rules.map(|(share, floor)| measure_rule(questions, share, floor)).collect()
 }
 

@@ -41,13 +41,13 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     }
     let english = || {
         let parts = parts_of_their_own(clause.said.spaced_words());
-        let stated = parts.iter().filter_map(|part| in_english(part)).reduce(SelfStatement::combine);
+        let stated = parts.iter().filter_map(|part| english_statement(part)).reduce(SelfStatement::combine);
         stated.or_else(|| tells_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
             identity: statement.identity || tells_name(clause.text),
             ..statement
         })
     };
-    in_chinese(clause.text).or_else(english).or_else(|| plan_in(clause)).map(|statement| {
+    chinese_statement(clause.text).or_else(english).or_else(|| plan_in(clause)).map(|statement| {
         let pet = clause.has(names::PET) && !statement.identity && statement.impact >= 0;
         if pet { with_feeling(statement.impact.max(2), "fondness") } else { statement }
     })
@@ -102,7 +102,7 @@ fn parts_of_their_own(words: &str) -> Vec<String> {
     parts.iter().map(|part| format!(" {} ", part.join(" "))).collect()
 }
 
-fn in_chinese(text: &str) -> Option<SelfStatement> {
+fn chinese_statement(text: &str) -> Option<SelfStatement> {
     let (before, about) = text.split_once('我')?;
     // 自我, 忘我 and a quoted 我 are not the user.
     if before.ends_with(['自', '忘', '叫']) && !before.ends_with("家叫") {
@@ -146,7 +146,7 @@ fn in_chinese(text: &str) -> Option<SelfStatement> {
     (told || theirs).then_some(fact(0))
 }
 
-fn in_english(words: &str) -> Option<SelfStatement> {
+fn english_statement(words: &str) -> Option<SelfStatement> {
     if self_statements::NO_STATEMENT.english.said_in(words) {
         return None;
     }
@@ -215,7 +215,7 @@ mod tests {
     use super::super::sentences::split_clauses;
     use super::*;
 
-    fn stated(text: &str) -> Option<SelfStatement> {
+    fn statement_in(text: &str) -> Option<SelfStatement> {
         split_clauses(text).iter().find_map(self_statement)
     }
 
@@ -257,7 +257,7 @@ mod tests {
             ("I love jazz and I'm a nurse", 2, true),
             ("I'm tired but I have two kids", 0, false),
         ] {
-            let statement = stated(text).unwrap_or_else(|| panic!("{text}"));
+            let statement = statement_in(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((statement.impact, statement.identity), (impact, identity), "{text}");
         }
     }
@@ -294,7 +294,7 @@ mod tests {
             "I'm Not sure",
             "I'm OK",
         ] {
-            assert_eq!(stated(text), None, "{text}");
+            assert_eq!(statement_in(text), None, "{text}");
         }
     }
 }

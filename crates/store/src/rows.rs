@@ -219,7 +219,7 @@ macro_rules! session_columns {
 pub(crate) use session_columns;
 
 /// Number of the first column after [`session_columns`].
-pub(crate) const AFTER_SESSION: usize = 20;
+pub(crate) const COLUMNS_AFTER_SESSION: usize = 20;
 
 pub(crate) fn session(row: &Row<'_>) -> Result<Session> {
     Ok(Session {

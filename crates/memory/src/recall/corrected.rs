@@ -267,7 +267,7 @@ impl OutdatedValues {
     }
 
     /// The text without the sentences that say what is no longer current; none if nothing is left.
-    pub fn without_former(&mut self, text: &str, place: &str) -> Option<String> {
+    pub fn without_former_values(&mut self, text: &str, place: &str) -> Option<String> {
         let Some(value) = self.of_text(text).cloned() else { return Some(text.to_owned()) };
         self.note_held_back(&value, place);
         // A question about the past is answered with the dates instead.
@@ -415,7 +415,7 @@ impl OutdatedValues {
             if let Some(value) = whole {
                 self.note_held_back(&value, "summary");
             } else {
-                session.summary = self.without_former(&summary, "summary");
+                session.summary = self.without_former_values(&summary, "summary");
             }
         }
         for entity in &mut found.entities {
@@ -427,7 +427,7 @@ impl OutdatedValues {
         for entity in found.entities.iter_mut().filter(|entity| !entity.owner_override) {
             let Some(description) = entity.description.take() else { continue };
             if !descriptions.contains(&entity.id) {
-                entity.description = self.without_former(&description, "description");
+                entity.description = self.without_former_values(&description, "description");
             }
         }
     }

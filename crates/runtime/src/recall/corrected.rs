@@ -9,7 +9,7 @@ use memory::recall::OutdatedValues;
 /// The mood without a signal that says what is no longer current.
 pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut OutdatedValues) -> Mood {
     mood.last_user_signal =
-        mood.last_user_signal.and_then(|signal| corrected.without_former(&signal, "mood"));
+        mood.last_user_signal.and_then(|signal| corrected.without_former_values(&signal, "mood"));
     mood
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn hold_back_from_periods(
 }
 
 fn hold_back_of(text: &mut String, corrected: &mut OutdatedValues) -> bool {
-    let left = corrected.without_former(text, "document");
+    let left = corrected.without_former_values(text, "document");
     let is_left = left.is_some();
     *text = left.unwrap_or_default();
     is_left

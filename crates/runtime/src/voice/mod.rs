@@ -237,7 +237,7 @@ impl Voice {
     /// Deletes the sound of messages that are gone. What can't be deleted now is found at the next start.
     pub(crate) async fn forget_sound(&self, scope: &Scope, messages: &BTreeSet<MessageId>) {
         let Some(speech) = self.speech.as_ref() else { return };
-        speech.forget_live(|other| other == scope);
+        speech.forget_live_sentences(|other| other == scope);
         if let Err(error) = speech.files.forget(messages).await {
             tracing::error!(
                 "sound of deleted messages could not be deleted; the next start does it: {error}"
@@ -248,7 +248,7 @@ impl Voice {
     /// Deletes a persona's samples, and the sound of messages that are gone.
     pub(crate) async fn forget_sound_of(&self, persona: &PersonaId) {
         let Some(speech) = self.speech.as_ref() else { return };
-        speech.forget_live(|scope| scope.persona == *persona);
+        speech.forget_live_sentences(|scope| scope.persona == *persona);
         if let Err(error) = speech.files.forget_samples(persona).await {
             tracing::error!("samples of a voice could not be deleted: {error}");
         }

@@ -172,7 +172,7 @@ impl Speech {
         }
     }
 
-    pub(crate) fn forget_live(&self, is_forgotten: impl Fn(&Scope) -> bool) {
+    pub(crate) fn forget_live_sentences(&self, is_forgotten: impl Fn(&Scope) -> bool) {
         self.lock_live().retain(|sentence| !is_forgotten(&sentence.scope));
     }
 

@@ -35,8 +35,8 @@ macro_rules! changes {
 const CHANGES_OF_NODES: &str = changes!(
     " AND r.change IN (SELECT o.number FROM json_each(?2) j CROSS JOIN node_changes o ON o.node_seq = j.value)"
 );
-const CHANGES: &str = changes!(" AND r.change IN (SELECT value FROM json_each(?2))");
-const ANY: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
+const CHANGES_BY_NUMBER: &str = changes!(" AND r.change IN (SELECT value FROM json_each(?2))");
+const HAS_REPLACED: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
 const SPANS: &str = "
     SELECT j.value, e.span_start, e.span_end, n.id, n.seq
     FROM json_each(?2) j CROSS JOIN recall_messages m ON m.seq = j.value
@@ -86,7 +86,7 @@ pub(super) fn find_replaced(
     about: &ReplacedQuery,
     by_word: &ChangesByWord,
 ) -> Result<ReplacedValues> {
-    if !connection.prepare_cached(ANY)?.query_row([scope], |row| row.get(0))? {
+    if !connection.prepare_cached(HAS_REPLACED)?.query_row([scope], |row| row.get(0))? {
         return Ok(ReplacedValues::default());
     }
     let (spans, mut nodes) = replaced_spans(connection, scope, &about.messages)?;
@@ -102,7 +102,7 @@ pub(super) fn find_replaced(
     }
     let numbers = rows::to_json(&by_word.changes_for(connection, scope, about)?)?;
     let mut changes: BTreeMap<i64, Change> = BTreeMap::new();
-    for (statement, numbers) in [(CHANGES_OF_NODES, rows::to_json(&nodes)?), (CHANGES, numbers)] {
+    for (statement, numbers) in [(CHANGES_OF_NODES, rows::to_json(&nodes)?), (CHANGES_BY_NUMBER, numbers)] {
         for change in connection.prepare_cached(statement)?.query_map(params![scope, numbers], change)? {
             let change = change?;
             changes.entry(change.number).or_insert(change);
@@ -234,7 +234,9 @@ mod tests {
     #[test]
     fn no_statement_walks_over_the_past() {
         let connection = empty_database();
-        for statement in [ANY, CHANGES_OF_NODES, CHANGES, SPANS, OUTDATED, DESCRIBED_BEFORE] {
+        for statement in
+            [HAS_REPLACED, CHANGES_OF_NODES, CHANGES_BY_NUMBER, SPANS, OUTDATED, DESCRIBED_BEFORE]
+        {
             let plan = explain_plan(&connection, statement);
             let scans = plan.matches("SCAN").count() - plan.matches("SCAN j").count();
             assert_eq!(scans - plan.matches("SCAN CONSTANT ROW").count(), 0, "{plan}");

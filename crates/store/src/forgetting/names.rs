@@ -123,7 +123,7 @@ fn folded_texts(going: &RemovalSet) -> Vec<String> {
 fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let phrase = Phrase(index_terms(name).split_whitespace().map(str::to_owned).collect());
     if phrase.0.is_empty() {
-        return stands_as_written(connection, going, name);
+        return occurs_exactly(connection, going, name);
     }
     // One more than can go: if so many are found, one of them stays.
     let limit = |going: usize| u32::try_from(going).unwrap_or(u32::MAX).saturating_add(1);
@@ -141,7 +141,7 @@ fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Resu
 }
 
 /// True if a text has a name as it is written: for names without a letter or digit, which no index holds.
-fn stands_as_written(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
+fn occurs_exactly(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE scope = ?1 AND instr(content, ?2) > 0")?;
     for seq in statement.query_map(params![going.scope, name], |row| row.get::<i64>(0))? {

@@ -53,7 +53,7 @@ pub(super) fn remove_rows(
                 .prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1 RETURNING deleted_at IS NULL")?
                 .query_row([seq], |row| row.get::<bool>(0))?
         } else {
-            mark_node(connection, *seq, node.id, at)?;
+            erase_node_content(connection, *seq, node.id, at)?;
             true
         });
         taken.add_node(node.kind, node.id);
@@ -91,7 +91,7 @@ fn remove_support(connection: &Connection, going: &RemovalSet) -> Result<()> {
 }
 
 /// Leaves a node as a mark without content. Nodes that it had replaced are current again.
-fn mark_node(connection: &Connection, seq: i64, id: NodeId, at: i64) -> Result<()> {
+fn erase_node_content(connection: &Connection, seq: i64, id: NodeId, at: i64) -> Result<()> {
     vectors::remove(connection, Corpus::Nodes, seq)?;
     for statement in [
         "DELETE FROM node_changes WHERE node_seq = ?1 OR newer_seq = ?1",

@@ -59,7 +59,7 @@ impl Work<'_> {
     fn write_node(&self, node: &NewGraphNode) -> Result<Option<WriteResult<GraphNode>>> {
         let (id, is_new) = match entity_kind(&node.node_type) {
             Some(kind) => self.write_entity(node, kind)?,
-            None => self.write_own(node)?,
+            None => self.write_own_node(node)?,
         };
         add_source(
             self.connection,
@@ -106,7 +106,7 @@ impl Work<'_> {
         Ok((node.id, true))
     }
 
-    fn write_own(&self, node: &NewGraphNode) -> Result<(Uuid, bool)> {
+    fn write_own_node(&self, node: &NewGraphNode) -> Result<(Uuid, bool)> {
         let folded = fold_name(&node.label);
         let known = self
             .connection

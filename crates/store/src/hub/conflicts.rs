@@ -13,9 +13,10 @@ use crate::rows::{self, microseconds, to_json};
 /// Opens a conflict between two stored versions, unless the two already have an open one.
 pub(super) fn open(connection: &Connection, scope: &Scope, conflict: &Conflict) -> Result<()> {
     let Some(document) = documents::number(connection, scope, &conflict.name)? else { return Ok(()) };
-    let (Some(kept), Some(shown)) =
-        (number_of(connection, document, &conflict.kept)?, number_of(connection, document, &conflict.shown)?)
-    else {
+    let (Some(kept), Some(shown)) = (
+        version_number(connection, document, &conflict.kept)?,
+        version_number(connection, document, &conflict.shown)?,
+    ) else {
         return Ok(());
     };
     connection
@@ -35,7 +36,7 @@ pub(super) fn open(connection: &Connection, scope: &Scope, conflict: &Conflict) 
     Ok(())
 }
 
-fn number_of(connection: &Connection, document: i64, version: &Version) -> Result<Option<i64>> {
+fn version_number(connection: &Connection, document: i64, version: &Version) -> Result<Option<i64>> {
     if version.number > 0 {
         return Ok(Some(version.number));
     }

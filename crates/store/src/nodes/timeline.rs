@@ -73,7 +73,7 @@ fn closed_sessions(connection: &Connection, scope: i64, end: i64, limit: u32) ->
     ))?;
     let read = |row: &Row<'_>| {
         let session = rows::session(row)?;
-        let (events, thoughts) = (session.extracted_events, row.get(rows::AFTER_SESSION)?);
+        let (events, thoughts) = (session.extracted_events, row.get(rows::COLUMNS_AFTER_SESSION)?);
         let at = session.closed_at.unwrap_or(session.last_message_at);
         Ok((at, TimelineItem::SessionClosed { session: Box::new(session), events, thoughts }))
     };

@@ -138,7 +138,7 @@ fn is_end_of_word(before: char, text: &str) -> bool {
 
 fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (name, offset) = DAYS.into_iter().find(|(name, _)| text.starts_with(name))?;
-    let named = if offset == 0 { NamedPeriod::present } else { NamedPeriod::certain };
+    let named = if offset == 0 { NamedPeriod::at_present } else { NamedPeriod::certain };
     Some((calendar.day_at(offset).map(named), name.len()))
 }
 
@@ -237,7 +237,7 @@ fn in_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
     }
     let days = year_of(year);
     // "This year" alone asks for nothing.
-    Some((days.map(if offset == 0 { NamedPeriod::present } else { NamedPeriod::certain }), length))
+    Some((days.map(if offset == 0 { NamedPeriod::at_present } else { NamedPeriod::certain }), length))
 }
 
 /// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.

@@ -78,8 +78,10 @@ fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         ["yesterday", ..] => (day(-1)?, 1),
         ["last", "night", ..] => (day(-1)?, 2),
         ["tomorrow", ..] => (day(1)?, 1),
-        ["today" | "tonight", ..] => (NamedPeriod::present(calendar.day_at(0)?), 1),
-        ["this", "morning" | "afternoon" | "evening", ..] => (NamedPeriod::present(calendar.day_at(0)?), 2),
+        ["today" | "tonight", ..] => (NamedPeriod::at_present(calendar.day_at(0)?), 1),
+        ["this", "morning" | "afternoon" | "evening", ..] => {
+            (NamedPeriod::at_present(calendar.day_at(0)?), 2)
+        }
         ["the", "other", "day", ..] => {
             (NamedPeriod::uncertain(calendar.days_between(OTHER_DAY.0, OTHER_DAY.1)?), 3)
         }
@@ -221,7 +223,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
 fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<NamedPeriod> {
     let near = |days: Days| match offset {
         // "This year" asks for nothing.
-        0 if what == "year" => NamedPeriod::present(days),
+        0 if what == "year" => NamedPeriod::at_present(days),
         _ => NamedPeriod::certain(days),
     };
     Some(match what {

@@ -60,7 +60,7 @@ impl NamedPeriod {
         Self { sure: false, ..Self::certain(days) }
     }
 
-    fn present(days: (Date, Date)) -> Self {
+    fn at_present(days: (Date, Date)) -> Self {
         Self { present: true, ..Self::certain(days) }
     }
 
