@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::channel::{Channel, ChannelState};
 use crate::delivery_error::DeliveryError;
 
-/// Lifetime of a code that links an account.
+/// Lifetime of a code that links an account: time to find the phone and type it, and too short for a code that somebody overheard.
 const CODE_VALID: SignedDuration = SignedDuration::from_mins(10);
 /// Letters of a link code; none of them is easily taken for another.
 const CODE_LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";

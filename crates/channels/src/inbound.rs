@@ -15,13 +15,13 @@ use tokio::sync::mpsc;
 use crate::channel::{Channel, ChannelState, Inbound, Piece, Shutdown, Update, UpdateKind};
 use crate::connections::{Connection, SharedState};
 
-/// Pause after storage refused a write.
+/// Pause after storage refused a write: a full disk or a restarting server is not back sooner, and nothing is acknowledged meanwhile.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(5);
-/// Period in which an unknown account gets no second answer.
+/// Period in which an unknown account gets no second answer: strangers must not be able to use up the bot's message limit.
 const STRANGER_REST: SignedDuration = SignedDuration::from_hours(24);
 /// Largest difference that is expected between the platform's clock and this machine's.
 const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_mins(5);
-/// Interval at which the typing indicator is renewed.
+/// Interval at which the typing indicator is renewed: the shorter-lived of the two, Telegram's, is shown for five seconds.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
 
 const LINKED_REPLY: &str = "This account is linked. 账号已关联。";

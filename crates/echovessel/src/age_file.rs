@@ -23,7 +23,7 @@ const FILE_KEY_LENGTH: usize = 16;
 const TAG_LENGTH: usize = 16;
 /// Plain bytes of each chunk but the last.
 const CHUNK_LENGTH: usize = 64 * 1024;
-/// Largest line of a header that is read.
+/// Largest line of a header that is read: the format's lines are below 100 bytes, and a file that is no backup may have none.
 const LINE_LENGTH_MAX: u64 = 1_024;
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, general_purpose::NO_PAD);
 

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 
-/// Lines of the client that wait for an owner.
+/// Lines of the client that wait for an owner: enough for the requests of a restart, and a client that sends without end can't fill
+/// the memory.
 const WAITING_LINES: usize = 64;
 
 /// The way in which a connection was closed.

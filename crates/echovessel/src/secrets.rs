@@ -14,9 +14,9 @@ use crate::home::{Home, replace};
 
 /// The language model's key.
 pub(crate) const MODEL_KEY: &str = "llm";
-/// Characters of a key that are shown.
+/// Characters of a key that are shown: enough to tell two keys apart.
 const SHOWN_LENGTH: usize = 4;
-/// Shortest key of which any are shown.
+/// Shortest key of which any are shown: of a shorter one they would be too large a share to guess the rest.
 const SHOWN_KEY_LENGTH_MIN: usize = 16;
 
 /// All keys of a home: by what they are for, then by the address to which they are sent (scheme, host and port).

@@ -28,7 +28,7 @@ pub struct Progress {
 
 /// Longest time to reach the hub: where it is out of reach, one wants to know soon, and to go on another way.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence of the server before a download is given up.
+/// Longest silence of the server before a download is given up. The whole may take hours, so it has no limit of its own.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Fetches the files of the model that are not yet in `directory` from `hub` (usually [`MODEL_HUB`]).

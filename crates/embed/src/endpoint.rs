@@ -17,11 +17,11 @@ use crate::pooling::normalize;
 use crate::readability::{Scripts, readability};
 use request::{Endpoint, Refusal};
 
-/// Most texts in one request to the endpoint.
+/// Most texts in one request to the endpoint: a request that fails costs no more than these, and servers on a CPU answer in time.
 const TEXTS_PER_REQUEST: usize = 64;
 /// Characters of a text that are sent; the models behind such endpoints read some 8,000 tokens.
 const CHARACTERS_MAX: usize = 8_000;
-/// Characters that are tried when a text was refused by itself.
+/// Characters that are tried when a text was refused by itself: too long is the usual reason, and every model reads these.
 const CHARACTERS_OF_A_REFUSED_TEXT: usize = 1_000;
 /// A text that is sent to test whether the endpoint works.
 const PROBE_TEXT: &str = "hello";

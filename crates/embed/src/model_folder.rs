@@ -21,7 +21,7 @@ use crate::{ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL, ModelDescription, ModelErro
 const PIECES_MAX: usize = 512;
 /// Largest of the small files that is read.
 const JSON_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Places of the weights that are looked at to tell them from others.
+/// Places of the weights that are looked at to tell them from others: reading all of a large file would take seconds at each start.
 const WEIGHT_SAMPLES: u64 = 64;
 /// Bytes that are looked at in each place.
 const SAMPLE_BYTES: u64 = 4096;

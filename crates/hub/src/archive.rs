@@ -27,7 +27,7 @@ use crate::service::{Caller, Hub};
 use crate::transaction::{HubTransaction, check_reach};
 use crate::version_vector::VersionVector;
 
-/// Largest archive that is made and taken, in bytes.
+/// Largest archive that is made and taken, in bytes: it is held in memory whole.
 pub const ARCHIVE_BYTES_MAX: usize = 50 * 1024 * 1024;
 /// `format` of the hub's own archives.
 const FORMAT: &str = "echovessel-hub";

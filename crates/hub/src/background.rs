@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::HubError;
 use crate::service::Hub;
 
-/// Interval of checks for files that a person has edited.
+/// Interval of checks for files that a person has edited: an edit is known after it at the latest.
 const READ_EVERY: Duration = Duration::from_secs(30);
 /// Shortest time between two rewrites of corrected events in the diary: many corrections in a row make one version of a day.
 const CORRECT_EVERY: SignedDuration = SignedDuration::from_mins(1);

@@ -12,7 +12,7 @@ use crate::names::{DiaryName, DocumentName};
 use crate::ports::{DiaryEvent, DiaryLine, OutdatedLine};
 use crate::service::{Caller, Hub};
 
-/// Events that are taken at once.
+/// Events that are taken at once, so that a long backlog holds the writer only briefly each time.
 const EVENTS_AT_ONCE: u32 = 500;
 
 impl Hub {

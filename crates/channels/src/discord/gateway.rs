@@ -18,11 +18,11 @@ use crate::channel::{ChannelState, Inbound, Shutdown};
 /// Messages of direct conversations, and those of servers; what they say is sent to bots where they are mentioned.
 const INTENTS: u32 = (1 << 12) | (1 << 9);
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
-/// Wait after the platform has refused the bot itself.
+/// Wait after the platform has refused the bot itself. Only a person can change that, so asking more often gains nothing.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
 /// Wait before a session that was declared invalid is begun again; the platform names 1 to 5 seconds.
 const WAIT_INVALID: Duration = Duration::from_secs(3);
-/// Time for connecting and for the gateway's first message.
+/// Time for connecting and for the gateway's first message: without it a connection that is dead from its start would never be given up.
 const HELLO_WITHIN: Duration = Duration::from_secs(20);
 /// Code that ends the connection and keeps the session.
 const KEEP_SESSION: u16 = 4_000;

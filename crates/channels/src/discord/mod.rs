@@ -39,7 +39,7 @@ const USER_AGENT: &str = concat!("DiscordBot (https://echovessel.example, ", env
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Events that wait to be taken; when there are so many, no more are read.
 const WAITING_MAX: usize = 1_024;
-/// Conversations whose history is read side by side.
+/// Conversations whose history is read side by side. More would only wait at the platform's limit for all routes together.
 const SIDE_BY_SIDE: usize = 8;
 /// Most pages of a conversation's history that are read after a gap.
 const PAGES_MAX: usize = 50;

@@ -24,7 +24,7 @@ pub const TELEGRAM_API: &str = "https://api.telegram.org";
 const PIECE_LENGTH_MAX: usize = 4_096;
 /// Waits after failures to receive.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
-/// Wait after the platform has refused the token, or another program receives with it.
+/// Wait after the platform has refused the token, or another program receives with it. Only a person can change either.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
 /// Largest distance below the position at which an answer counts as a repetition; twice the number of updates in one answer. After a
 /// week without updates the next id is random, so an answer that ends further below starts a new sequence.

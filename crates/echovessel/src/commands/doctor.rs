@@ -23,7 +23,7 @@ use crate::language_model;
 use crate::system::SystemClock;
 use crate::wiring::bare_host;
 
-/// Characters of a token that can't be guessed.
+/// Characters of a token that can't be guessed: of 64 kinds, 96 bits.
 const TOKEN_LENGTH_MIN: usize = 16;
 /// Maximum time that a message may be ahead of the clock before the clock is reported as wrong.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(2);

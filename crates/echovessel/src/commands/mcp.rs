@@ -33,7 +33,7 @@ const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// The same interval for a home on a database server, which is asked over the network.
 const LOOK_ELSEWHERE_AGAIN: Duration = Duration::from_millis(500);
-/// Buffer for one message on its way within the process.
+/// Buffer for one message on its way within the process: most tool answers fit, so that writing one does not wait for its reader.
 const PIPE_BYTES: usize = 256 * 1024;
 
 /// A connection with whoever owns the home.

@@ -12,7 +12,7 @@ use super::sections::Config;
 /// Prefix of environment variables that set a key, as `ECHOVESSEL__SESSION__IDLE=5m`.
 const PREFIX: &str = "ECHOVESSEL__";
 
-/// Most mistakes that are listed.
+/// Most mistakes that are listed: a file of another program has a mistake in each line.
 const MISTAKES_MAX: usize = 50;
 
 /// Something that is wrong, and where.

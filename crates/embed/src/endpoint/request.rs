@@ -18,7 +18,7 @@ use crate::ModelError;
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 /// Most bytes of an answer: 64 vectors of 4,096 components with ten digits each are 4 MB.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Most bytes that are read of a refusal.
+/// Most bytes that are read of a refusal: a proxy may answer with a whole page.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
 /// Most characters of a refusal that a message repeats.
 const QUOTED_CHARACTERS_MAX: usize = 200;

@@ -17,9 +17,9 @@ use crate::memories::slug_of;
 use crate::mirror::digest;
 use crate::names::{DiaryName, DocumentName, Granularity};
 
-/// Most files of an archive.
+/// Most files of an archive: each costs memory before a byte of it is read.
 const FILES_MAX: usize = 100_000;
-/// Most bytes of all files unpacked.
+/// Most bytes of all files unpacked: a small archive can be made that unpacks to any size.
 const UNPACKED_MAX: u64 = 8 * ARCHIVE_BYTES_MAX as u64;
 /// Largest manifest or list of labels.
 const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -31,7 +31,7 @@ use whole_home::WholeHome;
 
 /// Titles that are named where none fits.
 const TITLES_NAMED: usize = 10;
-/// Skips that are printed for a person; all are kept with the run.
+/// Skips that are printed for a person, so that the result stays in sight; all are kept with the run.
 const SKIPS_SHOWN: usize = 10;
 
 pub(crate) async fn import(
