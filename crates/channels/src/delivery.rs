@@ -16,8 +16,8 @@ use crate::delivery_error::DeliveryError;
 use crate::split::split_text;
 use crate::voice_message::VoiceMessage;
 
-/// Messages that are delivered at the same time, each to another conversation: a slow platform must hold up no other one, and each
-/// delivery holds a connection.
+/// Messages that are delivered at the same time, each to another conversation: one that the platform
+/// delays must not hold up the others, and each of them uses a connection.
 const SIDE_BY_SIDE: u32 = 32;
 /// Period for which delivery of a message is retried. A reply that is a day late answers nothing, and would arrive in another talk.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 
-/// Lines of the client that wait for an owner: enough for the requests of a restart, and a client that sends without end can't fill
-/// the memory.
+/// Lines of the client that wait for an owner. A client asks a few things while a daemon restarts; one that sends without end must not
+/// use up the memory.
 const WAITING_LINES: usize = 64;
 
 /// The way in which a connection was closed.

@@ -16,8 +16,8 @@ use super::entities::FormattedText;
 use crate::address;
 use crate::voice_message::VoiceMessage;
 
-/// Time for which the platform holds a request for updates, in seconds: below the half minute after which some proxies end a silent
-/// connection.
+/// Time for which the platform holds a request for updates, in seconds. Some proxies end a connection that is silent
+/// for half a minute.
 pub(super) const POLL_SECONDS: u64 = 25;
 /// Time that any other answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use memory::forget::{ForgetMode, ForgetRequest};
 use memory::ports::{Clock as _, ForgetStore as _, StoreError};
 use serde_json::json;
-use store::{CopySettings, HomeDatabase, HomeStore, SIDE_FILES, StoreOptions};
+use store::{CopySettings, HomeDatabase, HomeStore, StoreOptions};
 
 use super::encrypted_backup::OpenedBackup;
 use crate::cli::{Restore, Shared};
@@ -58,7 +58,15 @@ pub(crate) async fn restore(
     }
     println!("restored {} messages and {} memories", report.messages, report.nodes);
     if let Some(aside) = aside {
-        println!("the memory of before is kept at {}; it may hold what was erased here", aside.display());
+        match has_memory {
+            true => println!(
+                "the memory of before is kept at {}; it may hold what was erased here",
+                aside.display()
+            ),
+            false => {
+                println!("a log without its database is kept as {}-*; it may hold words", aside.display())
+            }
+        }
     }
     if erased.receipts > 0 || erased.things > 0 {
         println!(
@@ -78,12 +86,11 @@ async fn into_file(
     let fresh = database.with_extension("restored");
     store::back_up(backup, &fresh).context("nothing was changed")?;
     let aside = put_aside(database)?;
-    let aside = has_memory.then_some(aside);
     fs::rename(&fresh, database)
         .with_context(|| format!("the backup is at {} and could not be put in its place", fresh.display()))?;
     let erased = match &aside {
-        Some(aside) => erase_again(database, aside).await?,
-        None => RepeatedErasures::default(),
+        Some(aside) if has_memory => erase_again(database, aside).await?,
+        _ => RepeatedErasures::default(),
     };
     Ok((aside, erased))
 }
@@ -175,18 +182,18 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedE
     Ok(erased)
 }
 
-/// Renames the database with its side files, so that they stay together. Side files without a database are renamed too: they
-/// would be applied to the next database of that name.
-pub(super) fn put_aside(database: &Path) -> anyhow::Result<PathBuf> {
+/// Renames the database with its side files, so that they stay together; `None` if there are none. Side files without a database are
+/// renamed too: they would be applied to the next database of that name.
+pub(super) fn put_aside(database: &Path) -> anyhow::Result<Option<PathBuf>> {
     let aside = aside_of(database)?;
-    for ending in SIDE_FILES.iter().chain(&[""]) {
-        let from = with_ending(database, ending);
+    let mut is_there = false;
+    for (from, to) in store::database_files(database).zip(store::database_files(&aside)) {
         if from.exists() {
-            fs::rename(&from, with_ending(&aside, ending))
-                .with_context(|| format!("{} could not be put aside", from.display()))?;
+            fs::rename(&from, to).with_context(|| format!("{} could not be put aside", from.display()))?;
+            is_there = true;
         }
     }
-    Ok(aside)
+    Ok(is_there.then_some(aside))
 }
 
 /// A new name beside the database.
@@ -198,12 +205,6 @@ fn aside_of(database: &Path) -> anyhow::Result<PathBuf> {
         bail!("{} exists; nothing was changed, try again in a second", aside.display());
     }
     Ok(aside)
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

@@ -210,7 +210,8 @@ async fn restored_databases_are_not_mixed_with_the_log_of_a_lost_one() {
     );
     fs::remove_file(home.file("echovessel.db")).unwrap();
     let backup = home.file("backups").join(names(&home.file("backups")).pop().unwrap());
-    run(&home, &settings, &["restore", backup.to_str().unwrap(), "--yes"]).await.well();
+    let said = run(&home, &settings, &["restore", backup.to_str().unwrap(), "--yes"]).await.well();
+    assert!(said.contains("a log without its database is kept"), "{said}");
     let restored = history(&home, &settings).await.to_string();
     assert!(restored.contains(KEPT) && !restored.contains("lighthouse"), "{restored}");
     let checked = run(&home, &settings, &["doctor", "--json"]).await;

@@ -1,7 +1,7 @@
 //! Database files as files: they hold what people said, and SQLite keeps other files beside them.
 
 use std::fs::{self, File, OpenOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Creates an empty file that only its owner can read.
 pub(crate) fn create(path: &Path) -> std::io::Result<File> {
@@ -15,7 +15,7 @@ pub(crate) fn create(path: &Path) -> std::io::Result<File> {
 /// Gives a file that is whole its name, so that it has that name after a power failure too.
 ///
 /// # Errors
-/// When the file can't be renamed or its folder can't be written.
+/// The file can't be renamed, or its folder can't be written.
 pub fn put_in_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
     fs::rename(fresh, target)?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -26,15 +26,22 @@ pub fn put_in_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
 /// applied to the next one of that name.
 pub const SIDE_FILES: [&str; 3] = ["-journal", "-wal", "-shm"];
 
+/// Paths that a database may have: those of its side files, and then its own.
+pub fn database_files(path: &Path) -> impl Iterator<Item = PathBuf> {
+    SIDE_FILES.into_iter().chain([""]).map(move |ending| {
+        let mut file = path.as_os_str().to_owned();
+        file.push(ending);
+        PathBuf::from(file)
+    })
+}
+
 /// Removes a database file and its side files. Files that are missing are no error.
 ///
 /// # Errors
-/// When one of the files can't be removed. The others are removed all the same.
+/// One of the files can't be removed; the others are removed first.
 pub fn remove_database_file(path: &Path) -> std::io::Result<()> {
     let mut outcome = Ok(());
-    for ending in SIDE_FILES.iter().chain(&[""]) {
-        let mut file = path.as_os_str().to_owned();
-        file.push(ending);
+    for file in database_files(path) {
         match fs::remove_file(file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => outcome = Err(error),
             _ => {}

@@ -18,7 +18,7 @@ pub(crate) struct Queue<T> {
 
 struct State<T> {
     items: VecDeque<T>,
-    /// Items that nobody waits for, and the time from which on they are taken even without others.
+    /// Items whose callers are in no hurry, and the time from which on they are taken even without others.
     deferred: Vec<T>,
     deferred_until: Option<Instant>,
     closed: bool,

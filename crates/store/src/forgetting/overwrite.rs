@@ -6,15 +6,20 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use memory::ports::StoreError;
 
 use crate::engine::connection::{MAGIC, empty_log, overwrite_words, overwrite_words_later};
+use crate::engine::database_files;
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::microseconds;
 
+/// First bytes of the files that SQLite keeps beside a database: write-ahead logs in either byte order, and rollback journals. The pages
+/// in them hold words like those of the database.
+const SIDE_FILE_MAGICS: [&[u8]; 3] =
+    [b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"];
 /// Largest file that is written again, in bytes: it is held in memory while it is written. In a larger file only
 /// the deleted rows are overwritten.
 const REWRITTEN_MAX: u64 = 1 << 30;
@@ -85,11 +90,13 @@ fn note(connection: &Connection, whole: bool, at: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Other databases beside this one, and in folders beside it that hold backups: by what is in them, not by their names.
+/// Other databases and logs of databases beside this one, and in folders beside it that hold backups: by what is in them, not by
+/// their names.
 pub(super) fn list_copies(path: &Path) -> std::result::Result<Vec<String>, StoreError> {
     let Some(folder) = path.parent() else { return Ok(Vec::new()) };
     let unreadable =
         |error| StoreError::Failed(format!("the folder of the database can't be listed: {error}"));
+    let own: Vec<PathBuf> = database_files(path).collect();
     let mut names = Vec::new();
     let mut folders = vec![(folder.to_owned(), String::new())];
     while let Some((folder, prefix)) = folders.pop() {
@@ -99,7 +106,7 @@ pub(super) fn list_copies(path: &Path) -> std::result::Result<Vec<String>, Store
             let kind = entry.file_type().map_err(unreadable)?;
             if kind.is_dir() && prefix.is_empty() {
                 folders.push((entry.path(), format!("{name}/")));
-            } else if kind.is_file() && entry.path() != path && is_copy(&entry.path()) {
+            } else if kind.is_file() && !own.contains(&entry.path()) && is_copy(&entry.path()) {
                 names.push(name);
             }
         }
@@ -108,12 +115,37 @@ pub(super) fn list_copies(path: &Path) -> std::result::Result<Vec<String>, Store
     Ok(names)
 }
 
-/// True if the file may hold memory: a database, or an archive that a backup is kept in.
+/// True if the file may hold memory: a database, its log, its journal, or an archive that a backup is kept in.
 fn is_copy(path: &Path) -> bool {
     let mut head = [0_u8; 16];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    let is_database = read.is_ok() && head == *MAGIC;
+    let is_database =
+        read.is_ok() && (head == *MAGIC || SIDE_FILE_MAGICS.iter().any(|magic| head.starts_with(magic)));
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     is_database
         || extension.is_some_and(|extension| ["zip", "bak", "backup", "age"].contains(&extension.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_that_outlived_their_database_are_copies_and_the_homes_own_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = [SIDE_FILE_MAGICS[0], &[0; 32]].concat();
+        let journal = [SIDE_FILE_MAGICS[2], &[0; 32]].concat();
+        for (name, content) in [
+            ("home.db", &MAGIC[..]),
+            ("home.db-wal", &log),
+            ("home.db-journal", &journal),
+            ("home.before-restore-1.db-wal", &log),
+            ("other.db-journal", &journal),
+            ("notes.txt", b"7 lines of no interest"),
+        ] {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        let copies = list_copies(&folder.path().join("home.db")).unwrap();
+        assert_eq!(copies, ["home.before-restore-1.db-wal", "other.db-journal"]);
+    }
 }
