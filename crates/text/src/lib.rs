@@ -36,7 +36,9 @@ pub use replies::{is_bare_denial, is_bare_reply, offers_choice};
 pub use segment::{fold, is_han, is_unspaced};
 pub use sentences::{Language, is_end_mark, split_sentences};
 pub use statements::{Statement, statement_by_persona, statement_by_user};
-pub use terms::{Phrase, QueryTerm, border_terms, content_terms, index_terms, query_terms};
+pub use terms::{
+    Phrase, QueryTerm, border_terms, content_terms, content_word_ranges, index_terms, query_terms,
+};
 pub use time_words::{asks_when, names_time_ahead, tells_when};
 pub use times::{TimePhrase, named_times, names_due_time, time_phrases, to_moments};
 pub use tokens::estimate_tokens;

@@ -1,5 +1,6 @@
 //! Index terms of a text, content terms of a question.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
@@ -65,7 +66,7 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
     let pieces = split_words(&folded);
     let stems = Stems::from_pieces(&pieces);
-    let names = if stems.nouns_are_capitalised() { Names::default() } else { Names::from_text(text) };
+    let names = names_in(text, stems);
     let mut terms = DistinctTerms::default();
     let mut at = 0;
     while at < pieces.len() {
@@ -79,6 +80,10 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
         at += length;
     }
     terms.in_order
+}
+
+fn names_in(text: &str, stems: Stems) -> Names {
+    if stems.nouns_are_capitalised() { Names::default() } else { Names::from_text(text) }
 }
 
 /// Query terms in text order, each phrase once.
@@ -128,6 +133,40 @@ pub fn content_terms(text: &str) -> BTreeSet<String> {
     query_terms(text).into_iter().flat_map(|term| term.phrase.0).collect()
 }
 
+/// The content words of a text, as byte ranges in text order. A run of an unspaced script that is written with combining
+/// marks, which folding joins with their letters, is one range.
+pub fn content_word_ranges(text: &str) -> Vec<Range<usize>> {
+    let folded = fold(text);
+    let stems = Stems::from_pieces(&split_words(&folded));
+    let names = names_in(text, stems);
+    let mut ranges = Vec::new();
+    let mut end = 0;
+    for piece in split_words(text) {
+        let (Piece::Word(piece_text) | Piece::Unspaced(piece_text)) = piece else { continue };
+        let Some(before) = text[end..].find(piece_text) else { continue };
+        let start = end + before;
+        end = start + piece_text.len();
+        let read = fold(piece_text);
+        if matches!(piece, Piece::Word(_)) {
+            ranges.extend(word_query(&read, stems, &names).map(|_| start..end));
+            continue;
+        }
+        let read = simplify_for_dictionary(&read);
+        let words = content_words(&read);
+        if words.is_empty() {
+            continue;
+        }
+        if read.chars().count() != piece_text.chars().count() {
+            ranges.push(start..end);
+            continue;
+        }
+        let borders: Vec<usize> = piece_text.char_indices().map(|(at, _)| start + at).chain([end]).collect();
+        let border = |at: usize| borders[read[..at].chars().count()];
+        ranges.extend(words.iter().map(|word| border(word.start)..border(word.end)));
+    }
+    ranges
+}
+
 /// The joined form of two hyphenated words (e-mail, email), given at the second one.
 fn hyphenated_before(pieces: &[Piece<'_>], at: usize) -> Option<String> {
     let before = at.checked_sub(2)?;
@@ -170,10 +209,14 @@ fn word_query(word: &str, stems: Stems, names: &Names) -> Option<QueryTerm> {
     Some(QueryTerm { phrase, parts: others, surface: word.to_owned(), guess: false })
 }
 
-fn run_query(run: &str) -> Vec<QueryTerm> {
-    // Words are cut in the script of the dictionary; Japanese has its own forms.
+/// A run in the script of the dictionary that cuts it into words; Japanese has its own forms.
+fn simplify_for_dictionary(run: &str) -> Cow<'_, str> {
     let is_japanese = run.chars().any(|letter| matches!(letter, '\u{3041}'..='\u{30ff}'));
-    let run = if is_japanese { run.into() } else { simplify(run) };
+    if is_japanese { Cow::Borrowed(run) } else { simplify(run) }
+}
+
+fn run_query(run: &str) -> Vec<QueryTerm> {
+    let run = simplify_for_dictionary(run);
     let run = run.as_ref();
     let words = content_words(run);
     let mut terms = Vec::new();
@@ -377,7 +420,24 @@ mod tests {
         assert!(content_terms("你好,谢谢").is_empty());
     }
 
+    #[test]
+    fn content_words_are_found_where_they_stand() {
+        let words = |text: &'static str| -> Vec<&str> {
+            content_word_ranges(text).into_iter().map(|range| &text[range]).collect()
+        };
+        assert_eq!(words("我養了一只貓,叫小黑。"), ["養", "貓", "小", "黑"]);
+        assert_eq!(words("Hello! I have a CAT, Dr. O’Brien"), ["CAT", "Dr", "O’Brien"]);
+        assert_eq!(words("ネズミの名前"), ["ネズミ", "名前"]);
+        assert_eq!(words("ネス\u{3099}ミの名前"), ["ネス\u{3099}ミの名前"]);
+        assert_eq!(words("你好,谢谢 the ok"), [""; 0]);
+    }
+
     proptest! {
+        #[test]
+        fn a_text_has_content_words_if_it_has_content_terms(text in "[a-zA-Z猫养了什么小黑大学妹上海の고양이 ,.'’-]{0,40}") {
+            prop_assert_eq!(content_word_ranges(&text).is_empty(), content_terms(&text).is_empty(), "{}", text);
+        }
+
         #[test]
         fn terms_are_clean_and_folding_changes_nothing(text in "\\PC{0,60}") {
             let terms = index_terms(&text);
@@ -397,7 +457,7 @@ mod tests {
 
         #[test]
         fn any_text_is_taken(text in any::<String>()) {
-            let _ = (index_terms(&text), query_terms(&text), content_terms(&text));
+            let _ = (index_terms(&text), query_terms(&text), content_terms(&text), content_word_ranges(&text));
         }
     }
 }

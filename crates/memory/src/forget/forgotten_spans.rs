@@ -4,7 +4,7 @@ use crate::consolidate::quote_of;
 use crate::identifiers::MessageId;
 use crate::messages::Message;
 use crate::nodes::{Evidence, RejectedQuote, Subject};
-use crate::text::{content_terms, find_quote, split_sentences};
+use crate::text::{content_terms, content_word_ranges, find_quote, split_sentences};
 
 /// Replaces forgotten text in a transcript. The brackets separate it from a name beside it: a bare ellipsis would look like
 /// a pause after somebody was called.
@@ -112,14 +112,12 @@ pub fn sentences_repeating(words: &str, text: &str) -> Vec<(u32, u32)> {
 
 fn is_quote_forgotten(quote: &Evidence, spans: &[ForgottenSpan]) -> bool {
     let here: Vec<&ForgottenSpan> = spans.iter().filter(|span| span.message_id == quote.message_id).collect();
-    let mut touched = false;
-    let mut rest = String::new();
-    for (position, character) in (quote.start..quote.end).zip(quote.quote.chars()) {
-        let forgotten = here.iter().any(|span| span.holds(position));
-        touched |= forgotten;
-        rest.push(if forgotten { ' ' } else { character });
-    }
-    touched && content_terms(&rest).is_empty()
+    let characters = quote.quote.char_indices().zip(quote.start..quote.end);
+    let (forgotten, left): (Vec<_>, Vec<_>) =
+        characters.partition(|&(_, position)| here.iter().any(|span| span.holds(position)));
+    // The words are those of the whole quote: what is left of it alone may read as other words.
+    let words = content_word_ranges(&quote.quote);
+    !forgotten.is_empty() && !left.iter().any(|((at, _), _)| words.iter().any(|word| word.contains(at)))
 }
 
 #[cfg(test)]
@@ -174,6 +172,14 @@ mod tests {
         assert!(!is_forgotten(&[quote(said, 0, 17)], &forgotten), "more words than those");
         assert!(!is_forgotten(&[quote(said, 0, 6), quote(said, 11, 17)], &forgotten));
         assert!(!is_forgotten(&[], &forgotten));
+    }
+
+    #[test]
+    fn a_word_of_which_only_a_part_is_forgotten_is_left() {
+        let said = "猫 az";
+        assert!(is_forgotten(&[quote(said, 0, 4)], &[span(0, 1)]), "az is a function word");
+        assert!(is_forgotten(&[quote(said, 0, 4)], &[span(0, 3)]), "its z alone is none");
+        assert!(!is_forgotten(&[quote("猫 azure", 0, 7)], &[span(0, 4)]));
     }
 
     #[test]
