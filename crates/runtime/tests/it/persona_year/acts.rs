@@ -54,9 +54,13 @@ impl Year {
         *self.known.again.entry(message.session_id).or_default() += 1;
         let edited = self.house.runtime.changes().edit_message(message.id, &content);
         match self.house.unless_it_dies(edited).await {
-            Some(Ok(Some(edited))) => {
-                if let Some(said) = self.known.said.get_mut(&edited.message.id) {
-                    said.content = content;
+            Some(Ok(Some(_))) => {
+                let known = &mut self.known;
+                let unheard = |(of, text): &&mut (Scope, String)| of == scope && *text == message.content;
+                match known.said.get_mut(&message.id) {
+                    Some(said) => said.content = content,
+                    // Its capture was not acknowledged, and the laws have not seen it yet.
+                    None => _ = known.unsure.iter_mut().find(unheard).map(|line| line.1 = content),
                 }
             }
             Some(_) => {}
