@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::scope::UserId;
 
-/// Longest name of a token, in characters.
+/// Longest name of a token, in characters. A name is shown in lists and in every line of the audit log.
 pub const TOKEN_NAME_LENGTH_MAX: usize = 64;
-/// Longest name of a hub instance in a scope, in characters.
+/// Longest name of a hub instance in a scope, in characters. It is a host or agent name, and fits into one line of a table.
 pub const INSTANCE_LENGTH_MAX: usize = 64;
 
 /// An area of the program that a token gives access to.
@@ -148,7 +148,7 @@ pub struct Login {
     pub last_seen_at: Timestamp,
 }
 
-/// Lifetime of a login that is not used.
+/// Lifetime of a login that is not used. Somebody who opens the page once a month stays logged in.
 pub const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 impl Login {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Longest text of one block, in characters.
+/// Longest text of one block, in characters. All three are in every prompt: in Chinese 15,000 tokens.
 pub const CORE_BLOCK_LENGTH_MAX: usize = 5_000;
 
 /// The three blocks. Older labels are refused.

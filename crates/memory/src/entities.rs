@@ -66,7 +66,8 @@ pub enum Likeness {
     Different,
 }
 
-/// Cosine above which a new name is a known entity.
+/// Cosine above which a new name is a known entity. Below it the persona asks: two people taken for one are harder to part than
+/// one person listed twice is to merge.
 pub const SAME_COSINE_ABOVE: f32 = 0.85;
 /// Cosine from which a new name may be a known entity.
 pub const UNCERTAIN_COSINE_MIN: f32 = 0.65;

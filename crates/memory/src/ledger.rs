@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::identifiers::{NodeId, SessionId, TurnId};
 use crate::recall::{Candidate, HeldBackValue};
 
-/// Tokens that a price is for.
+/// Tokens that a price is for. Providers publish their prices so.
 const PRICED_TOKENS: f64 = 1_000_000.0;
 
 /// Price of a model, in US dollars per million tokens.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::identifiers::{MessageId, SessionId, TurnId};
 use crate::scope::Scope;
 
-/// Longest message that is accepted, in characters.
+/// Longest message that is accepted, in characters. In Chinese it is a session's worth of tokens.
 pub const MESSAGE_LENGTH_MAX: usize = 20_000;
 
 /// The speaker of a message.

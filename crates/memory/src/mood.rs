@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::identifiers::SessionId;
 
-/// Age at which a mood has faded.
+/// Age at which a mood has faded. A night lies between: nobody is greeted with yesterday's mood.
 pub const MOOD_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
-/// Longest remembered signal of the user, in characters.
+/// Longest remembered signal of the user, in characters. It is one sentence, part of every prompt until the mood fades.
 pub const SIGNAL_LENGTH_MAX: usize = 200;
-/// Longest mood word or phrase, in characters.
+/// Longest mood word or phrase, in characters. Models sometimes answer with a paragraph; a phrase is what fits beside a name.
 pub const MOOD_LENGTH_MAX: usize = 100;
 /// Energy of a neutral mood.
 pub const ENERGY_NEUTRAL: u8 = 5;

@@ -8,9 +8,9 @@ use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId};
 
 /// Largest magnitude of an emotional impact.
 pub const IMPACT_MAX: i8 = 10;
-/// Most relational tags of one node.
+/// Most relational tags of one node. A node with every tag says nothing by them, and each raises its rank.
 pub const RELATIONAL_TAGS_MAX: usize = 3;
-/// Longest description, in characters.
+/// Longest description, in characters. A memory is a sentence or a few; anything longer is a document.
 pub const DESCRIPTION_LENGTH_MAX: usize = 2_000;
 
 /// The kind of a node.

@@ -6,7 +6,8 @@ use crate::messages::{Message, Role};
 use crate::nodes::Evidence;
 use crate::text::{self, Utterance, is_bare_denial, is_bare_reply, offers_choice, split_sentences};
 
-/// Share of a description's content words that the answered question must hold.
+/// Share of a description's content words that the answered question must hold. A description may put the question into other
+/// words, so not all are asked for; with fewer than half it says something else.
 const ANSWERED_SHARE_MIN: f64 = 0.5;
 /// Words of every description about the user: they tell nothing.
 const OF_THE_USER: &[&str] = &["用", "户", "user"];

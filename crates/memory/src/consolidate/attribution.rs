@@ -4,7 +4,7 @@ use crate::entities::{fold_name, is_named_in_text};
 use crate::text::at_word_borders;
 use crate::text::lexicon::people as lexicon;
 
-/// Words between "my" and whom it belongs to ("my older sister").
+/// Words between "my" and whom it belongs to ("my older sister"). More would join "my" with a person of the next phrase.
 const BETWEEN_MAX: usize = 2;
 /// Characters that end a clause.
 const CLAUSE_ENDS: &[char] = &[

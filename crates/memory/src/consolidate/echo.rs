@@ -15,11 +15,14 @@ use crate::text::{Utterance, index_terms, is_function_word, is_unspaced, split_s
 const RUN_WEIGHT_MIN: f64 = 2.0;
 /// Weight of all that is shared from which a sentence may be an echo: four words, six characters.
 const SHARED_WEIGHT_MIN: f64 = 4.0;
-/// Share of a sentence that an echo copies.
+/// Share of a sentence that an echo copies. A copy may drop a word or two; a sentence that only speaks of the
+/// same thing shares fewer.
 const ECHO_SHARE_MIN: f64 = 0.8;
-/// Share of a stretch in quotation marks that makes it a copy.
+/// Share of a stretch in quotation marks that makes it a copy. It is greater than for a sentence: quotation marks
+/// claim to be literal.
 const QUOTED_SHARE_MIN: f64 = 0.9;
-/// Terms of a sentence that are compared.
+/// Terms of a sentence that are compared. The comparison takes time in proportion to the square of this, and no sentence that
+/// people write is as long.
 const TERMS_MAX: usize = 400;
 
 const QUOTATION_MARKS: &[(char, char)] =

@@ -23,9 +23,11 @@ use crate::vector_index::cosine;
 
 /// Known entities that the model is shown: those that the session names, then the last changed.
 const KNOWN_ENTITIES_MAX: usize = 60;
-/// Open questions about who is whom that the model is shown.
+/// Open questions about who is whom that the model is shown. Each takes a line of the prompt, and what is left open is shown
+/// after the next session.
 const DOUBTS_MAX: u32 = 10;
-/// Nearest entities among which one of an agreeing kind is looked for.
+/// Nearest entities among which one of an agreeing kind is looked for. The nearest one may be of another kind, as a city with
+/// the name of a person.
 const NEAREST_MAX: usize = 5;
 
 /// The people, places and things that the extraction prompt lists as known.

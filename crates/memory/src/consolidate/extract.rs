@@ -29,9 +29,10 @@ use crate::text;
 
 /// Events that one session may leave.
 const EVENTS_MAX: usize = 3;
-/// Existing nodes that a new event is compared with for a repeated mention.
+/// Existing nodes that a new event is compared with for a repeated mention. A repetition is nearly always the nearest; two more
+/// allow for one of another subject or kind.
 const MERGE_CANDIDATES: usize = 3;
-/// Longest summary of a session, in characters.
+/// Longest summary of a session, in characters. Five summaries are in every prompt.
 const SUMMARY_LENGTH_MAX: usize = 400;
 
 /// Events that passed the checks, and those that failed.

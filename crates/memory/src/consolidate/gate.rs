@@ -14,9 +14,12 @@ static SUBSTANCE: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::
 static PLANS: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::PLANS));
 
 /// The share of the terms that make a session worth remembering from which one sentence does, if it is of the user's own life.
+/// "My brother moved to Lisbon" is worth a memory though the rest of the session is small talk.
 const OWN_SENTENCE_SHARE: f64 = 1.0 / 3.0;
-/// The share for a sentence that is not of the user's own life.
+/// The share for a sentence that is not of the user's own life. It is greater, because long sentences about the world hold many
+/// terms and tell nothing of the user.
 const SENTENCE_SHARE: f64 = 5.0 / 12.0;
+/// Terms that a Chinese character counts for: it says less than a word.
 const CHARACTER_WEIGHT: f64 = 0.8;
 
 /// Why a session goes to the model, or does not.

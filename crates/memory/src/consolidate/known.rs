@@ -16,15 +16,18 @@ use crate::sessions::Session;
 
 /// Existing nodes that the model is shown as what it may replace.
 const KNOWN_NODES_MAX: usize = 12;
-/// Fewest existing nodes that each kind of search contributes.
+/// Fewest existing nodes that each kind of search contributes. With fewer, impressions alone could fill the
+/// places of a long session.
 const KNOWN_NODES_PER_LOOK_MIN: usize = 8;
 /// Lines of the user that existing nodes are looked for by at once: recall itself goes by the last few sentences.
 const LINES_PER_LOOK: usize = 4;
-/// Number of times existing nodes are looked for, from the newest lines backwards.
+/// Number of times existing nodes are looked for, from the newest lines backwards. Each is a recall of its own; five cover the
+/// last twenty lines of the user.
 const LOOKS_MAX: usize = 5;
-/// Replies of a session whose receipts are read, the newest.
+/// Replies of a session whose receipts are read, the newest. They say which memories the replies used. A session ends after 200
+/// messages, half of which are replies.
 const RECEIPTS_MAX: usize = 100;
-/// Pinned nodes whose texts are read.
+/// Pinned nodes whose texts are read. Pins are set by hand, and few people set more.
 const PINNED_MAX: usize = 100;
 
 impl Consolidator<'_> {

@@ -15,7 +15,8 @@ use crate::sessions::Session;
 use crate::text::{content_terms, split_sentences};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
-/// Current memories that each new one is compared with.
+/// Current memories that each new one is compared with. Each comparison may become a question to the model; what is replaced is
+/// rarely further down the list.
 const NEAR_MEMORIES: usize = 6;
 /// Relevance of vectors from which two statements may be about the same matter. Of 18 pairs that are, in both languages, the
 /// multilingual model puts all at 0.51 and more, all-MiniLM-L6-v2 the English ones at 0.48 and more; of 10 that are not, 7 and all
@@ -28,11 +29,13 @@ const WORDS_MIN: f64 = 0.3;
 const RELEVANCE_MIN: f64 = 0.15;
 /// Minimum share for a single sentence: "the wedding was put off, it is on 4 September".
 const SENTENCE_WORDS_MIN: f64 = 0.2;
-/// Sentences of a short session that memories are looked for by.
+/// Sentences of a short session that memories are looked for by. Each is a search of its own. A session of up to this many
+/// sentences of the user is searched sentence by sentence.
 const SENTENCES_COMPARED: usize = 4;
-/// Sentences of the session that are looked at, the newest.
+/// Sentences of the session that are looked at, the newest. It bounds the pairs of sentences and memories that are compared
+/// after a long session.
 const SENTENCES_MAX: usize = 24;
-/// Pairs with such sentences.
+/// Pairs with such sentences. They take at most a third of the places in a question.
 const SENTENCE_PAIRS_MAX: usize = 4;
 
 /// A new memory, with what the model says that it replaces.

@@ -3,7 +3,8 @@
 use crate::text::at_word_borders;
 use crate::text::lexicon::WordList;
 
-/// Maximum length that a `…` of a pattern matches, in characters.
+/// Maximum length that a `…` of a pattern matches, in characters. It keeps a pattern inside a sentence, and bounds the time
+/// that matching takes.
 const GAP_MAX: usize = 40;
 
 /// A list of patterns, folded for comparison.

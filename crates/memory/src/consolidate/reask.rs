@@ -4,7 +4,8 @@ use super::evidence::CheckedEvent;
 use super::merge::shared_words;
 use crate::ports::Extraction;
 
-/// Share of the content words, of both together, from which two descriptions tell of one thing.
+/// Share of the content words, of both together, from which two descriptions tell of one thing. The model words an answer anew
+/// when it is asked again, so this is below the share for merging.
 const RETOLD_WORDS_MIN: f64 = 0.5;
 
 /// Takes what the second answer brought: new events that hold, and of those that failed before, what holds at least

@@ -16,13 +16,16 @@ use crate::ports::{
 use crate::sessions::Session;
 use crate::text::{self, find_quote, split_sentences};
 
-/// Pairs that are asked about in one question.
+/// Pairs that are asked about in one question. In a short list a model keeps each answer with its pair; the other pairs wait
+/// for the next question.
 pub(super) const PAIRS_MAX: usize = 12;
 /// Shortest quote that shows anything, in characters without white space.
 const QUOTE_LENGTH_MIN: usize = 2;
-/// An event that ended this long before the older statement was made does not replace it.
+/// An event that ended this long before the older statement was made does not replace it. "I lived in Rome in 2010" says
+/// nothing against a newer address; two months allow for dates that people round.
 const LONG_BEFORE: SignedDuration = SignedDuration::from_hours(60 * 24);
-/// An event that starts this long after it was said is a plan.
+/// An event that starts this long after it was said is a plan. Until it happens, what it will replace is still true. Something
+/// later today counts as done.
 const PLANNED_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 impl Consolidator<'_> {

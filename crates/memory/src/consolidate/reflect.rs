@@ -15,7 +15,8 @@ use crate::text;
 pub const SHOCK_IMPACT: u8 = 8;
 /// Age of the last reflection from which the timer is due (seed: TIMER_REFLECTION_HOURS), and the gate's window.
 const REFLECTION_WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// Most events that one reflection reads, the newest.
+/// Most events that one reflection reads, the newest. With longer lists models summarise and no longer notice what two events
+/// have in common.
 const EVENTS_MAX: u32 = 30;
 /// Newest events among which those of a session are looked for that was extracted more than a day ago.
 const EVENTS_LOOKED_AT: u32 = 200;

@@ -22,21 +22,22 @@ use crate::text;
 
 /// Questions that one cycle may take: an answer of the wrong shape is asked for once more.
 const CALLS_PER_CYCLE: u64 = 2;
-/// Period before a cycle whose events it reads.
+/// Period before a cycle whose events it reads. A week has one of each weekday, so that habits show.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Cycles that may read one event.
 const CYCLES_PER_EVENT: u32 = 3;
-/// Most events that one cycle reads, the newest.
+/// Most events that one cycle reads, the newest. It is the limit of a reflection, for the same reason.
 const EVENTS_MAX: u32 = 30;
-/// Newest thoughts that a cycle reads.
+/// Newest thoughts that a cycle reads. They are there to be continued, not to be thought over again.
 const THOUGHTS_MAX: u32 = 5;
 /// Pending expectations and open promises that a cycle is shown, so that it does not repeat them.
 const STANDING_MAX: u32 = 10;
-/// Memories that an entity needs before it is described.
+/// Memories that an entity needs before it is described. One or two events describe themselves.
 const LINKED_EVENTS_MIN: u32 = 3;
 /// Entities that one cycle may describe.
 const ENTITIES_MAX: usize = 3;
-/// Memories that a description is made of, the newest.
+/// Memories that a description is made of, the newest. They stand beside the old description, which holds what
+/// earlier ones told.
 const EVENTS_PER_ENTITY: u32 = 6;
 
 /// Outcome of a cycle that was answered.

@@ -8,21 +8,22 @@ use crate::identifiers::{EntityId, NodeId};
 use crate::nodes::{DESCRIPTION_LENGTH_MAX, EventTime, NewNode, Node, NodeKind, Subject};
 use crate::ports::{ProposedExpectation, ProposedIntention, ProposedThought, SlowCycle, SlowCycleInput};
 
-/// Most thoughts of one cycle.
+/// Most thoughts of one cycle. Cycles run daily or more often: more would crowd out what the user said.
 const THOUGHTS_MAX: usize = 3;
-/// Most expectations of one cycle.
+/// Most expectations of one cycle. Each is asked about later, and people tire of questions.
 const EXPECTATIONS_MAX: usize = 2;
-/// Most intentions of one cycle.
+/// Most intentions of one cycle. Each can become a message that the persona sends by itself.
 const INTENTIONS_MAX: usize = 2;
-/// Most questions of one cycle.
+/// Most questions of one cycle. They wait for a fitting moment in a conversation, of which a day has few.
 const QUESTIONS_MAX: usize = 3;
-/// Longest question, in characters.
+/// Longest question, in characters. A question is one sentence; longer ones are a plan or a text for the user.
 const QUESTION_LENGTH_MAX: usize = 200;
-/// Longest description of an entity, in characters.
+/// Longest description of an entity, in characters. It is written again from itself in each cycle, and would grow without end.
 const ENTITY_DESCRIPTION_LENGTH_MAX: usize = 500;
-/// Share of the content words, of both together, from which one says nothing that the other does not.
+/// Share of the content words, of both together, from which one says nothing that the other does not. It is the share for
+/// merging events: "wants to run a marathon" and "wants to run a half marathon" stay two.
 const REPEATED_WORDS_MIN: f64 = 0.75;
-/// Minimum share of words for promises, which are told in many words.
+/// Minimum share of words for promises. It is lower, because the same promise is put in many ways.
 const PROMISED_WORDS_MIN: f64 = 0.5;
 
 /// The valid parts of an answer. The nodes have no id, terms or vector yet.

@@ -6,7 +6,7 @@ use crate::nodes::Node;
 use crate::ports::{EntityToDescribe, SlowCycleInput};
 use crate::text::estimate_tokens;
 
-/// Tokens that the instructions take, with some room.
+/// Tokens that the instructions take, with some room. What is left of the model's window is for events.
 const INSTRUCTION_TOKENS: u64 = 2_400;
 /// Tokens of one line beside its text: handle, date, weight.
 const LINE_TOKENS: u64 = 25;

@@ -141,7 +141,8 @@ impl Side {
 
 /// Words after which a name or a place follows.
 const WORDS_BEFORE_NAMES: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去'];
-/// Longest Chinese name that is recognised by what changed, in characters.
+/// Longest Chinese name that is recognised by what changed, in characters. Longer stretches that changed are phrases: taking
+/// one for a name would correct too much.
 const CHANGED_LENGTH_MAX: usize = 6;
 
 /// The name that the text has in place of another one, if both texts are equal around it and a naming word is before it: 小黑

@@ -9,9 +9,10 @@ use super::ForgetSummary;
 use crate::identifiers::ErasureId;
 use crate::scope::Scope;
 
-/// Time within which a dry run can be confirmed.
+/// Time within which a dry run can be confirmed. It is time enough to read a long preview; what was written after the preview
+/// is not in it.
 pub const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(10);
-/// Dry runs that are remembered at once; the oldest gives way.
+/// Dry runs that are remembered at once; the oldest gives way. Previews hold ids of what is to be erased, and are never stored.
 const WAITING_MAX: usize = 64;
 
 /// Remembers what dry runs would have taken. Ids only: the text itself is not kept anywhere.

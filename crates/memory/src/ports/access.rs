@@ -8,13 +8,13 @@ use crate::access::{AuditEntry, Login, NamedToken};
 use crate::identifiers::TurnId;
 use crate::scope::UserId;
 
-/// Acts that are kept; older ones give way.
+/// Acts that are kept; older ones give way. They cover a year of 270 acts a day.
 pub const ACTS_MAX: i64 = 100_000;
 /// Acts of one named token that are kept, so that it can't displace those of others.
 pub const TOKEN_ACTS_MAX: i64 = 20_000;
 /// Logins that are kept; beyond that the one that was unused for longest is removed.
 pub const LOGINS_MAX: u32 = 256;
-/// Period for which the turns of a token are counted.
+/// Period for which the turns of a token are counted. What is limited is a day, which 48 hours hold in every time zone.
 pub const TOKEN_TURNS_KEPT: SignedDuration = SignedDuration::from_hours(48);
 
 /// Named tokens and the record of acts.

@@ -11,7 +11,8 @@ use crate::identifiers::{EntityId, NodeId};
 use crate::ports::{Embedding, StoreError};
 use crate::scope::Scope;
 
-/// Newest links of an entity among which the weightiest nodes are looked for.
+/// Newest links of an entity among which the weightiest nodes are looked for. The weightiest of somebody who is named daily
+/// would otherwise be looked for in all of the past, on the way of a turn.
 pub const LINKS_WEIGHED: u32 = 2_000;
 
 /// An entity about to be written.

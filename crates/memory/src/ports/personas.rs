@@ -18,7 +18,7 @@ pub struct PersonaRecord {
     pub timezone: Option<String>,
 }
 
-/// Largest picture of a persona, in bytes.
+/// Largest picture of a persona, in bytes. A photograph of a phone fits when it is cut to a square, and the row is read whole.
 pub const AVATAR_SIZE_MAX: usize = 4_194_304;
 
 /// A picture as it was uploaded, of at most [`AVATAR_SIZE_MAX`] bytes.

@@ -9,7 +9,8 @@ use crate::nodes::{Evidence, NewNode, Node};
 use crate::ports::StoreError;
 use crate::scope::Scope;
 
-/// Attempts to get an answer about a pair; after the last one both statements stay.
+/// Attempts to get an answer about a pair; after the last one both statements stay. A model that failed three times fails
+/// again, and losing a true statement is worse than keeping an old one.
 pub const PAIR_ATTEMPTS_MAX: u32 = 3;
 
 /// The relation of a newer statement to an older one.

@@ -20,6 +20,7 @@ use crate::vector_index::{LoadedVectors, VectorIndex};
 
 /// Rows that are fetched in search of what says nearly the same, for all texts together and at least for each.
 const NEAREST_ROWS: usize = 120;
+/// Fewest rows for each text: below that the nearest one is sometimes missed.
 const NEAREST_ROWS_MIN: usize = 40;
 /// Nodes that are looked at because of whom they are about, shared by all who are named: the newest and the weightiest.
 const LINKED_CANDIDATES: u32 = 200;
@@ -27,7 +28,7 @@ const LINKED_CANDIDATES: u32 = 200;
 const DOUBTS_MAX: u32 = 2;
 /// Nodes that are looked at because of when they happened.
 const TIME_CANDIDATES: u32 = 100;
-/// Times of one text that are looked up.
+/// Times of one text that are looked up. Each is a query, and a message that names more dates is a list.
 const NAMED_TIMES_MAX: usize = 8;
 /// Limits for evidence edges: a path of three steps has at most six edges; half of them are met from either end.
 const EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };

@@ -32,7 +32,8 @@ use crate::vector_index::LoadedVectors;
 const FALLEN_SHOWN: usize = 30;
 /// Rows that are read at once: more are read in parts, side by side.
 const ROWS_AT_ONCE: usize = 64;
-/// Number of times the search for near vectors is repeated when rows that it found turn out to be deleted.
+/// Number of times the search for near vectors is repeated when rows that it found turn out to be deleted. A large deletion may
+/// just be under way; the next search then finds rows that are there.
 const SEARCHES_MAX: usize = 3;
 
 /// All nodes that recall looks at, and whom the text names.

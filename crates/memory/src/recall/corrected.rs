@@ -19,7 +19,8 @@ use crate::text::{Utterance, Values, content_terms, correction_cue, split_senten
 
 /// Values that one prompt tells of as no longer current.
 const TOLD_MAX: usize = 10;
-/// The share of a former value's words from which a text only says it again.
+/// The share of a former value's words from which a text only says it again. A text that also says something else
+/// keeps its place.
 const REPETITION_SHARE_MIN: f64 = 0.6;
 
 /// A value that was held back, with its position.

@@ -13,7 +13,8 @@ use crate::ports::{Corpus, Store, StoreError, StoredVector};
 use crate::text::{QueryTerm, ends_in_question, index_terms, query_terms};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
-/// Cosine from which a message tells what was expected, where both can be read.
+/// Cosine from which a message tells what was expected, where both can be read. An expectation that is met is not asked about
+/// again, so a near miss must not count.
 const FULFILLED_COSINE_MIN: f32 = 0.7;
 /// Word relevance from which it does where vectors say nothing, in either direction: 0.5 is 44 % of the information of
 /// one side found in the other, each word once.

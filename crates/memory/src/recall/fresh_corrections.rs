@@ -11,7 +11,8 @@ use crate::text::{Utterance, Values, correction_cue, denied_value};
 
 /// Time for which a correction in the conversation applies before its session becomes memory.
 const FRESH_TIME: SignedDuration = SignedDuration::from_hours(24);
-/// Fresh corrections that count, the latest.
+/// Fresh corrections that count, the latest. Each is compared with every memory that is to be shown; older corrections are in
+/// the memories by then.
 const FRESH_MAX: usize = 10;
 
 /// A correction in the user's latest words, not yet a memory.

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use crate::ports::FillingEdge;
 
-/// Longest path, in steps.
+/// Longest path, in steps. Further away everything is linked with everything.
 pub(super) const STEPS_MAX: usize = 3;
-/// Factor for each step of a path after the first.
+/// Factor for each step of a path after the first. A neighbour of a neighbour explains half as much.
 const FURTHER_STEP: f64 = 0.5;
 /// Events of one thought that are connected with one another, the newest: beyond them a thought is a hub, and what it
 /// connects tells little.

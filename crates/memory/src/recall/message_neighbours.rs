@@ -16,11 +16,13 @@ use crate::vector_index::{LoadedVectors, READABILITY_MIN, VectorIndex};
 
 /// Messages that are looked at for their meaning, per vector of the question.
 const VECTOR_CANDIDATES: usize = 60;
-/// Best messages by themselves whose surroundings are looked at too.
+/// Best messages by themselves whose surroundings are looked at too. Surroundings cost a read each, and lift a message by a few
+/// places only.
 const SURROUNDED_MAX: usize = 30;
-/// Messages on each side that a message is understood by.
+/// Messages on each side that a message is understood by. A question and its answer are seldom further apart.
 pub(super) const NEIGHBOURS_PER_SIDE: usize = 3;
-/// Number of times the search for near vectors is repeated when messages that it found turn out to be deleted.
+/// Number of times the search for near vectors is repeated when messages that it found turn out to be deleted. A large deletion
+/// may just be under way.
 const SEARCHES_MAX: usize = 3;
 /// Longest silence between two messages of one talk, in seconds: what was said before it is no context.
 const SILENCE_MAX: i64 = 3_600;

@@ -10,19 +10,22 @@ use super::word_search::WordHits;
 use crate::ports::{MessageOutline, Store, StoreError};
 use crate::scope::Scope;
 
-/// Saturation of repetition, as customary.
+/// Saturation of repetition in BM25, by its usual value.
 pub(super) const BM25_K1: f64 = 1.2;
 /// Length normalisation of BM25. Messages of a conversation are short and similar in length.
 pub(super) const BM25_B: f64 = 0.5;
-/// Messages with the most of the question's words whose length and time are looked at.
+/// Messages with the most of the question's words whose length and time are looked at. Twelve for each that is ranked: length
+/// and time move a message by far fewer places.
 pub(super) const LOOKED_AT: usize = 600;
-/// Number of messages looked at that were said at a time that the question names.
+/// Number of messages looked at that were said at a time that the question names. They come in addition, so that a common word
+/// does not keep out what was said on the day asked for.
 const LOOKED_AT_TIMELY: usize = 300;
 /// Messages that are ranked for their words or their time.
 const POOL_SIZE: usize = 100;
-/// Times of one question that are looked up.
+/// Times of one question that are looked up. Each is a query, and a question that names more dates is a list.
 const NAMED_TIMES_MAX: usize = 8;
-/// Longest time whose messages are looked at though they hold no word of the question.
+/// Longest time whose messages are looked at though they hold no word of the question. "What did I do last weekend?" holds no
+/// word of the answers. In a month too much is said to read it all.
 const SHORT_TIME: SignedDuration = SignedDuration::from_hours(72);
 /// Messages of a short time that are looked at without a word of the question.
 const WORDLESS_MAX: i64 = 400;

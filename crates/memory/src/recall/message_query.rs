@@ -19,7 +19,8 @@ use crate::text::{
 /// Tokens up to which a message is looked for as one. The embedder blurs what is longer, and the words of a long text
 /// ask for too much at once.
 const WHOLE_TOKENS_MAX: u32 = 24;
-/// Sentences of a long message that are looked for by themselves; the newest stay.
+/// Sentences of a long message that are looked for by themselves; the newest stay. Each is embedded, which takes
+/// some milliseconds.
 const SENTENCES_MAX: usize = 5;
 /// Characters of a long message that are embedded as a whole, the newest: the model reads no more at once.
 const WHOLE_LENGTH_MAX: usize = 1_000;
@@ -29,15 +30,17 @@ const OLDER_LINE: f64 = 0.9;
 const OTHERS_LINE: f64 = 0.3;
 /// Longest label of a dialogue's line ("Ann: …"), in characters.
 const LABEL_LENGTH_MAX: usize = 20;
-/// Longest time that a message tells of and that still says when something was.
+/// Longest time that a message tells of and that still says when something was. "In March" dates an event; "in my twenties"
+/// does not.
 const TOLD_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
 /// Longest message that is read for the times that it tells of, in tokens: longer ones tell of many.
 const TELLING_TOKENS_MAX: u32 = 300;
 /// Weight of a date's words if the date is understood: it is searched for as a time.
 const DATE_WORD: f64 = 0.3;
-/// Weight of two characters across the border of two Chinese words, relative to a word.
+/// Weight of two characters across the border of two Chinese words, relative to a word. It may be a word that the dictionary
+/// does not have, or chance.
 const BORDER_PAIR: f64 = 0.5;
-/// Terms that are looked for, the newest.
+/// Terms that are looked for, the newest. It is the number of phrases that one search takes.
 const TERMS_MAX: usize = 96;
 
 /// A search in the message log. The names of the speakers are not among its terms, nor in its vectors: people seldom say

@@ -39,7 +39,7 @@ use crate::text::{
 };
 use crate::vector_index::{VectorIndex, cosine};
 
-/// Weight of the message before, relative to the message itself.
+/// Weight of the message before, relative to the message itself. It often names what the message itself calls "it".
 const WEIGHT_BEFORE: f64 = 0.5;
 /// Weight of the words of the message before if it is a question: an answer leaves out what its question has said.
 const QUESTION_BEFORE: f64 = 1.0;
@@ -47,15 +47,17 @@ const QUESTION_BEFORE: f64 = 1.0;
 const WEIGHT_AFTER: f64 = 0.25;
 /// Factor for a neighbour by the same speaker: nobody answers himself, and one note need not continue another.
 const SAME_SPEAKER: f64 = 0.3;
-/// Weight of the words of a whole session, relative to those of the messages around.
+/// Weight of the words of a whole session, relative to those of the messages around. It says what the conversation was about,
+/// and is the same for all its messages.
 const WEIGHT_SESSION: f64 = 0.4;
-/// Weight of a part of a long word, relative to the whole word.
+/// Weight of a part of a long word, relative to the whole word. "Schwimmbad" and "Schwimmen" are related, and not the same.
 const PART_CREDIT: f64 = 0.5;
-/// Share of a user's words that a reply which repeats them holds.
+/// Share of a user's words that a reply which repeats them holds. A persona that says "so you moved to Lisbon in May" repeats
+/// and adds little.
 const REPEATED_SHARE: f64 = 0.8;
-/// Fewest different words that count as repeated.
+/// Fewest different words that count as repeated. With one or two words everything is a repetition.
 const REPEATED_TERMS_MIN: usize = 3;
-/// Distance by which a repetition is ranked below the user's own message.
+/// Distance by which a repetition is ranked below the user's own message. It only decides which of the two comes first.
 const REPEATED_DISTANCE: f64 = 0.001;
 /// Stands between texts that are read as one, so that no phrase is found across their border.
 const TEXT_BORDER: &str = " | ";

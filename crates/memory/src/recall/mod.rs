@@ -72,7 +72,8 @@ use crate::ports::{Embedder, Store, StoreError};
 use crate::scope::Scope;
 use crate::vector_index::VectorIndex;
 
-/// Messages that are ranked and shown in the trace.
+/// Messages that are ranked and shown in the trace. A prompt has room for about ten; the others let a person see in the trace
+/// what nearly was chosen.
 const RANKED_MESSAGES: usize = 50;
 
 /// A request to recall memories for a text. Memory has no channel.

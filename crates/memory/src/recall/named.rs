@@ -8,9 +8,11 @@ use crate::ports::{AliasHit, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::{is_function_word, is_unspaced};
 
-/// Words (or characters of an unspaced script) of a text in which names are looked for, the newest.
+/// Words (or characters of an unspaced script) of a text in which names are looked for, the newest. Each place is compared with
+/// the names that begin so; who matters is named near the end of a long message.
 const TOKENS_MAX: usize = 300;
-/// Longest name, in words or characters of an unspaced script.
+/// Longest name, in words or characters of an unspaced script. Titles of books and companies are the longest
+/// names that people use.
 const NAME_TOKENS_MAX: usize = 16;
 /// Separates folded texts. Folding removes this character, so no text contains it.
 const BETWEEN_TEXTS: &str = "\n";

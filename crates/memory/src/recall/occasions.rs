@@ -12,15 +12,16 @@ use crate::ports::{Corpus, Store, StoreError};
 use crate::text::lexicon::occasions as lexicon;
 use crate::text::{fold, is_unspaced, query_terms, to_moments};
 
-/// Nodes that are looked at for an occasion's words.
+/// Nodes that are looked at for an occasion's words. All that hold a word of the occasion are wanted, but "birthday" comes
+/// every year.
 const LOOKED_AT: usize = 60;
 /// Minimum share of an occasion's words that an event must contain. The share is 0.92 when the event has all of them once.
 const TOLD_MIN: f64 = 0.85;
 /// Events that an occasion may mean: the latest ones.
 const EVENTS_MAX: usize = 3;
-/// Occasions of one text.
+/// Occasions of one text. Each is a search of its own.
 const OCCASIONS_MAX: usize = 3;
-/// Content words before 那天 that name the occasion.
+/// Content words before 那天 that name the occasion. What stands before them belongs to another phrase.
 const TERMS_MAX: usize = 2;
 /// Characters before 那天, and words after "the day of", in which the occasion is named.
 const CHARACTERS_MAX: usize = 10;

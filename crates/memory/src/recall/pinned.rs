@@ -14,18 +14,20 @@ use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
 use crate::ports::{NodeOutline, NodeQuery, Store, StoreError};
 use crate::sessions::Session;
 
+/// Limits of what is in every prompt. The rest of its room is for what fits the message.
 const THOUGHTS_ABOUT_USER: usize = 10;
 const THOUGHTS_ABOUT_SELF: usize = 5;
 const INTENTIONS_MAX: usize = 10;
 const EXPECTATIONS_MAX: usize = 10;
-/// Events that a person pinned.
+/// Events that a person pinned. It is as many as of each other kind.
 const EVENTS_MAX: u32 = 10;
 const SUMMARIES_MAX: u32 = 5;
-/// Newest thoughts among which the weightiest are chosen.
+/// Newest thoughts among which the weightiest are chosen. Weightier ones that are older come by recall, when they
+/// fit the message.
 const THOUGHTS_LOOKED_AT: u32 = 200;
-/// Newest promises among which those still open are chosen.
+/// Newest promises among which those still open are chosen. Most are settled within days.
 const INTENTIONS_LOOKED_AT: u32 = 50;
-/// Newest expectations among which those not overdue are chosen.
+/// Newest expectations among which those not overdue are chosen. Most come due within weeks.
 const EXPECTATIONS_LOOKED_AT: u32 = 50;
 
 /// Parts that are in every prompt.

@@ -11,7 +11,7 @@ use crate::nodes::Node;
 use crate::text::estimate_tokens;
 use crate::vector_index::{READABILITY_MIN, cosine};
 
-/// Cosine above which two texts of the same words are one.
+/// Cosine above which two texts of the same words are one. A negated sentence can be as near, which is why the words count too.
 const DUPLICATE_COSINE: f32 = 0.97;
 
 /// A node with its score.

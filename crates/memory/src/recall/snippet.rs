@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::text::{QueryTerm, fold, index_terms, is_unspaced};
 
-/// Longest part that is shown, in characters.
+/// Longest part that is shown, in characters. It is two lines in the page and in a terminal.
 const SNIPPET_LENGTH: usize = 160;
-/// Characters of the snippet before the first mark.
+/// Characters of the snippet before the first mark. So much shows what the marked word belongs to.
 const LEAD_LENGTH: usize = 50;
 
 /// Texts to mark: phrases of index terms, and the query as it was typed.

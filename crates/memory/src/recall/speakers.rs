@@ -5,7 +5,8 @@ use crate::messages::Role;
 use crate::text::lexicon::names as lexicon;
 use crate::text::{Language, at_word_borders, is_function_word, is_unspaced};
 
-/// Letters of the shortest first word of a name that is a name by itself.
+/// Letters of the shortest first word of a name that is a name by itself. Shorter ones, as "Al" or "Jo", are words or syllables
+/// of other languages too often.
 const GIVEN_NAME_MIN: usize = 3;
 
 /// A text with its speakers' names understood.

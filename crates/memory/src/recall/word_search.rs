@@ -20,17 +20,21 @@ const PHRASES_MAX: usize = 96;
 const NOT_LOOKED_UP: u128 = 1 << 127;
 /// Newest rows that are fetched per phrase, by number only; of a phrase with fewer rows these are all.
 const ROWS_PER_PHRASE: u32 = 500;
-/// Rows per phrase if many texts are looked for at once, and only what is nearest is wanted.
+/// Rows per phrase if many texts are looked for at once, and only what is nearest is wanted. The nearest text shares its rare
+/// words, of which all rows are named anyway.
 const ROWS_PER_PHRASE_OF_MANY: u32 = 100;
-/// Rows of the rarer phrases that are fetched whole, all phrases together.
+/// Rows of the rarer phrases that are fetched whole, all phrases together. A search takes time in proportion to them.
 const WHOLE_ROWS_MAX: u32 = 12_000;
 /// Rows up to which a store may name all of each phrase at once, all phrases together.
 const WHOLE_ROWS_AT_ONCE: usize = 36_000;
-/// Common phrases that are looked for among the rows of the rarer ones, those that tell most.
+/// Common phrases that are looked for among the rows of the rarer ones, those that tell most. Each is a query of its own, and
+/// the next ones are in nearly every row.
 const COMMON_MAX: usize = 16;
-/// Common phrases that are looked for in pairs, and alone.
+/// Common phrases that are looked for in pairs, and alone. Four give six pairs, each of them a query for every
+/// part of the past.
 const PAIRED_MAX: usize = 4;
-/// Parts of the past of which each gives rows of a pair, or of a common phrase alone.
+/// Parts of the past of which each gives rows of a pair, or of a common phrase alone. Without parts the newest rows alone would
+/// represent a common word.
 const PARTS_OF_PAST: i64 = 8;
 /// Rows of a pair, or of a common phrase alone, from each part of the past.
 const ROWS_PER_PART: u32 = 100;

@@ -8,14 +8,14 @@ use crate::text::QueryTerm;
 /// Flat prior of the document frequency: as if this many more texts without the phrase were known, so that in a memory
 /// of ten sentences one more or less does not turn a word's worth over.
 const PRIOR_DOCUMENTS: f64 = 50.0;
-/// Value of one occurrence, relative to any number of repetitions.
+/// Value of one occurrence, relative to any number of repetitions. A memory is a sentence, in which repetition tells little.
 const SINGLE_OCCURRENCE: f64 = 0.9;
-/// Value of a part of a long word if the whole word is missing.
+/// Value of a part of a long word if the whole word is missing. It is the same for messages.
 pub(super) const PART_CREDIT: f64 = 0.5;
 /// Bends the share of matched information so that one of three equally informative words just clears the floor of 0.4
 /// ((0.9/3)^0.75 = 0.405) and all of them, said once, are worth 0.92.
 const SHARE_EXPONENT: f64 = 0.75;
-/// Terms up to which a text is read through for each phrase.
+/// Terms up to which a text is read through for each phrase. Above that building an index of the terms takes less time.
 const READ_THROUGH_MAX: usize = 48;
 
 /// Frequencies of a query's terms, from the word index.

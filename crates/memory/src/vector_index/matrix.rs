@@ -14,9 +14,10 @@ use super::registers::{
     Plain, ROWS, Registers, products, products_of_codes, put_row, query_lanes, zero_rows,
 };
 
-/// Largest magnitude of a code.
+/// Largest magnitude of a code. −128 has no positive counterpart in eight bits, and is not used.
 const CODE_MAX: f32 = 127.0;
-/// Rounding error of a sum of single-precision numbers, at most.
+/// Rounding error of a sum of single-precision numbers, at most. It widens the bound by which rows are left out, so that no row
+/// is lost to rounding.
 const ROUNDING: f32 = 1e-5;
 /// Bytes of bookkeeping per row beside its codes: number, scale, loss, place, and the place's share of the map's slack.
 const ROW_OVERHEAD: usize =

@@ -24,14 +24,16 @@ pub const BUDGET_DEFAULT: usize = 256 * 1024 * 1024;
 const MESSAGES_MAX: usize = 100_000;
 /// Messages beyond the limit that are borne before the oldest are dropped, so that this is not done at each search.
 const MESSAGES_SLACK: usize = 10_000;
-/// Vectors asked for at once.
+/// Vectors asked for at once. They are 3 MB, which a reader copies within a few milliseconds; other reads get their turn
+/// between pages.
 const PAGE: u32 = 2_000;
 /// Rough candidates per wanted row; the int8 order errs by far less.
 const OVERSAMPLING: usize = 2;
+/// Fewest rough candidates: where few rows are wanted, twice as many would be too few.
 const ROUGH_MIN: usize = 64;
 /// Sums that are kept side by side: one alone would wait for itself at each step.
 const LANES: usize = 16;
-/// Number of times a search is repeated when rows that it found turn out to be deleted.
+/// Number of times a search is repeated when rows that it found turn out to be deleted. A large deletion may just be under way.
 const SEARCHES_MAX: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
