@@ -13,15 +13,15 @@ use serde_json::Value;
 
 use crate::answer::{List, Member};
 
-/// Most events of one session.
+/// Most events of one session. A model that may name more lists the small talk, too.
 pub const EVENTS_MAX: usize = 3;
-/// Most free-form emotion tags of an event.
+/// Most free-form emotion tags of an event. More of them contradict one another.
 pub const EMOTION_TAGS_MAX: usize = 4;
-/// Most relational tags of an event.
+/// Most relational tags of an event. Each raises a memory's rank, so a model must choose.
 pub const RELATIONAL_TAGS_MAX: usize = 3;
-/// Most thoughts of one reflection.
+/// Most thoughts of one reflection. The third says the first again.
 pub const THOUGHTS_MAX: usize = 2;
-/// Most thoughts of one slow cycle.
+/// Most thoughts of one slow cycle. It is one more than a reflection has, since a cycle reads a week.
 pub const SLOW_THOUGHTS_MAX: usize = 3;
 /// Most expectations of one slow cycle.
 pub const EXPECTATIONS_MAX: usize = 2;
@@ -29,11 +29,13 @@ pub const EXPECTATIONS_MAX: usize = 2;
 pub const INTENTIONS_MAX: usize = 2;
 /// Most questions that one slow cycle leaves for the next.
 pub const QUESTIONS_MAX: usize = 3;
-/// Most relationships that are drawn from one session.
+/// Most relationships that are drawn from one session. Each is checked against the words of the session, and a
+/// whole family fits.
 pub const RELATIONSHIPS_MAX: usize = 12;
-/// Confidence below which a relationship is not kept.
+/// Confidence below which a relationship is not kept. The graph states relationships without a doubt, so guesses
+/// stay out of it.
 pub const CONFIDENCE_MIN: f64 = 0.7;
-/// Longest type of a relationship, in characters.
+/// Longest type of a relationship, in characters. It is a word or two beside a line of the graph.
 pub const RELATION_LENGTH_MAX: usize = 40;
 /// Longest name that the graph takes from a memory's words, in characters.
 pub const TIE_NAME_LENGTH_MAX: usize = 60;
@@ -68,7 +70,8 @@ pub const RELATIONS: [&str; 14] = [
     "practises",
     "works_towards",
 ];
-/// Length of a description that is asked for, in characters.
+/// Length of a description that is asked for, in characters. Models exceed what they are asked for; up to four
+/// times this is stored.
 pub const DESCRIPTION_LENGTH_SOFT: usize = 500;
 /// Impact that a thought rarely exceeds: an impression is processed feeling.
 pub const THOUGHT_IMPACT_SOFT: i8 = 8;

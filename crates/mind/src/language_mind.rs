@@ -21,7 +21,7 @@ use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
 use crate::{extraction, persona_draft, reconciliation, reflection, slow_cycle};
 
-/// Temperature of tasks that copy and judge.
+/// Temperature of tasks that copy and judge. Not zero: some models then repeat a sentence without end.
 const EXTRACTION_TEMPERATURE: f32 = 0.2;
 /// Temperature of tasks that find words.
 const REFLECTION_TEMPERATURE: f32 = 0.6;

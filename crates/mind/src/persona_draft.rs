@@ -12,11 +12,12 @@ use crate::answer::{self, MalformedAnswer, Member, Notes, snippet};
 use crate::parsed::ParsedAnswer;
 use crate::quoted::{behind_gutter, one_line};
 
-/// Longest `persona_block` of a draft, in characters.
+/// Longest `persona_block` of a draft, in characters. People extend a draft; a block may have 5,000.
 pub(crate) const PERSONA_BLOCK_LENGTH_MAX: usize = 2_000;
-/// Longest `user_block` of a draft, in characters.
+/// Longest `user_block` of a draft, in characters. It is the longest of the three: material that people paste
+/// tells mostly of them.
 pub(crate) const USER_BLOCK_LENGTH_MAX: usize = 3_000;
-/// Longest `style_block` of a draft, in characters.
+/// Longest `style_block` of a draft, in characters. A manner of speaking takes a few sentences.
 pub(crate) const STYLE_BLOCK_LENGTH_MAX: usize = 1_000;
 /// Most of a description that is read, in characters: what a small model's window holds.
 pub(crate) const DESCRIPTION_READ_MAX: usize = 24_000;

@@ -10,7 +10,7 @@ pub(crate) const QUOTE_PREFIX: &str = "  | ";
 /// Invisible; put inside a mark it keeps the mark from being one.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
-/// Longest name of a control token, in bytes.
+/// Longest name of a control token, in bytes. The longest of published chat templates have about 30.
 const TOKEN_LENGTH_MAX: usize = 48;
 /// Control tokens that look like an ordinary word in angle brackets.
 const TOKEN_WORDS: [&str; 25] = [
@@ -47,7 +47,8 @@ pub(crate) fn one_line(text: &str) -> String {
     disarm_tokens(&spaced.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Longest name of a speaker in a prompt, in characters.
+/// Longest name of a speaker in a prompt, in characters. Names of channels may hold text that reads like an instruction, and a
+/// line begins with them.
 const SPEAKER_NAME_MAX: usize = 60;
 
 /// The name of somebody else who spoke, without signs that our own labels are made of.

@@ -10,7 +10,7 @@ use crate::contract::{PairAnswer, ReconciliationAnswer};
 use crate::parsed::ParsedAnswer;
 use crate::quoted::{as_written, one_line};
 
-/// Longest quote, in characters.
+/// Longest quote, in characters. It is the limit of quotes that prove events.
 const QUOTE_LENGTH_MAX: usize = 2_000;
 
 /// Values for the template.

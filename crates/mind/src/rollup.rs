@@ -15,9 +15,9 @@ use crate::quoted::{behind_gutter, one_line};
 
 const TEMPERATURE: f32 = 0.4;
 const TOKENS_MAX: u32 = 4_096;
-/// Tokens of sources in one question.
+/// Tokens of sources in one question. With the instructions and the answer it fits into a window of 16,000 tokens.
 const SOURCE_TOKENS_MAX: u32 = 6_000;
-/// Tokens of the identity in one question.
+/// Characters of the identity in one question. The three core blocks may be longer; those that no longer fit are left out.
 const IDENTITY_CHARACTERS_MAX: usize = 8_000;
 
 /// Values for the template.

@@ -20,13 +20,13 @@ use crate::home_store::HomeStore;
 use crate::rows::{self, StoredEnum, microseconds, node_columns, place_of, to_json};
 use crate::{ledger, messages, scopes};
 
-/// Promises and expectations that are read at once.
+/// Promises and expectations that are read at once. One of them is spoken of at a time, and the others wait for the next look.
 const DUE_MAX: u32 = 50;
-/// Shocks that are read at once.
+/// Shocks that are read at once. Only those of the last day and a half are asked for.
 const SHOCKS_MAX: u32 = 10;
-/// Events whose anniversaries are looked at.
+/// Events whose anniversaries are looked at. It bounds what one look reads in a home of many years.
 const WEIGHTY_MAX: u32 = 500;
-/// Messages among which the recent channels are looked for.
+/// Messages among which the recent channels are looked for. Nobody is written to on a channel that was used before those.
 const CHANNELS_LOOKED_AT: u32 = 500;
 
 /// Columns for [`read_decision`]: `d` is `proactive_decisions`, `s` is `scopes`.

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Number, Value};
 
-/// Deepest nesting that is followed.
+/// Deepest nesting that is followed. Answers nest a few levels deep; without a bound an answer could make the reader overflow
+/// its stack.
 const DEPTH_MAX: usize = 64;
 
 /// A value and how it was read.

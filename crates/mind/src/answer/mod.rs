@@ -12,9 +12,11 @@ pub(crate) use notes::{Notes, snippet};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Longest answer that is looked at, in bytes.
+/// Longest answer that is looked at, in bytes. Some models repeat themselves until their limit; the part that
+/// counts is at the beginning.
 pub const ANSWER_LENGTH_MAX: usize = 512 * 1024;
-/// Number of opening brackets that are tried before giving up.
+/// Number of opening brackets that are tried before giving up. Each try reads the rest of the answer, and prose with many
+/// brackets must not take long.
 const STARTS_MAX: usize = 16;
 
 /// The object that an answer holds.

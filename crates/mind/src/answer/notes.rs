@@ -1,8 +1,8 @@
 //! What a reader dropped, truncated or clamped, for the trace.
 
-/// Most notes that one answer leaves.
+/// Most notes that one answer leaves. They are stored with the trace of each phase, and the first ones say what is wrong.
 const NOTES_MAX: usize = 50;
-/// Longest piece of an answer that a note repeats, in characters.
+/// Longest piece of an answer that a note repeats, in characters. A note is one line of a list.
 const SNIPPET_LENGTH: usize = 60;
 
 /// The notes of one answer, at most [`NOTES_MAX`].

@@ -12,15 +12,15 @@ use crate::contract::{
 };
 use crate::quoted::as_written;
 
-/// Most proposed events that are looked at.
+/// Most proposed events that are looked at. The best three are chosen among them; a longer list is a model that repeats itself.
 const PROPOSALS_MAX: usize = 50;
-/// Most quotes of one event.
+/// Most quotes of one event. One proves an event; more let it survive when one message is deleted.
 const QUOTES_MAX: usize = 10;
-/// Longest quote, in characters.
+/// Longest quote, in characters. It is as long as the longest description: nobody has to quote more to prove it.
 const QUOTE_LENGTH_MAX: usize = 2_000;
-/// Longest emotion tag, in characters.
+/// Longest emotion tag, in characters. Longer ones are sentences.
 const EMOTION_TAG_LENGTH_MAX: usize = 40;
-/// Most entities that one event is linked to.
+/// Most entities that one event is linked to. An event of more people is a list of guests, and each would be recalled by it.
 const EVENT_ENTITIES_MAX: usize = 20;
 
 /// The events that keep the contract, and those that broke it.

@@ -10,13 +10,13 @@ use crate::parsed::ParsedAnswer;
 
 /// Members without which an answer is of the wrong shape or cut, the decisive one first.
 const REQUIRED_MEMBERS: [&str; 2] = ["events", "self_check_notes"];
-/// Longest name of an entity, in characters.
+/// Longest name of an entity, in characters. Longer names are descriptions.
 const NAME_LENGTH_MAX: usize = 100;
 /// Most entities that one answer may name.
 const ENTITIES_MAX: usize = 50;
-/// Most aliases of one entity.
+/// Most aliases of one entity. Each is compared with the words of every message.
 const ALIASES_MAX: usize = 20;
-/// Longest summary and longest check notes, in characters.
+/// Longest summary and longest check notes, in characters. They are read by people, in a list.
 const PROSE_LENGTH_MAX: usize = 2_000;
 /// Message to the model if it left out the second look.
 const CHECK_MISSING: &str = "`self_check_notes` is missing: look again for an emotional peak that was passed over, and \

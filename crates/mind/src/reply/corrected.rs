@@ -13,7 +13,7 @@ use crate::quoted::one_line;
 
 /// Behind what the user's latest words correct.
 pub(super) const DENIED_NOTE: &str = " (they have just said that this is wrong)";
-/// Longest former or current text that is quoted, in characters.
+/// Longest former or current text that is quoted, in characters. Both stand in one line, so that the model sees what changed.
 const LENGTH_MAX: usize = 240;
 
 /// The line with a note, if the message with this text says what is no longer so, or what is in doubt.

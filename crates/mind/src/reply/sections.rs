@@ -15,7 +15,8 @@ use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
 use crate::quoted::{after_label, behind_gutter, one_line, speaker_name};
 
-/// Characters of an earlier message that are shown; the current message is shown whole.
+/// Characters of an earlier message that are shown; the current message is shown whole. A pasted document would otherwise push
+/// the rest of the window out.
 const EARLIER_LENGTH_MAX: usize = 2_000;
 
 /// A part of the prompt that may be cut.

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 
 use crate::events::server_event::WireEvent;
 
-/// Events kept for watchers that come back.
+/// Events kept for watchers that come back. A page that slept for a minute during a long reply goes on where it was; one that
+/// missed more reads the conversation anew.
 pub(crate) const BACKLOG_MAX: usize = 4_096;
 
 /// The next item for a subscriber.

@@ -18,11 +18,13 @@ use crate::core::RuntimeCore;
 use crate::hub_work::shared_self::SharedSelf;
 use crate::worker::{Cause, Next, Worker};
 
-/// Time for which changes are collected before they are sent.
+/// Time for which changes are collected before they are sent. An agent writes several lines after one another.
 const AFTER_CHANGE: Duration = Duration::from_secs(2);
-/// First wait after an exchange that failed; each further one doubles it, up to the time between two exchanges.
+/// First wait after an exchange that failed; each further one doubles it, up to the time between two exchanges. A hub that
+/// restarts is back within seconds.
 const RETRY_MIN: Duration = Duration::from_secs(5);
-/// Maximum duration of the last exchange at the stop.
+/// Maximum duration of the last exchange at the stop. What was not sent is sent at the next start, so the stop does not wait
+/// for a hub that is gone.
 pub(crate) const LAST_EXCHANGE: Duration = Duration::from_secs(5);
 
 /// The hub that this home follows.

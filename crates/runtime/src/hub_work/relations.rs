@@ -12,7 +12,8 @@ use memory::ports::Backoff;
 use crate::core::RuntimeCore;
 use crate::worker::{Cause, Next, Worker};
 
-/// Failures in a row after which the model is left alone for a while, whichever talks they were about.
+/// Failures in a row after which the model is left alone for a while, whichever talks they were about. A model that fails three
+/// times is down or out of credit, and each attempt may cost money.
 const FAILURES_MAX: u32 = 3;
 /// Pause after failures of the model; then one session is tried.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Duration::from_secs(3_600) };

@@ -16,7 +16,7 @@ use super::record_error::RecordError;
 
 /// Hexadecimal digits of a document's digest in its name.
 const DIGEST_LENGTH: usize = 8;
-/// Documents that are written in one transaction.
+/// Documents that are written in one transaction. Turns write between two transactions.
 const WRITTEN_AT_ONCE: usize = 100;
 
 /// A document as read.

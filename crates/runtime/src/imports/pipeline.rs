@@ -22,7 +22,7 @@ use crate::events::server_event::EventData as _;
 
 /// Format of text that no reader knows: its paragraphs are words of the user.
 const OWN_WORDS: &str = "own-words";
-/// Sessions that are read at once.
+/// Sessions that are read at once. An import may have ten thousands, which need not be in memory together.
 const SESSIONS_READ: u32 = 100;
 
 /// A step of a pipeline.

@@ -29,13 +29,13 @@ use tokio::sync::mpsc;
 use super::documents::{ReadDocument, write_documents};
 use super::record_error::RecordError;
 
-/// Most items of a page.
+/// Most items of a page. A page is one transaction: messages of turns wait for it, and a crash undoes one page at most.
 const PAGE_ITEMS_MAX: usize = 1_000;
-/// Bytes of text at which a page ends.
+/// Bytes of text at which a page ends. It bounds the memory that an import takes, also of the largest file.
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Pages that reading may be ahead of writing.
 const PAGES_AHEAD: usize = 2;
-/// Longest title of a conversation, in characters. The rest is cut.
+/// Longest title of a conversation, in characters. The rest is cut: some programs take the whole first message for a title.
 const TITLE_CHARS_MAX: usize = 200;
 
 /// Files to import, and the memory that receives them.

@@ -14,7 +14,8 @@ use tokio::io::AsyncWriteExt as _;
 
 /// The file that describes an upload.
 const DESCRIPTION: &str = "upload.json";
-/// Longest name of a file, in characters. The rest is cut.
+/// Longest name of a file, in characters. The rest is cut. File systems allow 255 bytes; the path within an
+/// archive is part of it.
 const NAME_CHARS_MAX: usize = 512;
 
 /// Files that were looked at and wait for a mapping, or that are being recorded.

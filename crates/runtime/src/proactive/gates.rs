@@ -8,7 +8,7 @@ use crate::settings::ProactiveSettings;
 
 /// Least time between two messages of its own without an answer between them.
 const BETWEEN_OWN: SignedDuration = SignedDuration::from_hours(1);
-/// Least time after the last message of a conversation.
+/// Least time after the last message of a conversation. Less would look as if the persona had forgotten something in its reply.
 const AFTER_REPLY: SignedDuration = SignedDuration::from_secs(60);
 
 /// The facts that gates check.

@@ -7,7 +7,7 @@ use memory::proactive::{ProactiveQuery, ProactiveTrigger, ProactiveView, Trigger
 
 use crate::settings::ProactiveSettings;
 
-/// Maximum delay of a message about a promise or an expectation.
+/// Maximum delay of a message about a promise or an expectation. "How was the interview?" is odd a week later.
 const SPOKEN_OF_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 /// Period of due promises and expectations that are read, so that a missed one is explained.
 const DUE_LOOKED_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -15,17 +15,18 @@ const DUE_LOOKED_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 /// An event of this length or longer is asked about in its last quarter: a whole day in its evening.
 const LONG_TIME: SignedDuration = SignedDuration::from_hours(2);
-/// Magnitude from which an event is a shock.
+/// Magnitude from which an event is a shock. Deaths and separations have it.
 const SHOCK_IMPACT: u8 = 8;
-/// Delay of a message about a shock, after the last message.
+/// Delay of a message about a shock, after the last message. The conversation itself is where comfort is given; this is the
+/// message of somebody who still thinks of it.
 const SHOCK_AFTER: SignedDuration = SignedDuration::from_hours(3);
 /// Period in which a message about a shock may be sent.
 const SHOCK_WITHIN: SignedDuration = SignedDuration::from_hours(36);
-/// Magnitude from which an event has an anniversary.
+/// Magnitude from which an event has an anniversary. It is below the limit of a shock, because weddings and births count too.
 const ANNIVERSARY_IMPACT: u8 = 7;
-/// Youngest event that can have one.
+/// Youngest event that can have one. A year less a day: the local date may come earlier in another time zone.
 const ANNIVERSARY_AFTER: SignedDuration = SignedDuration::from_hours(364 * 24);
-/// Failures after which a trigger is given up.
+/// Failures after which a trigger is given up. Its time has passed by then, and each attempt may cost money.
 const FAILURES_MAX: u32 = 3;
 /// Pause of a trigger after its first failure; each further one doubles it.
 const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);

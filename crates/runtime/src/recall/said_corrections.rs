@@ -11,9 +11,9 @@ use memory::recall::{is_fresh_correction, mask_silenced};
 
 use crate::recall::Recall;
 
-/// Corrections of one scope that are remembered.
+/// Corrections of one scope that are remembered. Older ones have become memories, since their sessions have ended.
 const CORRECTIONS_MAX: usize = 10;
-/// Messages that are looked through for them when a scope is first asked for.
+/// Messages that are looked through for them when a scope is first asked for. A session ends after so many messages.
 const LOOKED_THROUGH: u32 = 200;
 /// Scopes that are remembered; beyond that all are looked through again.
 const SCOPES_MAX: usize = 10_000;

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::sessions::Sessions;
 
-/// Interval of the checks.
+/// Interval of the checks. What it removes has been kept for days, so an hour more does not matter.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 /// Time of the last check.

@@ -18,7 +18,8 @@ pub(crate) const WAITING_LINES_MAX: usize = 256;
 pub(crate) const BURST_LINES_MAX: usize = 50;
 /// Characters at which a burst is answered without further waiting.
 pub(crate) const BURST_CHARACTERS_MAX: usize = 20_000;
-/// Maximum delay of a burst while the user is typing.
+/// Maximum delay of a burst while the user is typing. Typing signals of channels can get lost, and somebody may fall asleep
+/// over a text.
 const BURST_WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
 
 /// A place where a conversation is held. A private message is never answered where others read.

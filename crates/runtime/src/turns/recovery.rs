@@ -12,7 +12,7 @@ use memory::ports::StoreError;
 use crate::events::bodies::TurnFailed;
 use crate::turns::Turns;
 
-/// Pause after storage failed to update a turn.
+/// Pause after storage failed to update a turn. A full disk is cleared by a person, which takes minutes.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
 
 /// Pause before a turn that the database interrupted is resumed. A restart or a failover takes seconds.

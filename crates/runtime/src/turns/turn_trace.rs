@@ -20,11 +20,12 @@ use crate::core::RuntimeCore;
 use crate::forget_epochs::ForgetEpoch;
 use crate::turns::conversations::ReadyTurn;
 
-/// Longest part of a memory's text in a list, in characters.
+/// Longest part of a memory's text in a list, in characters. It is one line in a terminal.
 const SNIPPET_LENGTH: usize = 80;
-/// Longest part of a pinned thought, in characters.
+/// Longest part of a pinned thought, in characters. Thoughts have no second line that would explain them.
 const THOUGHT_LENGTH: usize = 120;
-/// Most memories that fell which are listed.
+/// Most memories that fell which are listed. Traces are stored for each turn; the first of those that fell say
+/// where the border was.
 const FALLEN_MAX: usize = 20;
 
 /// The trace of a turn while it runs.

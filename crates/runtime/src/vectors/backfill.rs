@@ -17,20 +17,21 @@ use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntit
 use crate::vectors::Vectors;
 use crate::worker::{Cause, Next, Worker};
 
-/// Texts embedded at once.
+/// Texts embedded at once. Larger batches are hardly faster on a processor, and a turn waits for the one under way.
 const BATCH: usize = 32;
 /// Delay after a document was written, so that several are embedded together. They are found by their words meanwhile.
 const DOCUMENTS_GATHERED_FOR: Duration = Duration::from_millis(300);
-/// Pause after a failure of the model.
+/// Pause after a failure of the model. Turns find what they need by words meanwhile.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
-/// Pause while a turn has the processor.
+/// Pause while a turn has the processor. It is the time that a turn takes without its model.
 const YIELD_TO_TURN: Duration = Duration::from_millis(20);
 /// Number of times to look before a batch is made all the same: where somebody always talks, vectors come slowly, but they
 /// come.
 const YIELDS_MAX: u32 = 250;
-/// Batches after which it is looked which scopes are complete.
+/// Batches after which it is looked which scopes are complete. Looking counts rows, which would take longer than one batch in a
+/// large home.
 const BATCHES_PER_LOOK: u32 = 32;
-/// Vectors of earlier models that are removed in one transaction, of each corpus.
+/// Vectors of earlier models that are removed in one transaction, of each corpus. Turns write between two transactions.
 const REMOVED_AT_ONCE: u32 = 500;
 
 #[derive(Debug, thiserror::Error)]

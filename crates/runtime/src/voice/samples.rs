@@ -11,9 +11,9 @@ use crate::voice::Voice;
 use crate::voice::files::matching_files;
 use crate::voice::speech::SpeechError;
 
-/// Shortest and longest sample, in seconds.
+/// Shortest and longest sample, in seconds. Shorter ones hold too little of a voice, longer ones take long to send.
 const SECONDS: (u64, u64) = (3, 60);
-/// Most samples of a persona.
+/// Most samples of a persona. They are sent together when the voice is made.
 const SAMPLES_MAX: usize = 20;
 /// Longest name of a file that is kept, in characters.
 const NAME_LENGTH_MAX: usize = 128;

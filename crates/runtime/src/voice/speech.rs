@@ -18,17 +18,21 @@ use voice::{Listener, Sound, Speaker, SpeechRequest, VoiceError};
 use crate::core::RuntimeCore;
 use crate::voice::files::VoiceFiles;
 
-/// Failures in a row after which nothing is spoken for a while.
+/// Failures in a row after which nothing is spoken for a while. A provider that fails three times is down or out of credit; the
+/// text of the reply is there anyway.
 const FAILURES_MAX: u32 = 3;
-/// Pause of a voice provider after a failure.
+/// Pause of a voice provider after a failure. Most outages and rate limits are over by then.
 const FAILURE_PAUSE: Duration = Duration::from_secs(300);
-/// Longest sound of one message, in seconds; what follows stays text.
+/// Longest sound of one message, in seconds; what follows stays text. Sound costs by its length, and nobody listens longer to
+/// one message.
 pub(crate) const MESSAGE_SECONDS_MAX: f64 = 600.0;
-/// Recordings of channels that are fetched and understood side by side.
+/// Recordings of channels that are fetched and understood side by side. Understanding one may take a processor for seconds, and
+/// turns need it too.
 const HEARD_AT_ONCE: usize = 2;
-/// Longest recording, in seconds.
+/// Longest recording, in seconds. The text of ten minutes fits into one message.
 pub(crate) const RECORDING_SECONDS_MAX: u64 = 600;
-/// Bytes of sentences of replies under way that are kept for those who listen.
+/// Bytes of sentences of replies under way that are kept for those who listen. A sentence has about 200 KB, so
+/// some eighty are kept.
 const LIVE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Voice providers, as configured.

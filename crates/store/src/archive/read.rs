@@ -17,9 +17,10 @@ use crate::engine::sql::{self, Connection, ToSql};
 use crate::engine::{StoreOptions, migrate, remove_database_file};
 use crate::index::words::with_scope;
 
-/// Longest line of a `.jsonl`, in bytes.
+/// Longest line of a `.jsonl`, in bytes. The largest row that EchoVessel writes has 4 MiB; anything longer is damaged, or made
+/// to fill the memory.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Largest picture or manifest, in bytes.
+/// Largest picture or manifest, in bytes. Pictures have 4 MiB at most; the manifest of a large home has a few.
 const WHOLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Reads the manifest of an archive; `None` if the file is no archive.

@@ -13,7 +13,8 @@ use crate::engine::sql::{Connection, Result, Row, params};
 use crate::nodes::node_queries;
 use crate::rows::{self, node_columns};
 
-/// Most nodes of one line of memories that replaced one another.
+/// Most nodes of one line of memories that replaced one another. Nobody corrects one memory so often; the bound ends a line
+/// that a damaged home made a circle.
 const LINE_MAX: usize = 200;
 
 /// A correction of a node, as stored.

@@ -13,9 +13,11 @@ use crate::nodes::node_queries;
 use crate::rows;
 use crate::sessions::reconciliation;
 
-/// The share of the content words of a former text, or of the current one, from which the user has returned to it.
+/// The share of the content words of a former text, or of the current one, from which the user has returned to it. A text that
+/// only mentions the matter holds fewer of its words.
 const RETURNED_SHARE: f64 = 0.6;
-/// Most nodes of one line of memories that replaced one another.
+/// Most nodes of one line of memories that replaced one another. It is read on the way of a turn, and ends a line that a
+/// damaged home made a circle.
 const LINE_MAX: usize = 100;
 
 macro_rules! changes {

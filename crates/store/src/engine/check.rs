@@ -9,7 +9,7 @@ use crate::engine::connection::open_for_maintenance;
 use crate::engine::failure::Failure;
 use crate::engine::{StoreOptions, sql};
 
-/// Most complaints of SQLite that are listed.
+/// Most complaints of SQLite that are listed. One damaged page can lead to thousands, and the first ones say where it is.
 const COMPLAINTS_MAX: u32 = 20;
 
 /// The findings of [`HomeStore::check`](crate::home_store::HomeStore::check). A whole database has no complaints and all

@@ -18,7 +18,7 @@ use crate::index::words::{self, Frequencies};
 const GROUP_MAX: usize = 1_024;
 /// Time for which writes wait for a database server that went away: a restart or a failover takes seconds.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(30);
-/// Time between two attempts to reach it.
+/// Time between two attempts to reach it. A server that starts refuses at once, so without a pause this would be a busy loop.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 
 /// The connection and the pending index updates of a command. Words wait until the end of the group: the full-text index is

@@ -19,7 +19,7 @@ use crate::rows::{self, microseconds, to_json};
 /// Lines that are read at once, and their characters.
 const LINES_MAX: usize = 40;
 const CHARACTERS_MAX: usize = 6_000;
-/// Known entities that a question names.
+/// Known entities that a question names. They are there to be recognised in the text; each takes a line of the prompt.
 const ENTITIES_MAX: usize = 40;
 
 /// Unread lines in the order of their numbers. Those that rules have read wait for a model only.

@@ -68,7 +68,7 @@ pub struct CopyReport {
     pub home: HomeCounts,
 }
 
-/// Rows between two reports of progress.
+/// Rows between two reports of progress. They take a second or less.
 const PROGRESS_ROWS: u64 = 50_000;
 
 /// Copies a home, reads the copy back, and compares every table by the number of its rows and their digest. Blocks: call

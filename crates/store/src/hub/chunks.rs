@@ -22,9 +22,9 @@ use crate::scopes;
 
 /// Weight of the day in a chunk's number: counts below it keep the order of days.
 const DAY_WEIGHT: i64 = 1 << 40;
-/// Characters behind a piece whose grams it has too.
+/// Characters behind a piece whose grams it has too. A word or name across the border of two pieces is found by either.
 const GRAMS_BEYOND: usize = 64;
-/// Pieces whose missing grams are made with one reading.
+/// Pieces whose missing grams are made with one reading. The writer makes them, and turns write between two readings.
 const UNFILLED_AT_ONCE: u32 = 500;
 
 /// Puts the pieces of what a document shows now in the place of those that it had.

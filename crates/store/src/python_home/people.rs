@@ -11,7 +11,7 @@ use super::{TakeError, Takeover};
 use crate::engine::sql::params;
 use crate::rows::{microseconds, to_json};
 
-/// Longest core block, in characters.
+/// Longest core block, in characters. It is the limit of the home that is written.
 const BLOCK_LENGTH_MAX: usize = 5_000;
 /// Columns that have the same name and meaning in both programs.
 const FACTS: [&str; 15] = [

@@ -15,11 +15,12 @@ use super::Server;
 use super::tls::Tls;
 use crate::engine::sql::Error;
 
-/// Time that a server has to accept a connection.
+/// Time that a server has to accept a connection. A server behind a slow network answers within two or three; a firewall that
+/// swallows everything never does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit for each of several hosts: the next one must be tried before those who wait give up.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(4);
-/// Silence after which a connection counts as lost.
+/// Silence after which a connection counts as lost. The system's own value is two hours.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 
 /// A database on a PostgreSQL server, with the password that opens it. Shown without the password.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result, Row, params};
 
-/// Time between two notes that the program is still there.
+/// Time between two notes that the program is still there. Three notes can get lost before a daemon counts as silent.
 pub(super) const NOTED_EVERY: Duration = Duration::from_secs(5);
 /// Silence after which another program may take the home: three notes may be late.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(20);

@@ -11,7 +11,7 @@ use crate::engine::sql::{Connection, OptionalExtension as _, Result};
 /// Size in bytes up to which an index is rebuilt under a lock, which blocks others for milliseconds. A larger index is rebuilt
 /// concurrently, which is slower.
 const AT_ONCE_MAX: u64 = 8 << 20;
-/// Time for which building at once waits for those who read.
+/// Time for which building at once waits for those who read. While it waits, turns that come later wait behind it.
 const LOCK_LIMIT: Duration = Duration::from_secs(1);
 
 /// Indexes over words, of the tables whose words are kept out of statistics: a key stays in an index after its row is gone, as a

@@ -54,11 +54,12 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Time after which the server ends a transaction that does nothing, for instance because its process is stopped. Until
 /// then other transactions wait for its locks.
 const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
-/// Time for which a program looks for a commit that the server has not confirmed.
+/// Time for which a program looks for a commit that the server has not confirmed. A failover takes that long.
 const CONFIRMATION_LIMIT: Duration = Duration::from_secs(30);
 /// Most statements that are sent before one is waited for: bounds what their answers take in memory.
 const SENT_MAX: usize = 1_024;
-/// Time between two attempts to reach a server that does not answer.
+/// Time between two attempts to reach a server that does not answer. A server that starts refuses at once, so without a pause
+/// this would be a busy loop.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// The answer that a statement will get.

@@ -113,13 +113,14 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/postgres/0032_daemons.sql"),
     },
 ];
-/// The oldest server that has all that the statements need.
+/// The oldest server that has all that the statements need. Version 15 is the oldest that the tests run on.
 const OLDEST_SERVER: i64 = 150_000;
 /// Any number that no other program is likely to lock: `EVsl` and `sche`.
 const MIGRATION_LOCK: i64 = 0x4556_736C_7363_6865;
-/// Time for which a program waits for another that opens, migrates or copies the home.
+/// Time for which a program waits for another that opens, migrates or copies the home. Opening takes less; a migration may take
+/// longer, and the start then says who has the home.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
-/// Time between two looks at a program that has the home.
+/// Time between two looks at a program that has the home. Nobody notices so short a delay of a start.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// The connection that writes, to a database whose schema is up to date and that this program has taken. For a daemon `None` if
