@@ -11,7 +11,7 @@ use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
 use crate::versions::{differ, vector_as_shown};
 
-/// Versions that a list shows.
+/// Versions that a list shows. Older ones stay and are read by their number.
 const VERSIONS_MAX: u32 = 200;
 
 /// The result of an edit.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::{Category, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 
-/// Longest content of one document, in bytes.
+/// Longest content of one document, in bytes. It is a book's worth of text; merging and embedding read a document whole.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
 /// `edited_by` of a document that an import wrote. No facts of the graph are drawn from it: whether it tells of the user's life is
 /// unknown, and a book would be asked about page by page.

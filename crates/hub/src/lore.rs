@@ -25,9 +25,9 @@ use matching::LoreIndex;
 
 /// `kind` of an entry in a receipt.
 const KIND: &str = "lore";
-/// Most lore entries that are looked for in one prompt.
+/// Most lore entries that are looked for in one prompt, which has room for fewer.
 const NAMED_MAX: usize = 50;
-/// Documents that are written in one transaction.
+/// Documents that are written in one transaction. Turns write between two transactions.
 const WRITTEN_AT_ONCE: usize = 100;
 
 /// An entry whose keys were named.

@@ -13,7 +13,7 @@ use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName, Granularity, InstanceId, NAME_LENGTH_MAX, Slug};
 use crate::service::{Caller, Hub};
 
-/// Characters of a memory that a list shows.
+/// Characters of a memory that a list shows. It is one line of a list.
 const PREVIEW_LENGTH: usize = 100;
 
 impl Hub {

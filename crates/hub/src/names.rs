@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Longest slug or instance id, in characters.
+/// Longest slug or instance id, in characters. Slugs become file names in archives, together with a date.
 pub const NAME_LENGTH_MAX: usize = 64;
 /// Longest stem of an identity document's file name, in bytes: file systems take 255 with `.md` and a suffix.
 pub const STEM_BYTES_MAX: usize = 200;

@@ -19,7 +19,7 @@ use crate::service::Hub;
 const DAYS_OF_YEARS: i32 = 300;
 const DAYS_OF_MONTHS: i32 = 25;
 const DAYS_OF_WEEKS: i32 = 6;
-/// Most periods that describe one span of time.
+/// Most periods that describe one span of time. Each is a summary of up to a page.
 const PERIODS_MAX: usize = 12;
 /// Most spans of time that are looked up for one text, in the order of their mention.
 const SPANS_MAX: usize = 4;

@@ -29,17 +29,17 @@ use crate::service::{Caller, Hub};
 pub use chunks::split_into_chunks;
 pub use related::RelatedMemory;
 
-/// Sentences of a query that are looked for apart.
+/// Sentences of a query that are looked for apart. Each is embedded by itself, which takes some milliseconds.
 const SENTENCES_MAX: usize = 5;
 /// Least final score where none is given.
 const MIN_SCORE: f64 = 0.2;
-/// Results where no number is given.
+/// Results where no number is given. Ten excerpts fit into an agent's context beside its own work.
 const RESULTS_DEFAULT: u32 = 10;
 const WEIGHT_VECTOR: f64 = 0.8;
 const WEIGHT_RECENCY: f64 = 0.05;
 const WEIGHT_GRAPH: f64 = 0.05;
 const WEIGHT_INSTANCE: f64 = 0.1;
-/// Relevance of a text that holds every word of a name, once.
+/// Relevance of a text that holds every word of a name, once. A text of the same meaning can still come before it.
 const NAME_MENTIONED: f64 = 0.9;
 /// Loss of score per day of age: half is left after 143 days.
 const RECENCY_PER_DAY: f64 = 0.007;

@@ -39,7 +39,7 @@ const UNCOUNTED_BYTES: usize = 16 * 1024;
 const ROOM_RETRY_SECONDS: u64 = 5;
 /// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
 const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Time for which a refused body is still read.
+/// Time for which a refused body is still read. Many clients read an answer only when they have sent all.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Bytes that one body holds until its request is answered.

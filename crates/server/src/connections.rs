@@ -8,13 +8,14 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::auth::client::client_of;
 
-/// Connections at once; further ones wait in the system's backlog.
+/// Connections at once; further ones wait in the system's backlog. Each takes a file handle and some kilobytes.
 const CONNECTIONS_MAX: usize = 4_096;
 /// The last of these are reserved for the owner, who can still revoke a token that has used up all the others.
 const OWNERS_CONNECTIONS: usize = 64;
-/// Connections of one address.
+/// Connections of one address. A browser opens six, and a household shares one address.
 const PER_ADDRESS_MAX: usize = 64;
-/// Connections of this machine, where many programs share one address, and of a proxy, behind which many people do.
+/// Connections of this machine, where many programs share one address, and of a proxy, behind which many people do. A quarter
+/// is left to others, the owner among them.
 const PER_SHARED_ADDRESS_MAX: usize = 3_072;
 
 pub(crate) struct Room {

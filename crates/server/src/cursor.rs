@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::extract::{LIST_LIMIT_MAX, page_size};
 use crate::problem::Problem;
 
-/// Longest cursor that is read, in bytes.
+/// Longest cursor that is read, in bytes. The longest that is written has about 200.
 const LENGTH_MAX: usize = 1_024;
 
 /// A position, opaque on the wire: JSON in hexadecimal.

@@ -26,9 +26,10 @@ use crate::router::router;
 use crate::state::{ServerParts, ServerSettings};
 use crate::tls::Tls;
 
-/// Time that a client has for the TLS handshake.
+/// Time that a client has for the TLS handshake. A telephone on a poor network needs several; clients that say
+/// nothing take connections.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
-/// Largest head of a request, in bytes.
+/// Largest head of a request, in bytes. Cookies of other services on the same host name are sent along.
 const HEAD_SIZE_MAX: usize = 32 * 1024;
 /// Most header fields of a request.
 const HEADERS_MAX: usize = 100;

@@ -32,7 +32,8 @@ const SPEAKING_LIMITS: RunLimits =
 /// Of one recording, which may hold no words.
 const LISTENING_LIMITS: RunLimits =
     RunLimits { time_max: Duration::from_secs(300), bytes_max: 256 * 1024, may_be_empty: true };
-/// Most bytes that are kept of what a program complains about.
+/// Most bytes that are kept of what a program complains about. The last lines say why a program ended; it may have written
+/// without end.
 const COMPLAINT_BYTES_MAX: u64 = 2_048;
 /// Most characters of a complaint that a message repeats.
 const COMPLAINT_LENGTH_MAX: usize = 200;

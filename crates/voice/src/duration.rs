@@ -8,9 +8,10 @@ const LETTER_SECONDS: f64 = 0.048;
 const HAN_SECONDS: f64 = 0.34;
 /// Seconds that a sentence takes beside its characters: its onset and the silence at its end.
 const SENTENCE_SECONDS: f64 = 0.55;
-/// Maximum length of a sentence's sound, relative to the estimate.
+/// Maximum length of a sentence's sound, relative to the estimate. Sound beyond it is a provider that speaks on, or sends
+/// noise, and would be paid for and stored.
 const SLOWEST_FACTOR: f64 = 8.0;
-/// Added to that maximum for every sentence, in seconds.
+/// Seconds that are added to that maximum for every sentence: short ones may begin with a long pause.
 const SLOWEST_EXTRA: f64 = 15.0;
 
 /// Expected length of a text's sound, in seconds.

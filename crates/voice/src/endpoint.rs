@@ -16,7 +16,7 @@ use crate::provider::VoiceError;
 
 /// Time that a connection may take to open.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// Most bytes that are read of a refusal.
+/// Most bytes that are read of a refusal. A refusal may be a whole page of a proxy.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
 /// Most characters of a refusal that a message repeats.
 const QUOTED_CHARACTERS_MAX: usize = 160;

@@ -8,7 +8,7 @@ use rusty_opus::{Application, OpusDecoder, OpusEncoder};
 
 use crate::sound_error::SoundError;
 
-/// Samples a second that are written.
+/// Samples a second that are written. Opus has no other rate for its positions.
 pub(crate) const WRITTEN_RATE: u32 = 48_000;
 /// Samples a second that are read: speech needs no more.
 pub(crate) const READ_RATE: u32 = 16_000;
@@ -18,7 +18,7 @@ const POSITIONS_PER_SAMPLE: u64 = 3;
 const PACKET_SAMPLES: usize = 960;
 /// Most samples of one packet that is read: 120 ms.
 const PACKET_SAMPLES_MAX: usize = 1_920;
-/// Most bytes of one written packet.
+/// Most bytes of one written packet. The format allows no more for one frame.
 const PACKET_BYTES_MAX: usize = 1_275;
 /// Packets of one written page: a second.
 const PACKETS_PER_PAGE: usize = 50;

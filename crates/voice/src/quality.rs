@@ -2,15 +2,16 @@
 
 use std::fmt;
 
-/// Sound below this level is silence, in decibels of full scale.
+/// Sound below this level is silence, in decibels of full scale. Breath and the noise of a quiet room are below, quiet speech
+/// is above.
 const SILENCE_DBFS: f64 = -45.0;
-/// Length of the parts that are called silent or not.
+/// Length of the parts that are called silent or not. A syllable is longer than one part.
 const FRAMES_PER_SECOND: usize = 50;
 /// From this level on a sample is cut off.
 const CLIPPED_LEVEL: u16 = 32_700;
-/// Share of cut samples from which a recording is too loud.
+/// Share of cut samples from which a recording is too loud. Single peaks can't be heard; more give a cloned voice a rattle.
 const CLIPPED_SHARE_MAX: f64 = 0.01;
-/// Share of silence from which a recording holds too little speech.
+/// Share of silence from which a recording holds too little speech. Ordinary speech pauses for far less.
 const SILENT_SHARE_MAX: f64 = 0.7;
 
 /// Measures of a sound.

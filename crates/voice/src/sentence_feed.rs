@@ -2,7 +2,8 @@
 
 use text::split_sentences;
 
-/// Longest part that is spoken at once, in characters.
+/// Longest part that is spoken at once, in characters. Playing begins when the first part has come, and a text without full
+/// stops must not delay it.
 const SENTENCE_LENGTH_MAX: usize = 400;
 /// Begins and ends code, which is not read out.
 const FENCE: &str = "```";

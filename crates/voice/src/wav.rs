@@ -5,7 +5,7 @@ use crate::sound_error::SoundError;
 /// Lowest and highest samples a second.
 const SAMPLE_RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u16 = 8;
-/// Most chunks before the sound.
+/// Most chunks before the sound. Editors add a few of their own; a file of thousands is made to take time.
 const CHUNKS_MAX: usize = 64;
 
 const PCM: u16 = 1;

@@ -21,9 +21,9 @@ use crate::names::{DiaryName, DocumentName, Granularity};
 const FILES_MAX: usize = 100_000;
 /// Most bytes of all files unpacked: a small archive can be made that unpacks to any size.
 const UNPACKED_MAX: u64 = 8 * ARCHIVE_BYTES_MAX as u64;
-/// Largest manifest or list of labels.
+/// Largest manifest or list of labels. They are read whole.
 const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Front matter beside the content of a file.
+/// Front matter beside the content of a file. It holds names and dates, in files of other programs also lists of tags.
 const FRONT_MATTER_ROOM: u64 = 64 * 1024;
 
 /// Checks the size of an archive and the sizes of its unpacked files. The error says which limit is exceeded.

@@ -7,7 +7,7 @@ use super::extraction::{DocumentFacts, ExtractionStep, RelationError, RelationEx
 use super::ports::{GraphWrite, NewGraphNode};
 use super::service::Graph;
 
-/// Confidence of a name that occurs in a line.
+/// Confidence of a name that occurs in a line. A name alone is weaker than a relationship that a model has read from the line.
 const NAME_CONFIDENCE: f64 = 0.7;
 
 impl Graph {

@@ -44,13 +44,13 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::entities::EntityKind;
 
-/// Longest label of a node, in characters.
+/// Longest label of a node, in characters. Labels are drawn in the graph and compared with the words of queries.
 pub const LABEL_LENGTH_MAX: usize = 256;
-/// Longest description or evidence, in characters.
+/// Longest description or evidence, in characters. Longer text belongs into a document, which the node can name.
 pub const PROSE_LENGTH_MAX: usize = 4_000;
-/// Longest properties of a node or an edge, in bytes of JSON.
+/// Longest properties of a node or an edge, in bytes of JSON. They are part of every list of nodes.
 pub const PROPERTIES_BYTES_MAX: usize = 16 * 1024;
-/// Most nodes, and most edges, in one transaction.
+/// Most nodes, and most edges, in one transaction. All of them are written or none, and turns wait meanwhile.
 pub const TRANSACTION_MAX: usize = 1_000;
 
 /// The kind of entity that a node type means; none for a type that the memory does not know.

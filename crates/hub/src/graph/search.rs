@@ -15,10 +15,10 @@ use super::ports::GraphNode;
 use super::responses::{NodeHit, NodeSearchResponse};
 use super::service::Graph;
 
-/// Least score, and nodes, of a search that says nothing of it.
+/// Least score, and nodes, of a search that gives none.
 const SCORE_MIN: f64 = 0.3;
 const RESULTS_DEFAULT: usize = 10;
-/// Worth of a label that is in the query, or the query in it.
+/// Worth of a label that is in the query, or the query in it. It is below 1, which only an equal label has.
 const NAMED_SCORE: f64 = 0.9;
 
 /// Arguments of the tool `graph_node_search`.

@@ -13,9 +13,9 @@ use super::ports::{GraphEdge, GraphNode};
 use super::responses::{SubgraphResponse, TraverseResponse, Visited};
 use super::service::Graph;
 
-/// Nodes of a subgraph.
+/// Nodes of a subgraph. A picture of more is a cloud, and an agent's context has no room for it.
 const SUBGRAPH_NODES_MAX: usize = 100;
-/// Default depth of a walk, in edges.
+/// Default depth of a walk, in edges. Two reach the friends of a friend.
 const DEPTH_DEFAULT: u32 = 2;
 const VISITED_MAX: usize = 50;
 

@@ -7,9 +7,10 @@ use memory::text::{at_word_borders, fold};
 
 use super::entry::{KeyLogic, LoreEntry};
 
-/// Number of the newest messages that are searched for the keys of an entry that does not say it.
+/// Number of the newest messages that are searched for the keys of an entry that gives none. They are two exchanges: further
+/// back the talk is of something else.
 const SCAN_DEPTH_DEFAULT: u32 = 4;
-/// Most messages that are searched.
+/// Most messages that are searched. Older ones are no part of the present talk.
 const SCAN_DEPTH_MAX: u32 = 50;
 
 /// The entries with their keys by first letter: a text is read once, however many entries there are.

@@ -2,7 +2,7 @@
 
 use super::{InvalidName, invalid_name};
 
-/// Longest label of a document, in characters.
+/// Longest label of a document, in characters. It is a heading in the prompt.
 pub const PROMPT_LABEL_LENGTH_MAX: usize = 60;
 /// Headings of the reply's prompt: no label may pose as one of them.
 pub const PROMPT_HEADINGS: [&str; 24] = [

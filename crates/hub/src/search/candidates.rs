@@ -14,7 +14,7 @@ use crate::service::Hub;
 
 /// Phrases of a query that are looked up; those of a longer one are left out.
 const PHRASES_MAX: usize = 96;
-/// Pieces that are named of one phrase, those of the newest memories.
+/// Pieces that are named of one phrase, those of the newest memories. It bounds the time of a search for common words.
 const PIECES_PER_PHRASE: u32 = 2_000;
 /// Pieces that are read for their words: those that hold the most that is rare, the newest first.
 const WORDS_MAX: usize = 300;

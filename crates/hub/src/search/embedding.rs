@@ -9,9 +9,9 @@ use crate::error::HubError;
 use crate::ports::{ChunkCoverage, UnembeddedChunk};
 use crate::service::{Caller, Hub};
 
-/// Pieces that are asked for at once.
+/// Pieces that are asked for at once. They are two batches: the second is there when the first is done.
 const PIECES_ASKED_FOR: u32 = 32;
-/// Pieces that are embedded at once.
+/// Pieces that are embedded at once. A turn waits for the batch under way, and pieces are longer than messages.
 const PIECES_AT_ONCE: usize = 16;
 
 impl Hub {

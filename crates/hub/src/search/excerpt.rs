@@ -3,9 +3,9 @@
 use super::chunks::split_into_chunks;
 use crate::names::Granularity;
 
-/// Longest excerpt, and longest memory that is shown whole, in characters.
+/// Longest excerpt, and longest memory that is shown whole, in characters. Ten of them are 5,000 tokens of English.
 const EXCERPT_LENGTH: usize = 2_000;
-/// Maximum length of an excerpt of a significant memory, in characters.
+/// Maximum length of an excerpt of a significant memory, in characters. A person has marked these as worth their length.
 const SIGNIFICANT_LENGTH: usize = 10_000;
 
 /// The whole memory if it is short, else the piece that fits best, with the title before it and as much around it as there

@@ -12,13 +12,13 @@ use crate::service::{Caller, Hub};
 
 /// Results where no number is given.
 const RESULTS_DEFAULT: u32 = 20;
-/// Words of a query that are looked for.
+/// Words of a query that are looked for. Each is looked up by itself.
 const WORDS_MAX: usize = 64;
-/// Newest chunks that the index names for each word.
+/// Newest chunks that the index names for each word. It bounds the time of a search for common words.
 const CHUNKS_MAX: u32 = 2_000;
 /// Memories whose texts are read, one at a time, those first that may hold the most words.
 const TEXTS_MAX: usize = 500;
-/// Characters around the first word.
+/// Characters around the first word. It is two or three sentences.
 const CONTEXT_LENGTH: usize = 300;
 
 impl Hub {

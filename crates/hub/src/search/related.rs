@@ -19,9 +19,9 @@ use crate::names::{DiaryName, DocumentName, Granularity, InstanceId};
 use crate::ports::DiaryChunk;
 use crate::service::Hub;
 
-/// Most memories that one text brings up.
+/// Most memories that one text brings up. They come without being asked for, so they must not take the room of the text itself.
 const RELATED_MAX: usize = 3;
-/// Most characters of one excerpt.
+/// Most characters of one excerpt. It is shorter than an excerpt that somebody has asked for.
 const EXCERPT_LENGTH: usize = 800;
 
 /// A memory that another program wrote, and why it was chosen.

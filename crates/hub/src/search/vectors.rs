@@ -12,7 +12,7 @@ use crate::ports::HubStore;
 /// Maximum memory for all scopes together, in bytes: about 150,000 chunks. The scope that was not searched for longest is
 /// dropped first; one that is larger than the limit stays while it is the last one searched.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Vectors that are read at once.
+/// Vectors that are read at once. They are 3 MB; other reads get their turn between two pages.
 const VECTORS_AT_ONCE: u32 = 2_000;
 
 /// The vectors of one scope by one model.

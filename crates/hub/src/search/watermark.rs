@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 
-/// Pause after a failure of the model, unless somebody asks for vectors.
+/// Pause after a failure of the model, unless somebody asks for vectors. Searches go by words meanwhile.
 const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
 
 /// Up to which revision each scope's memories are known to have their vectors, and whether the model rests: so that not

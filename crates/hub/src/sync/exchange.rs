@@ -21,7 +21,7 @@ use super::PROTOCOL_VERSION;
 use super::outgoing::{OutgoingChanges, erasure_item, next_push, refusal_text};
 use super::receive::read_page;
 
-/// Documents on a page of a pull.
+/// Documents on a page of a pull. A lost connection repeats one page.
 const PULLED_AT_ONCE: u32 = 200;
 /// Maximum pages of one pull: 400,000 documents, far more than decades of diaries. A hub that sends more is in a loop.
 const PAGES_MAX: usize = 2_000;

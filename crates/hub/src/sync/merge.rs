@@ -11,7 +11,8 @@ use crate::sections;
 use crate::transaction::HubTransaction;
 use crate::version_vector::VersionVector;
 
-/// Earlier versions among which the one that two sides have in common is looked for.
+/// Earlier versions among which the one that two sides have in common is looked for. Sides that were apart for longer conflict,
+/// and a person decides.
 pub(super) const VERSIONS_LOOKED_AT: u32 = 100;
 
 /// The text of an incoming version after this home's erasures.

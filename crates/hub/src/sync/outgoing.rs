@@ -13,9 +13,9 @@ use crate::service::Hub;
 use crate::version_vector::VersionVector;
 use crate::versions::ROLL_UP_EDITOR;
 
-/// Number of versions in one push.
+/// Number of versions in one push. A lost connection repeats one push.
 const PUSHED_ITEMS_MAX: usize = 200;
-/// Bytes of text after which a push ends; it has at least one version.
+/// Bytes of text after which a push ends; it has at least one version. Proxies limit bodies, many of them to 1 MB.
 const PUSHED_BYTES_MAX: usize = 1024 * 1024;
 /// Changes of this home that the hub has not seen.
 #[derive(Default)]

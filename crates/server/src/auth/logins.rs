@@ -22,9 +22,9 @@ pub(crate) const LOGIN_PATH: &str = "/login";
 const PAGE_KEY: HeaderName = HeaderName::from_static("x-echovessel-login");
 /// Pictures, sounds and the documentation: a browser loads them by itself and cannot send the page's half with it.
 const LOADED_BY_BROWSERS: [&str; 3] = ["/api/admin/persona/avatar", "/api/chat/voice/", "/api/docs"];
-/// Precision of the time of last use.
+/// Precision of the time of last use. Each request would otherwise be a write.
 const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
-/// Longest description of a browser, in characters.
+/// Longest description of a browser, in characters. It lets a person recognise a device in a list.
 const BROWSER_LENGTH_MAX: usize = 64;
 
 /// Finds the login of a request's cookie: one look into the database, and a second if a named token made it.

@@ -17,13 +17,14 @@ use super::principal::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
 
 /// Prefix of every named token, so that people and scanners for leaked secrets recognise one.
 const TOKEN_PREFIX: &str = "ev_";
-/// Random bytes of the public part.
+/// Random bytes of the public part. It is enough to find the row, and is no part of the secret.
 const PREFIX_BYTES: usize = 6;
 /// Tokens that are known again without a hash; beyond that all are proven again.
 const KNOWN_MAX: usize = 1_024;
-/// Time for which a known token is accepted before it is looked up in the database again.
+/// Time for which a known token is accepted before it is looked up in the database again. Other daemons learn of a revocation
+/// within this time, and most requests read no row.
 const BELIEVED_FOR: SignedDuration = SignedDuration::from_secs(10);
-/// Precision of the time of last use.
+/// Precision of the time of last use. Each request would otherwise be a write.
 const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
 /// Hashes at once: each takes 19 MiB and a processor.
 const HASHES_AT_ONCE: usize = 2;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use memory::access::AccessScope;
 use memory::{Scope, UserId};
 
-/// Streams of the owner.
+/// Streams of the owner. It is half of all connections, so that streams alone can't take them all.
 pub(super) const OWNER_STREAMS_MAX: usize = 2_048;
 /// Streams of a named token for which no number was said: a few devices with a few windows each.
 pub(super) const NAMED_STREAMS_MAX: usize = 16;

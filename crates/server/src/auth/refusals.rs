@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-/// Refusals that are kept apart in one minute; further ones are only counted by the metrics.
+/// Refusals that are kept apart in one minute; further ones are only counted by the metrics. Somebody who guesses tokens must
+/// not fill the log.
 const APART_MAX: usize = 1_000;
 const SECONDS: i64 = 60;
 

@@ -13,11 +13,12 @@ use subtle::ConstantTimeEq;
 
 use super::principal::Principal;
 
-/// Lifetime of a login link.
+/// Lifetime of a login link. It is time enough to open a link on another device, and too short to be found in a history.
 const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
-/// Login codes that are valid at once; a further one replaces the oldest.
+/// Login codes that are valid at once; a further one replaces the oldest. A link that was made and not used needs
+/// no clearing up.
 const CODES_MAX: usize = 16;
-/// Random bytes of a login code.
+/// Random bytes of a login code. Nobody guesses 128 bits within ten minutes.
 const CODE_BYTES: usize = 16;
 /// Random bytes of a login's id.
 const LOGIN_ID_BYTES: usize = 8;

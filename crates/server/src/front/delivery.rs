@@ -15,7 +15,8 @@ use reqwest::redirect::Policy;
 use super::FrontError;
 use super::passed_on::Sender;
 
-/// Time that another daemon has to take a connection.
+/// Time that another daemon has to take a connection. Daemons are on one private network; a machine that is gone answers
+/// nothing at all.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(3);
 /// Fields of one connection, which say nothing about the next.
 const OF_CONNECTION: [HeaderName; 7] =

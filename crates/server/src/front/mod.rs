@@ -42,7 +42,7 @@ const HOLDER_WAIT_MAX: Duration = Duration::from_secs(30);
 const REST: Duration = Duration::from_millis(500);
 /// Largest body that is kept until its request is answered, in bytes, so that it can be sent again. Larger ones are sent once.
 const KEPT_BODY_MAX: usize = 1024 * 1024;
-/// Bytes of all kept bodies.
+/// Bytes of all kept bodies. Bodies beyond it are sent once, so that waiting requests can't fill the memory.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Time that a body to be kept may take.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);

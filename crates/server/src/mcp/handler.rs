@@ -22,7 +22,8 @@ use super::tool::{Effect, Tool, ToolError};
 use super::{MESSAGE_BYTES_MAX, check, tools};
 use crate::auth::Principal;
 
-/// Interval of progress notifications during long work.
+/// Interval of progress notifications during long work. Clients end calls that say nothing, the strictest after 60 seconds;
+/// people look sooner.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 
 const INSTRUCTIONS: &str = "\

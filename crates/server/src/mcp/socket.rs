@@ -20,7 +20,7 @@ use crate::home_socket::{HomeSocket, SocketError, listen_at};
 
 /// Longest greeting, in bytes.
 const GREETING_BYTES_MAX: u64 = 1_024;
-/// Time in which a process must identify itself.
+/// Time in which a process must identify itself. It is sent at once by a process of the same machine.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
 /// Time that running calls may take to finish when the socket is closed.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(5);

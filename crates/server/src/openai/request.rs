@@ -40,7 +40,7 @@ enum StopSequences {
     Several(Vec<String>),
 }
 
-/// Most texts before which an answer ends.
+/// Most texts before which an answer ends. It is the limit of the API that clients are written for.
 const STOPS_MAX: usize = 4;
 
 #[derive(Deserialize, JsonSchema)]

@@ -27,7 +27,7 @@ use crate::state::App;
 
 /// The path of exports.
 pub(crate) const PATH: &str = "/api/admin/export";
-/// Bytes that are sent at once.
+/// Bytes that are sent at once. A slow client holds this much, however long the export is.
 const CHUNK_SIZE: usize = 64 * 1024;
 /// Chunks that writing may be ahead of the client.
 const CHUNKS_AHEAD: usize = 8;

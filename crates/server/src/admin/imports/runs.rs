@@ -38,9 +38,9 @@ const SKIPS_MAX: u32 = 1_000;
 
 /// Tokens of the questions that consolidation asks about each session, beside its messages.
 const TOKENS_ASKED_PER_SESSION: u64 = 4_000;
-/// Tokens of the answers.
+/// Tokens of the answers. Three events and a summary take about as many; the estimate errs upwards.
 const TOKENS_ANSWERED_PER_SESSION: u64 = 600;
-/// Bytes of text that are about one token, in every script.
+/// Bytes of text that are about one token, in every script. English has four and Chinese three; the estimate errs upwards.
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// A form with files.

@@ -22,7 +22,7 @@ use crate::state::App;
 const NAME_LENGTH_MAX: usize = 256;
 /// Longest description, in characters.
 const DESCRIPTION_LENGTH_MAX: usize = 4_000;
-/// Most names beside the canonical one.
+/// Most names beside the canonical one. Each is compared with the words of every message.
 const ALIASES_MAX: usize = 100;
 
 /// The ENTITY of the compatible interface, without its counts.

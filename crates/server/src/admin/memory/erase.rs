@@ -27,9 +27,10 @@ use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
-/// Most ids in one request.
+/// Most ids in one request. More is a selection by time, conversation or text.
 const IDS_MAX: usize = 10_000;
-/// Messages, and memories, whose words a dry run shows.
+/// Messages, and memories, whose words a dry run shows. A person looks at some of them to see whether the right thing was
+/// selected; the numbers are exact.
 const TEXTS_SHOWN: usize = 50;
 const TEXT_SHOWN_LENGTH: usize = 200;
 

@@ -25,7 +25,7 @@ use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
-/// Items of one moment that a cursor can step over.
+/// Items of one moment that a cursor can step over. An import can give the same second to that many messages.
 const REACH_MAX: u32 = 100_000;
 /// The store's unit of time.
 const TIME_UNIT: SignedDuration = SignedDuration::from_micros(1);

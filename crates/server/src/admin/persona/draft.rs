@@ -21,7 +21,8 @@ use crate::extract::{self, ScopeParam};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Longest text that a draft is made from, in characters.
+/// Longest text that a draft is made from, in characters. It is what a model with a window of 32,000 tokens can
+/// read of English.
 const TEXT_LENGTH_MAX: usize = 100_000;
 const ID_LENGTH_MAX: usize = 64;
 const LOCALE_LENGTH_MAX: usize = 16;

@@ -25,7 +25,7 @@ pub(crate) const SAMPLE_SIZE_MAX: usize = 50 * 1024 * 1024;
 const SAMPLES_MIN: usize = 1;
 /// Longest name of a voice, in characters.
 const NAME_LENGTH_MAX: usize = 128;
-/// Longest text of a preview, in characters.
+/// Longest text of a preview, in characters. A preview costs as much as a reply of its length.
 const PREVIEW_LENGTH_MAX: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]

@@ -21,7 +21,8 @@ const PAGE_DEFAULT: u32 = 50;
 /// Paths of POST requests that change nothing.
 const ONLY_LOOKS: [&str; 3] =
     ["/api/admin/memory/recall", "/api/admin/memory/preview-delete", "/api/admin/import/estimate"];
-/// Longest object that is kept, in characters.
+/// Longest object that is kept, in characters. Objects are names and ids; a longer one came from a request that
+/// tried something.
 const OBJECT_LENGTH_MAX: usize = 500;
 
 /// The object of an action, if the path does not name it. Ids and names of keys only.
