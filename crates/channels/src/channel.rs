@@ -175,7 +175,8 @@ pub trait Channel: Send + Sync + 'static {
     async fn show_typing(&self, conversation: &str);
 }
 
-/// Longest part of a message that is shown where it is replied to, in characters.
+/// Longest part of a message that is shown where it is replied to, in characters. It reminds the model of the message, which is
+/// in its window anyway.
 const QUOTE_LENGTH_MAX: usize = 200;
 
 /// Words with what they reply to before them, in brackets like everything that the person did not write.

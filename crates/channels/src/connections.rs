@@ -20,6 +20,7 @@ use crate::delivery_error::DeliveryError;
 const CODE_VALID: SignedDuration = SignedDuration::from_mins(10);
 /// Letters of a link code; none of them is easily taken for another.
 const CODE_LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+/// Letters of a code: 50 bits, which nobody guesses in ten minutes through a chat service.
 const CODE_LENGTH: usize = 10;
 
 /// Settings of a channel that a person can change.

@@ -19,7 +19,8 @@ use crate::connections::{Connection, SharedState};
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// Period in which an unknown account gets no second answer: strangers must not be able to use up the bot's message limit.
 const STRANGER_REST: SignedDuration = SignedDuration::from_hours(24);
-/// Largest difference that is expected between the platform's clock and this machine's.
+/// Largest difference that is expected between the platform's clock and this machine's. Machines without time synchronisation
+/// drift by minutes.
 const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_mins(5);
 /// Interval at which the typing indicator is renewed: the shorter-lived of the two, Telegram's, is shown for five seconds.
 const TYPING_EVERY: Duration = Duration::from_secs(4);

@@ -12,7 +12,7 @@ use crate::home::Home;
 use crate::secrets::{MODEL_KEY, Secrets};
 use crate::system::SystemRetryTimer;
 
-/// Names of models that are told where the chosen one is not offered.
+/// Names of models that are told where the chosen one is not offered. Some services offer hundreds.
 const OFFERED_NAMED_MAX: usize = 5;
 
 /// The language model that the configuration names.

@@ -67,6 +67,7 @@ impl Calibration {
 /// Share of Chinese in a text, from 0 to 1. A Han character says as much as a Latin word, so it counts as four letters. A
 /// letter of a script that was not measured counts half: the mean of both is nearest to what is known of it.
 fn han_share(text: &str) -> f32 {
+    /// Letters of English that say as much as one Chinese character, about.
     const LETTERS_OF_A_CHARACTER: f32 = 4.0;
     let scripts = CodePointMapData::<Script>::new();
     let (mut han, mut all) = (0.0, 0.0);

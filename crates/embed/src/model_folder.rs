@@ -19,7 +19,7 @@ use crate::{ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL, ModelDescription, ModelErro
 
 /// Most word pieces of a text that count, whatever the model allows: attention costs their square.
 const PIECES_MAX: usize = 512;
-/// Largest of the small files that is read.
+/// Largest of the small files that is read. The vocabulary of multilingual-e5 has 17 MB.
 const JSON_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Places of the weights that are looked at to tell them from others: reading all of a large file would take seconds at each start.
 const WEIGHT_SAMPLES: u64 = 64;

@@ -21,10 +21,11 @@ const VERSION: u32 = 1;
 const PIECES_MAX: usize = 1 << 20;
 /// Longest piece on average, in bytes; it bounds the table of pieces before it is read.
 const PIECE_BYTES_MEAN_MAX: usize = 64;
-/// Most characters that are replaced, and most bytes that say with what.
+/// Most characters that are replaced, and most bytes that say with what. Normalising forms replace fewer; a table is allocated
+/// before it is read.
 const REPLACEMENTS_MAX: usize = 1 << 16;
 const REPLACEMENT_BYTES_MAX: usize = 1 << 22;
-/// Most tensors of a packed file, and most characters of a tensor's name.
+/// Most tensors of a packed file, and most characters of a tensor's name. The largest supported model has about 200.
 const TENSORS_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 64;
 /// Largest of the sizes: layers, components, positions.

@@ -8,9 +8,11 @@ use icu_properties::{CodePointMapData, PropertyNamesLong, PropertyParser};
 
 use crate::ModelError;
 
-/// Share of a vocabulary's pieces from which a script is one that the model was trained on.
+/// Share of a vocabulary's pieces from which a script is one that the model was trained on. Alphabets of other languages occur
+/// in every vocabulary as single letters.
 const SHARE_MIN: f64 = 0.02;
-/// Number of pieces from which a script counts as readable, however large the vocabulary.
+/// Number of pieces from which a script counts as readable, however large the vocabulary. In a vocabulary of 250,000 a script
+/// of a small language has a smaller share and yet its words.
 const PIECES_MIN: usize = 500;
 
 /// The scripts whose letters a model reads.

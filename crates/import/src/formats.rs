@@ -160,7 +160,7 @@ pub(crate) fn field_names_of(head: &Head) -> Vec<String> {
     }
 }
 
-/// Longest value that is shown of a field, in characters.
+/// Longest value that is shown of a field, in characters. It shows what kind of value a field holds, in one line of a list.
 const FIELD_SAMPLE_LENGTH: usize = 60;
 
 /// Values of these fields in the file's first message, for a person to recognise them; empty without a text or number.

@@ -9,25 +9,25 @@ pub const ELEMENT_VALUES_MAX: usize = 1_000_000;
 /// Longest id of a conversation or message, in bytes; a digest is put for a longer one.
 pub const ID_BYTES_MAX: usize = 256;
 
-/// Most attachments of one message that are named; the others are counted.
+/// Most attachments of one message that are named; the others are counted. Each becomes a line of the message.
 pub const ATTACHMENTS_MAX: usize = 1_000;
 
-/// Longest line of a plain-text log, in bytes.
+/// Longest line of a plain-text log, in bytes. Reading by lines must not take the memory of a file without line ends.
 pub const LINE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Longest text of one message, in bytes. Longer ones are skipped, not cut.
+/// Longest text of one message, in bytes. Longer ones are skipped, not cut. A cut message would be words that nobody said.
 pub const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Longest document, card or lorebook, in bytes.
+/// Longest document, card or lorebook, in bytes. Cards carry pictures, which have some megabytes.
 pub const DOCUMENT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Deepest nesting of JSON.
+/// Deepest nesting of JSON. Exports nest about ten deep; deeper ones could make the reader overflow its stack.
 pub const JSON_DEPTH_MAX: usize = 100;
 
-/// Most fields of one CSV record.
+/// Most fields of one CSV record. Tables of talk have about ten.
 pub const CSV_FIELDS_MAX: usize = 256;
 
-/// Most files of one import, with those in zip archives.
+/// Most files of one import, with those in zip archives. Archives of nothing but names would otherwise fill the memory.
 pub const SOURCES_MAX: usize = 100_000;
 
 /// Most that an entry of a zip archive may expand to, as a multiple of its compressed size.
@@ -39,7 +39,7 @@ pub const ZIP_ENTRY_BYTES_MIN: u64 = 1024 * 1024;
 /// Zip archives inside another one, all together, in bytes. There is one such level, and they are held in memory.
 pub const NESTED_ZIP_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Deepest folder below one that is imported.
+/// Deepest folder below one that is imported. It also ends a circle of links.
 pub const FOLDER_DEPTH_MAX: usize = 16;
 
 /// Start of a file from which its format is detected, in bytes.
@@ -48,11 +48,11 @@ pub const HEAD_BYTES: usize = 256 * 1024;
 /// Longest name of a speaker or title of a conversation, in characters. The rest is cut.
 pub const NAME_CHARS_MAX: usize = 256;
 
-/// Most not-shown versions of one message; further ones are skipped.
+/// Most not-shown versions of one message; further ones are skipped. Swipes of years of use on one message are some dozens.
 pub const ALTERNATIVES_MAX: usize = 500;
 
 /// Most entries of each list in a look. The counts beside them are exact.
 pub const LOOK_LIST_MAX: usize = 1_000;
 
-/// Most entries of one lorebook.
+/// Most entries of one lorebook. Large books have some thousands.
 pub const LORE_ENTRIES_MAX: usize = 10_000;

@@ -112,13 +112,15 @@ pub struct ConversationSummary {
     pub last: Option<String>,
 }
 
-/// Conversations that a look tells apart.
+/// Conversations that a look tells apart. It bounds the memory of a look.
 const CONVERSATIONS_MAX: usize = 20_000;
 
-/// Minutes of silence after which a message begins another session.
+/// Minutes of silence after which a message begins another session. It is the usual end of a session, so that the numbers of a
+/// look are those of the import.
 const SESSION_SILENCE_MINUTES: i64 = 30;
 
-/// Speakers that a look tells apart; the messages of further ones are only counted.
+/// Speakers that a look tells apart; the messages of further ones are only counted. It bounds the memory of a look; public
+/// servers have that many.
 const SPEAKERS_MAX: usize = 20_000;
 
 /// Reads everything once and counts it.

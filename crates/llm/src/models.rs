@@ -17,7 +17,7 @@ use crate::{LlmError, LocalEndpoint, ProviderKind, ProviderSettings, anthropic, 
 const PROBE_TIME: Duration = Duration::from_millis(500);
 /// Time that another endpoint may take.
 const LIST_TIME_MAX: Duration = Duration::from_secs(15);
-/// Most bytes read of a list of models.
+/// Most bytes read of a list of models. Services that pass on hundreds of models send less.
 const MAX_LIST_BYTES: usize = 1024 * 1024;
 /// Parts of the names of models that hold no conversation.
 const NOT_FOR_CHAT: &[&str] = &[

@@ -24,7 +24,7 @@ use super::sentences::{
     Clause, Language, clip_text, is_question, seems_to_ask, split_clauses, worded_sentences,
 };
 
-/// An impact this far from zero is a peak.
+/// An impact this far from zero is a peak. It is the impact from which the memory keeps a day's anniversary.
 const PEAK_IMPACT: i32 = 7;
 const LONGEST_SUMMARY: usize = 300;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sentences::Language;
 
-/// Most lines of a roll-up.
+/// Most lines of a roll-up. A summary of a month is one page.
 const LINES_MAX: usize = 12;
 
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWr
 
 /// Maximum size of the request line and the headers.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Maximum size of a request's body.
+/// Maximum size of a request's body. Voice messages are the largest.
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// A request, read whole.

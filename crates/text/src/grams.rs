@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::segment::fold;
 
-/// Characters of a gram.
+/// Characters of a gram. Pairs of letters are in every text, and four miss short words.
 const GRAM_LENGTH: usize = 3;
 /// Grams of one word that are looked for; a longer word is compared with the texts that hold these.
 const GRAMS_OF_WORD_MAX: usize = 48;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::function_words::is_function_word;
 use super::segment::fold;
 
-/// Longest name, in words.
+/// Longest name, in words. "San Juan de Alicante" has four; longer runs of capitals are headings.
 pub(super) const NAME_WORDS_MAX: usize = 4;
 
 /// Capitalised words of a text, folded. A capital at the beginning of a sentence tells nothing, nor does one in a text of

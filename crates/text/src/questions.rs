@@ -10,7 +10,8 @@ use super::utterance::Utterance;
 
 /// Asks for consent: a question to reason about, not one to answer.
 const CONSENT_PARTICLE: &str = "吧";
-/// Number of words after the question word among which the auxiliary is looked for.
+/// Number of words after the question word among which the auxiliary is looked for. "What kind of food do you like": further
+/// away another clause begins.
 const AUXILIARY_WITHIN: usize = 3;
 
 /// True if a whole text ends as a question does.

@@ -41,13 +41,14 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const WAITING_MAX: usize = 1_024;
 /// Conversations whose history is read side by side. More would only wait at the platform's limit for all routes together.
 const SIDE_BY_SIDE: usize = 8;
-/// Most pages of a conversation's history that are read after a gap.
+/// Most pages of a conversation's history that are read after a gap. That is 5,000 messages, more than a day of a
+/// lively server.
 const PAGES_MAX: usize = 50;
 /// Period of history to read for an allowed account without stored messages.
 const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);
 /// Most conversations that are begun at once: the platform takes many for spam.
 const OPENED_MAX: usize = 20;
-/// Most attempts to fetch a paste.
+/// Most attempts to fetch a paste. The text of the message itself is answered without it.
 const PASTE_ATTEMPTS: u32 = 5;
 /// Waits between attempts to read a history or a file.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };

@@ -11,7 +11,7 @@ use crate::cli::{LoginsCommand, Shared};
 use crate::home::Home;
 use crate::system::SystemClock;
 
-/// Entries that are read at once.
+/// Entries that are read at once. It is what one answer of the API holds at most.
 const PAGE_SIZE: u32 = 200;
 
 pub(crate) async fn logins(

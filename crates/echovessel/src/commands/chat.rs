@@ -16,9 +16,9 @@ use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
 
-/// Memories that `/memory` and `/why` show.
+/// Memories that `/memory` and `/why` show. They fit into a terminal of 24 lines.
 const SHOWN_MAX: usize = 10;
-/// Most characters of a memory on one line.
+/// Most characters of a memory on one line. It fits into a terminal of 100 columns with the date before it.
 const LINE_LENGTH: usize = 90;
 
 const HELP: &str = "\

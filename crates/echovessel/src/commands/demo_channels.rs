@@ -30,7 +30,7 @@ const HEARTBEAT: Duration = Duration::from_millis(41_250);
 const HOUR: Duration = Duration::from_secs(3_600);
 /// Time of the demo between two checks of a condition.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
-/// Real time between two checks.
+/// Real time between two checks. The other tasks of the demo run meanwhile.
 const CHECK_PAUSE: Duration = Duration::from_millis(10);
 /// Most checks before the demo gives up.
 const CHECKS_MAX: usize = 2_000;

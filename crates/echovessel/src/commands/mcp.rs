@@ -29,7 +29,7 @@ use crate::wiring::{Services, wire};
 
 /// Time that an owner may take to open its socket, or to stop.
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
-/// Pause between two checks.
+/// Pause between two checks. A client waits for it at each start.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// The same interval for a home on a database server, which is asked over the network.
 const LOOK_ELSEWHERE_AGAIN: Duration = Duration::from_millis(500);

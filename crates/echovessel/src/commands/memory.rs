@@ -18,7 +18,7 @@ use crate::home::Home;
 
 /// Path of erasures and their dry runs.
 pub(super) const ERASE_PATH: &str = "/api/admin/memory/erase";
-/// Most characters of a memory on one line.
+/// Most characters of a memory on one line. It fits into a terminal of 80 columns with the mark before it.
 const LINE_LENGTH: usize = 70;
 /// Texts that are shown of what would be erased.
 const TEXTS_SHOWN: usize = 10;

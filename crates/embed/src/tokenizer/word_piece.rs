@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{Piece, Symbol, read_id};
 
-/// Characters of a word from which it is unknown, where the file names no other number.
+/// Characters of a word from which it is unknown, where the file names no other number. It is the value of the models that the
+/// tokenizer was made for.
 const WORD_CHARS_MAX: u64 = 100;
 
 /// A vocabulary whose pieces begin a word or, behind a prefix, continue it.

@@ -5,7 +5,7 @@ use crate::item::{Attachment, AttachmentKind, Conversation, ExternalId, Item, Me
 use crate::limits::{ATTACHMENTS_MAX, ID_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_CHARS_MAX};
 use crate::message_time::MessageTime;
 
-/// Longest place of a message, in characters.
+/// Longest place of a message, in characters. It is part of a message's key, and file names may nest deeply.
 const PLACE_CHARS_MAX: usize = 2_000;
 
 /// The id, or a digest of one that is too long.

@@ -87,7 +87,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     }))
 }
 
-/// Lines that say whether a text is a table.
+/// Lines that say whether a text is a table. A poem has two lines with the same number of commas, and not five.
 const TABLE_LINES: usize = 5;
 /// Longest record, in bytes.
 const RECORD_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;

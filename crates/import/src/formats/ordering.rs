@@ -7,7 +7,7 @@ use crate::error::ImportError;
 use crate::item::Item;
 use crate::message_time::MessageTime;
 
-/// Largest file that is turned round, in bytes of text.
+/// Largest file that is turned round, in bytes of text. It is held in memory; larger files are read as they are.
 const TURNED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The items of a file that may list its newest message first, in the order of the talk. A larger file keeps its order.

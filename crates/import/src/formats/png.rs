@@ -9,7 +9,7 @@ use crate::limits::DOCUMENT_BYTES_MAX;
 
 pub(super) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Most chunks of one picture.
+/// Most chunks of one picture. Large pictures have some thousands; a file of more is made to take time.
 const CHUNKS_MAX: usize = 100_000;
 
 /// A picture cut into its chunks.

@@ -21,7 +21,7 @@ use header::{Header, Rest, header_of};
 
 pub(super) const FORMAT: Format = Format { id: "whatsapp", name: "WhatsApp chat", detect: is_whatsapp, open };
 
-/// Lines of the head that are looked at.
+/// Lines of the head that are looked at. A first message may be a long text of many lines.
 const DETECTION_LINES: usize = 50;
 
 fn is_whatsapp(context: &Context<'_>) -> bool {

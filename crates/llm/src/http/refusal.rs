@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::LlmError;
 
-/// Most characters of an endpoint's own words that a message repeats.
+/// Most characters of an endpoint's own words that a message repeats. A refusal may be a whole page of a proxy.
 const MAX_QUOTED_CHARS: usize = 200;
 
 const TOO_LONG_PHRASES: &[&str] = &[

@@ -10,7 +10,8 @@ use crate::sentences::{Clause, Language, split_clauses};
 
 /// Longest message, in characters, that only takes back the one before it, as "no, forget that".
 const RETRACTION_LENGTH_MAX: usize = 30;
-/// A retraction means the memory of whose content terms it says this share, and this many.
+/// A retraction means the memory of whose content terms it says this share, and this many. Taking back the wrong memory is
+/// worse than asking again.
 const NAMED_SHARE: f64 = 0.6;
 const NAMED_TERMS_MIN: usize = 2;
 /// Content terms of descriptions that say whom they are about.

@@ -7,13 +7,13 @@ use super::super::sentences::Language;
 
 /// Most events of one session, as the contract says.
 pub(super) const MOST_EVENTS: usize = 3;
-/// Most sentences of one description.
+/// Most sentences of one description. More are a story, whose beginning says what it is about.
 pub(super) const MOST_SENTENCES: usize = 3;
 pub(super) const MOST_EMOTION_TAGS: usize = 4;
 pub(super) const MOST_RELATIONAL_TAGS: usize = 3;
 /// The tag of a core fact about who the user is.
 pub(super) const IDENTITY_BEARING: &str = "identity-bearing";
-/// Impact from which an event counts as joy or grief.
+/// Impact from which an event counts as joy or grief. Everyday events have less.
 const FELT_IMPACT: i32 = 4;
 
 #[derive(Serialize)]

@@ -11,9 +11,9 @@ pub(super) const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 const AGO_MAX: i64 = 1_000;
 /// Days on either side of "three weeks ago", which nobody means to the day.
 const WEEKS_AGO_SLACK: i64 = 3;
-/// Months on either side of "a year ago".
+/// Months on either side of "a year ago". Nobody means it to the day.
 const YEAR_AGO_SLACK: i64 = 2;
-/// Months on either side of "three years ago".
+/// Months on either side of "three years ago". People count in calendar years.
 const YEARS_AGO_SLACK: i64 = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

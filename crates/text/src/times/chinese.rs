@@ -48,7 +48,7 @@ const UNITS: [(&str, Unit); 7] = [
 ];
 /// Characters after 年 or 月 that make another word: 前年轻, 晚上月亮.
 const NOT_BEFORE: &str = "亮球经饼轻龄级";
-/// Days of a vague 前几天.
+/// Days of a vague 前几天. It means less than two weeks to everybody.
 const FEW_DAYS_MOST: i64 = 10;
 /// Parts of a month by their names, the longer before the shorter: first and last day.
 const PARTS_OF_MONTH: [(&str, (i8, i8)); 7] = [

@@ -26,7 +26,7 @@ use crate::home::Home;
 use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::{bare_hub, session_policy};
 
-/// Skips that are printed as JSON.
+/// Skips that are printed as JSON. All are counted.
 const SKIPS_LISTED: u32 = 1_000;
 
 /// Records everything, or what is left of a run that was cut off.

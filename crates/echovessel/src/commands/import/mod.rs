@@ -29,7 +29,7 @@ use crate::config::Config;
 use crate::home::Home;
 use whole_home::WholeHome;
 
-/// Titles that are named where none fits.
+/// Titles that are named where none fits. They show how titles are written in this file.
 const TITLES_NAMED: usize = 10;
 /// Skips that are printed for a person, so that the result stays in sight; all are kept with the run.
 const SKIPS_SHOWN: usize = 10;

@@ -37,9 +37,10 @@ use crate::wiring::{bare_host, wire_with_store};
 const TAKING_TIME_MAX: Duration = Duration::from_secs(60);
 /// Time between two tries.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
-/// Time that the holder has to make a login link.
+/// Time that the holder has to make a login link. Without it the start prints an address that asks for the token.
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(5);
-/// Time for which a stop waits until the database has noted it.
+/// Time for which a stop waits until the database has noted it. Without the note the others find it silent after
+/// twenty seconds.
 const LEAVE_NOTE_MAX: Duration = Duration::from_secs(2);
 
 /// Another daemon took the home, because this one was silent for too long. This process must not go on: it may be about to do what
