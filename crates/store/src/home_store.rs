@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::corrections::changes_by_word::ChangesByWord;
 use crate::engine::failure::Failure;
 use crate::engine::postgres::{self, PresenceNotes, ServerAddress};
-use crate::engine::readers::{ReadKind, Readers};
+use crate::engine::readers::Readers;
 use crate::engine::sql::Connection;
 use crate::engine::writer::{UnitOfWork, Writer};
 use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, check, connection, run_blocking};
@@ -281,25 +281,24 @@ impl HomeStore {
         self.writer.run_deferred(work)
     }
 
-    /// Reads from one snapshot on a thread for reads, where it may take its time.
     pub(crate) fn read<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
-        self.readers.run(ReadKind::Long, work)
+        self.readers.run(true, work)
     }
 
-    /// Reads a few rows with one statement, which sees one snapshot without a transaction.
+    /// Reads with one statement, which sees one snapshot without a transaction.
     pub(crate) fn read_statement<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
-        self.readers.run(ReadKind::Statement, work)
+        self.readers.run(false, work)
     }
 
-    /// Reads a few rows in a scope; where nothing was ever stored in it there is nothing to find.
+    /// Reads in a scope; where nothing was ever stored in it there is nothing to find.
     pub(crate) async fn read_scope<T, W>(&self, scope: &Scope, work: W) -> Result<T, StoreError>
     where
         T: Default + Send + 'static,
@@ -308,16 +307,7 @@ impl HomeStore {
         self.read_scope_or(scope, T::default(), work).await
     }
 
-    /// Reads in a scope what may be all of its rows.
-    pub(crate) async fn read_whole_scope<T, W>(&self, scope: &Scope, work: W) -> Result<T, StoreError>
-    where
-        T: Default + Send + 'static,
-        W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
-    {
-        self.read_in_scope(ReadKind::Long, scope, T::default(), work).await
-    }
-
-    /// Reads a few rows in a scope with one statement.
+    /// Reads in a scope with one statement.
     pub(crate) async fn read_scope_statement<T, W>(&self, scope: &Scope, work: W) -> Result<T, StoreError>
     where
         T: Default + Send + 'static,
@@ -329,7 +319,7 @@ impl HomeStore {
         }
     }
 
-    /// Reads a few rows in a scope; where nothing was ever stored in it, the result is `nothing`.
+    /// Reads in a scope; where nothing was ever stored in it, the result is `nothing`.
     pub(crate) async fn read_scope_or<T, W>(
         &self,
         scope: &Scope,
@@ -340,33 +330,19 @@ impl HomeStore {
         T: Send + 'static,
         W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
     {
-        self.read_in_scope(ReadKind::Brief, scope, nothing, work).await
-    }
-
-    async fn read_in_scope<T, W>(
-        &self,
-        kind: ReadKind,
-        scope: &Scope,
-        nothing: T,
-        work: W,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
-    {
         let (number, generation) = self.scope_numbers.get(scope);
         if let Some(number) = number {
-            return self.readers.run(kind, move |connection| work(connection, number)).await;
+            return self.read(move |connection| work(connection, number)).await;
         }
         let (scope, numbers) = (scope.clone(), Arc::clone(&self.scope_numbers));
-        let read = move |connection: &Connection| match scopes::number(connection, &scope)? {
+        self.read(move |connection| match scopes::number(connection, &scope)? {
             Some(number) => {
                 numbers.note(scope, number, generation);
                 work(connection, number)
             }
             None => Ok(nothing),
-        };
-        self.readers.run(kind, read).await
+        })
+        .await
     }
 }
 

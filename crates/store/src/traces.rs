@@ -66,7 +66,7 @@ impl TraceStore for HomeStore {
         before: Option<(Timestamp, TurnId)>,
         limit: u32,
     ) -> Result<Vec<TurnSummary>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             let (at, id) = rows::place_of(before.map(|(at, TurnId(id))| (at, id)));
             let mut statement = connection.prepare_cached(TURN_TRACES)?;
             let heads =

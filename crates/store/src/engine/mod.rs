@@ -8,7 +8,6 @@ pub(crate) mod migrate;
 pub(crate) mod writer;
 pub(crate) mod options;
 pub(crate) mod readers;
-mod callers_connections;
 mod database_file;
 mod queue;
 pub(crate) mod failure;

@@ -43,7 +43,7 @@ impl EntityStore for HomeStore {
         below: Option<EntityPlace>,
         limit: u32,
     ) -> Result<Vec<Entity>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(entity_queries::page_of_entities(connection, scope, below, limit)?)
         })
         .await
@@ -65,7 +65,7 @@ impl EntityStore for HomeStore {
         ids: &[EntityId],
     ) -> Result<Vec<EntityMentions>, StoreError> {
         let ids = ids.to_vec();
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(entity_queries::count_mentions(connection, scope, &ids)?)
         })
         .await

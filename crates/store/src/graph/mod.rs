@@ -33,7 +33,7 @@ pub(crate) use withdraw::{forget_text, withdraw, withdraw_document};
 #[async_trait]
 impl GraphStore for HomeStore {
     async fn graph_nodes(&self, scope: &Scope) -> Result<Vec<GraphNode>, StoreError> {
-        self.read_whole_scope(scope, |connection, scope| Ok(read::all_nodes(connection, scope)?)).await
+        self.read_scope(scope, |connection, scope| Ok(read::all_nodes(connection, scope)?)).await
     }
 
     async fn graph_nodes_of(&self, scope: &Scope, ids: &[Uuid]) -> Result<Vec<GraphNode>, StoreError> {
@@ -50,7 +50,7 @@ impl GraphStore for HomeStore {
     }
 
     async fn graph_edges(&self, scope: &Scope) -> Result<Vec<GraphEdge>, StoreError> {
-        self.read_whole_scope(scope, |connection, scope| Ok(read::edges(connection, scope)?)).await
+        self.read_scope(scope, |connection, scope| Ok(read::edges(connection, scope)?)).await
     }
 
     async fn graph_edges_at(&self, scope: &Scope, nodes: &[Uuid]) -> Result<Vec<GraphEdge>, StoreError> {
@@ -200,7 +200,7 @@ impl GraphStore for HomeStore {
         fingerprint: &str,
     ) -> Result<Vec<(Uuid, Embedding)>, StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(vectors::vectors_of_scope(connection, scope, &fingerprint)?)
         })
         .await
@@ -213,7 +213,7 @@ impl GraphStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<UnembeddedNode>, StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(vectors::nodes_without_vector(connection, scope, &fingerprint, limit)?)
         })
         .await

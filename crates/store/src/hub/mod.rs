@@ -263,7 +263,7 @@ impl HubStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<ChunkVector>, StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(chunks::vectors(connection, scope, &fingerprint, after, limit)?)
         })
         .await

@@ -32,7 +32,7 @@ impl VectorIndexStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError> {
         let (models, fingerprint) = (Arc::clone(&self.model_numbers), fingerprint.to_owned());
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             let Some(model) = models.number(connection, &fingerprint)? else { return Ok(Vec::new()) };
             Ok(vectors::newest_vectors(connection, corpus, scope, model, before, limit)?)
         })

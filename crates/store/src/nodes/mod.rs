@@ -40,10 +40,8 @@ impl NodeStore for HomeStore {
     }
 
     async fn node_page(&self, scope: &Scope, query: NodePageQuery) -> Result<(Vec<Node>, u64), StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
-            Ok(node_pages::node_page(connection, scope, &query)?)
-        })
-        .await
+        self.read_scope(scope, move |connection, scope| Ok(node_pages::node_page(connection, scope, &query)?))
+            .await
     }
 
     async fn node_origins(&self, nodes: &[i64]) -> Result<BTreeMap<i64, NodeOrigin>, StoreError> {
@@ -66,7 +64,7 @@ impl NodeStore for HomeStore {
             Some((at, RejectedId(id))) => (rows::microseconds(at), id),
             None => (i64::MAX, Uuid::nil()),
         };
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             let mut statement = connection.prepare_cached(
                 "SELECT id, session_id, description, emotional_impact, evidence, reason, created_at, proposal
                  FROM rejected_memories WHERE scope = ?1 AND settled_at IS NULL AND (created_at, id) < (?2, ?3)
@@ -85,7 +83,7 @@ impl NodeStore for HomeStore {
         before: Option<Timestamp>,
         limit: u32,
     ) -> Result<Vec<(Timestamp, TimelineItem)>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(timeline::timeline(connection, scope, before, limit)?)
         })
         .await

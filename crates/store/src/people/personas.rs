@@ -287,7 +287,7 @@ impl PersonaStore for HomeStore {
         before: Option<(Timestamp, i64)>,
         limit: u32,
     ) -> Result<Vec<MoodShift>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(moods::shifts(connection, scope, from, before, limit)?)
         })
         .await

@@ -61,7 +61,7 @@ impl ConsolidationStore for HomeStore {
     }
 
     async fn summarised_sessions(&self, scope: &Scope, limit: u32) -> Result<Vec<Session>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             let mut statement = connection.prepare_cached(concat!(
                 "SELECT ",
                 session_columns!(),
@@ -76,7 +76,7 @@ impl ConsolidationStore for HomeStore {
     }
 
     async fn reflections_since(&self, scope: &Scope, since: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             let mut statement = connection.prepare_cached(
                 "SELECT created_at FROM reflections WHERE scope = ?1 AND created_at >= ?2 ORDER BY created_at DESC",
             )?;
@@ -102,7 +102,7 @@ impl ConsolidationStore for HomeStore {
         since: Timestamp,
         limit: u32,
     ) -> Result<Vec<Node>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(node_queries::events_since(connection, scope, since, limit)?)
         })
         .await

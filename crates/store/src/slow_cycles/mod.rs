@@ -46,7 +46,7 @@ impl SlowCycleStore for HomeStore {
         cycles_max: u32,
         limit: u32,
     ) -> Result<Vec<ReflectionCandidate>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(to_reflect_on(connection, scope, since, cycles_max, limit)?)
         })
         .await
@@ -59,7 +59,7 @@ impl SlowCycleStore for HomeStore {
         linked_min: u32,
     ) -> Result<Vec<Entity>, StoreError> {
         let nodes = nodes.to_vec();
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             Ok(to_describe(connection, scope, &nodes, linked_min)?)
         })
         .await
@@ -97,7 +97,7 @@ impl SlowCycleStore for HomeStore {
         before: Option<(Timestamp, CycleId)>,
         limit: u32,
     ) -> Result<Vec<TranscriptSummary>, StoreError> {
-        self.read_whole_scope(scope, move |connection, scope| {
+        self.read_scope(scope, move |connection, scope| {
             let (at, id) = rows::place_of(before.map(|(at, CycleId(id))| (at, id)));
             let mut statement = connection.prepare_cached(TRANSCRIPTS)?;
             let heads = statement.query_map(params![scope, at, id, limit], |row| {
