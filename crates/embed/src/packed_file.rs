@@ -21,8 +21,7 @@ const VERSION: u32 = 1;
 const PIECES_MAX: usize = 1 << 20;
 /// Longest piece on average, in bytes; it bounds the table of pieces before it is read.
 const PIECE_BYTES_MEAN_MAX: usize = 64;
-/// Most characters that are replaced, and most bytes that say with what. Normalising forms replace fewer; a table is allocated
-/// before it is read.
+/// Most characters that are replaced, and most bytes that say with what. It bounds a table that is allocated before it is read.
 const REPLACEMENTS_MAX: usize = 1 << 16;
 const REPLACEMENT_BYTES_MAX: usize = 1 << 22;
 /// Most tensors of a packed file, and most characters of a tensor's name. The largest supported model has about 200.

@@ -48,7 +48,7 @@ pub const HEAD_BYTES: usize = 256 * 1024;
 /// Longest name of a speaker or title of a conversation, in characters. The rest is cut.
 pub const NAME_CHARS_MAX: usize = 256;
 
-/// Most not-shown versions of one message; further ones are skipped. Swipes of years of use on one message are some dozens.
+/// Most not-shown versions of one message; further ones are skipped. It bounds the memory that one message takes.
 pub const ALTERNATIVES_MAX: usize = 500;
 
 /// Most entries of each list in a look. The counts beside them are exact.

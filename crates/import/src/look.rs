@@ -119,8 +119,7 @@ const CONVERSATIONS_MAX: usize = 20_000;
 /// look are those of the import.
 const SESSION_SILENCE_MINUTES: i64 = 30;
 
-/// Speakers that a look tells apart; the messages of further ones are only counted. It bounds the memory of a look; public
-/// servers have that many.
+/// Speakers that a look tells apart; the messages of further ones are only counted. It bounds the memory of a look.
 const SPEAKERS_MAX: usize = 20_000;
 
 /// Reads everything once and counts it.

@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Longest persona or user id that is accepted, in characters. Ids are part of paths, headers and file names; the longest ids
-/// of chat services have about 60 characters.
+/// Longest persona or user id that is accepted, in characters. Ids are part of paths, headers and file names.
 pub const ID_LENGTH_MAX: usize = 128;
 
 /// Names a persona, as the configuration or an admin call spells it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::VOICE_PLACEHOLDER;
 
-/// Most voice files of piper that are listed. All published voices are fewer.
+/// Most voice files of piper that are listed. It bounds the choice in the settings.
 const PIPER_VOICES_MAX: usize = 200;
 
 /// A program that can be used by the provider `command`.

@@ -25,7 +25,7 @@ use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 pub(super) const HISTORY_PAGE: usize = 100;
 /// Time that an answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
-/// Wait when the platform names none. Longer waits than this are always named.
+/// Wait when the platform names none. The next answer may name one.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
 /// The platform draws no preview of addresses in the message.
 const NO_PREVIEWS: u32 = 1 << 2;

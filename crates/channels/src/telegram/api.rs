@@ -24,7 +24,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// Time that sending a voice message may take.
 const UPLOADED_WITHIN: Duration = Duration::from_secs(60);
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// Wait when the platform names none. Longer waits than this are always named.
+/// Wait when the platform names none. The next answer may name one.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
 const ATTACHMENTS: [(&str, &str); 8] = [
     ("photo", "photo"),

@@ -22,8 +22,7 @@ pub(super) enum Rest<'a> {
     Notice,
 }
 
-/// Longest name of a speaker before the colon, in characters. Names of groups and contacts have at most 25 to 50; further right
-/// a colon belongs to the text.
+/// Longest name of a speaker before the colon, in characters. Further right a colon belongs to the text.
 const SPEAKER_CHARS_MAX: usize = 80;
 
 /// The header of a line; `None` if the line continues a message.
