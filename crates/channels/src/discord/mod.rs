@@ -41,8 +41,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const WAITING_MAX: usize = 1_024;
 /// Conversations whose history is read side by side. More would only wait at the platform's limit for all routes together.
 const SIDE_BY_SIDE: usize = 8;
-/// Most pages of a conversation's history that are read after a gap. That is 5,000 messages, more than a day of a
-/// lively server.
+/// Most pages of a conversation's history that are read after a gap. They hold 5,000 messages.
 const PAGES_MAX: usize = 50;
 /// Period of history to read for an allowed account without stored messages.
 const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);

@@ -11,8 +11,7 @@ pub const MERGE_COSINE_MIN: f32 = 0.92;
 /// Readability below which a vector says nothing. It is the limit of the vector index: with an English model two different
 /// Chinese texts can have cosine 1.
 pub(super) const READABILITY_MIN: f32 = 0.6;
-/// Share of the content words, of both together, that must be common. Vectors alone would merge "moved to Berlin" with "moved
-/// to Bremen".
+/// Share of the content words, of both together, that must be common. Vectors alone would merge texts that differ in a name.
 const MERGE_SHARED_WORDS_MIN: f64 = 0.75;
 
 /// A description of an event that is compared with another one.

@@ -4,8 +4,8 @@ use super::evidence::CheckedEvent;
 use super::merge::shared_words;
 use crate::ports::Extraction;
 
-/// Share of the content words, of both together, from which two descriptions tell of one thing. The model words an answer anew
-/// when it is asked again, so this is below the share for merging.
+/// Share of the content words, of both together, from which two descriptions are of the same event. A model that is asked again
+/// uses other words, so this is below the share for merging.
 const RETOLD_WORDS_MIN: f64 = 0.5;
 
 /// Takes what the second answer brought: new events that hold, and of those that failed before, what holds at least

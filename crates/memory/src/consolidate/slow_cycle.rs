@@ -36,8 +36,7 @@ const STANDING_MAX: u32 = 10;
 const LINKED_EVENTS_MIN: u32 = 3;
 /// Entities that one cycle may describe.
 const ENTITIES_MAX: usize = 3;
-/// Memories that a description is made of, the newest. They stand beside the old description, which holds what
-/// earlier ones told.
+/// Memories that a description is made of, the newest. The old description, which holds the earlier ones, is beside them.
 const EVENTS_PER_ENTITY: u32 = 6;
 
 /// Outcome of a cycle that was answered.

@@ -20,8 +20,7 @@ const QUESTIONS_MAX: usize = 3;
 const QUESTION_LENGTH_MAX: usize = 200;
 /// Longest description of an entity, in characters. It is written again from itself in each cycle, and would grow without end.
 const ENTITY_DESCRIPTION_LENGTH_MAX: usize = 500;
-/// Share of the content words, of both together, from which one says nothing that the other does not. It is the share for
-/// merging events: "wants to run a marathon" and "wants to run a half marathon" stay two.
+/// Share of the content words, of both together, from which one text repeats the other. It is the share for merging events.
 const REPEATED_WORDS_MIN: f64 = 0.75;
 /// Minimum share of words for promises. It is lower, because the same promise is put in many ways.
 const PROMISED_WORDS_MIN: f64 = 0.5;

@@ -19,8 +19,7 @@ use crate::text::{Utterance, Values, content_terms, correction_cue, split_senten
 
 /// Values that one prompt tells of as no longer current.
 const TOLD_MAX: usize = 10;
-/// The share of a former value's words from which a text only says it again. A text that also says something else
-/// keeps its place.
+/// Share of a former value's words from which a text only repeats it. A text that also says something else stays where it is.
 const REPETITION_SHARE_MIN: f64 = 0.6;
 
 /// A value that was held back, with its position.

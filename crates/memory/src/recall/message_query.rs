@@ -30,8 +30,7 @@ const OLDER_LINE: f64 = 0.9;
 const OTHERS_LINE: f64 = 0.3;
 /// Longest label of a dialogue's line ("Ann: …"), in characters.
 const LABEL_LENGTH_MAX: usize = 20;
-/// Longest time that a message tells of and that still says when something was. "In March" dates an event; "in my twenties"
-/// does not.
+/// Longest time in a message that still says when something was. "In March" dates an event; "in my twenties" does not.
 const TOLD_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
 /// Longest message that is read for the times that it tells of, in tokens: longer ones tell of many.
 const TELLING_TOKENS_MAX: u32 = 300;

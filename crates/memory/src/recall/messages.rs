@@ -52,8 +52,7 @@ const SAME_SPEAKER: f64 = 0.3;
 const WEIGHT_SESSION: f64 = 0.4;
 /// Weight of a part of a long word, relative to the whole word. "Schwimmbad" and "Schwimmen" are related, and not the same.
 const PART_CREDIT: f64 = 0.5;
-/// Share of a user's words that a reply which repeats them holds. A persona that says "so you moved to Lisbon in May" repeats
-/// and adds little.
+/// Share of a user's words that a reply must hold to count as a repetition. "So you moved to Lisbon in May" adds little.
 const REPEATED_SHARE: f64 = 0.8;
 /// Fewest different words that count as repeated. With one or two words everything is a repetition.
 const REPEATED_TERMS_MIN: usize = 3;
