@@ -1,13 +1,14 @@
 //! The connections to platforms: their states and settings, the codes that link accounts, and the port of the runtime.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
 use memory::ports::{ChannelStore, Clock, StoreError};
+use parking_lot::Mutex;
 use runtime::{ChannelStatus, FetchError, LinkCode, OutboundChannels, VoiceNote};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -124,7 +125,7 @@ impl SharedState {
     pub(crate) fn redeem(&self, channel_id: &str, text: &str) -> Option<UserId> {
         let now = self.clock.now();
         let code = text.trim().to_ascii_uppercase();
-        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut codes = self.codes.lock();
         codes.retain(|_, (_, _, expires_at)| *expires_at > now);
         if codes.get(&code).is_none_or(|(channel, ..)| *channel != channel_id) {
             return None;
@@ -183,7 +184,7 @@ impl OutboundChannels for SharedState {
         let code: String = (self.random)().iter().take(CODE_LENGTH).map(letter).collect();
         let now = self.clock.now();
         let expires_at = now.checked_add(CODE_VALID).unwrap_or(now);
-        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut codes = self.codes.lock();
         // One code for each user and channel: the newest.
         codes.retain(|_, (other, of, until)| *until > now && (*other != channel || *of != user));
         codes.insert(code.clone(), (channel, user, expires_at));

@@ -2,13 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use memory::ports::{Clock, IdGenerator};
+use parking_lot::Mutex;
 use rand::Rng as _;
 use tokio::sync::watch;
 use uuid::{Builder, ContextV7, Uuid};
@@ -88,7 +88,7 @@ pub(crate) struct SystemIdGenerator {
 
 impl IdGenerator for SystemIdGenerator {
     fn next(&self, at: Timestamp) -> Uuid {
-        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        let context = self.context.lock();
         let seconds = u64::try_from(at.as_second()).unwrap_or_default();
         let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
         Uuid::new_v7(uuid::Timestamp::from_unix(&*context, seconds, nanoseconds))

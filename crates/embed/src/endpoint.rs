@@ -2,12 +2,13 @@
 
 mod request;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::ports::{Backoff, Clock, EmbedError, Embedder, Embedding};
+use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
@@ -137,18 +138,14 @@ impl EndpointEmbedder {
 
     /// Why there are no vectors at the moment; none while all is well.
     pub fn failure_reason(&self) -> Option<String> {
-        self.lock_trouble().as_ref().map(|trouble| trouble.reason.clone())
-    }
-
-    fn lock_trouble(&self) -> std::sync::MutexGuard<'_, Option<FailureState>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+        self.trouble.lock().as_ref().map(|trouble| trouble.reason.clone())
     }
 
     fn note_failure(&self, refusal: Refusal) -> EmbedError {
         let reason = refusal.into_message();
         let now = self.clock.now();
         let until = now.checked_add(REST_AFTER_FAILURE).unwrap_or(now);
-        *self.lock_trouble() = Some(FailureState { reason: reason.clone(), until });
+        *self.trouble.lock() = Some(FailureState { reason: reason.clone(), until });
         EmbedError::Failed(reason)
     }
 
@@ -175,7 +172,7 @@ impl EndpointEmbedder {
             }
             normalize(vector);
         }
-        *self.lock_trouble() = None;
+        *self.trouble.lock() = None;
         Ok(vectors)
     }
 
@@ -289,7 +286,7 @@ impl Embedder for EndpointEmbedder {
     }
 
     async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
-        let resting = self.lock_trouble().clone().filter(|trouble| self.clock.now() < trouble.until);
+        let resting = self.trouble.lock().clone().filter(|trouble| self.clock.now() < trouble.until);
         if let Some(FailureState { reason, .. }) = resting {
             return Err(EmbedError::Failed(reason));
         }

@@ -1,10 +1,11 @@
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use memory::ports::{EmbedError, Embedder, Embedding};
+use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
@@ -125,7 +126,7 @@ impl Source {
 
     fn model(&self) -> Result<Arc<Model>, ModelError> {
         // Held while opening, so that callers who come meanwhile wait for the one model instead of opening another.
-        let mut slot = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.model.lock();
         if let Some(model) = &*slot {
             return Ok(Arc::clone(model));
         }
@@ -156,14 +157,14 @@ fn embed_error(error: ModelError) -> EmbedError {
 
 impl Queries {
     fn begin(&self) -> RunningQuery<'_> {
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.running.lock() += 1;
         RunningQuery(self)
     }
 
     fn wait_until_idle(&self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // Going on after a timeout or with a poisoned lock is harmless: the pass competes for the processor.
-        drop(self.changed.wait_timeout_while(running, GIVE_WAY_AT_MOST, |running| *running > 0));
+        let mut running = self.running.lock();
+        // Going on after the time limit is harmless: the pass competes for the processor.
+        self.changed.wait_while_for(&mut running, |running| *running > 0, GIVE_WAY_AT_MOST);
     }
 }
 
@@ -172,7 +173,7 @@ struct RunningQuery<'a>(&'a Queries);
 
 impl Drop for RunningQuery<'_> {
     fn drop(&mut self) {
-        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        *self.0.running.lock() -= 1;
         self.0.changed.notify_all();
     }
 }

@@ -1,7 +1,7 @@
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use memory::ports::Embedding;
+use parking_lot::Mutex;
 
 use crate::ModelError;
 use crate::calibration::Purpose;
@@ -138,15 +138,10 @@ impl Model {
     }
 
     fn run(&self, texts: &[&str], work: &Work<'_>) -> Result<Vec<Embedding>, ModelError> {
-        let mut workspace = self.lock_workspaces().pop().unwrap_or_default();
+        let mut workspace = self.workspaces.lock().pop().unwrap_or_default();
         let result = self.embed_with(texts, work, &mut workspace);
-        self.lock_workspaces().push(workspace);
+        self.workspaces.lock().push(workspace);
         result
-    }
-
-    fn lock_workspaces(&self) -> std::sync::MutexGuard<'_, Vec<Workspace>> {
-        // Nothing can panic between taking the lock and giving it back.
-        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn embed_with(

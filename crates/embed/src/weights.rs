@@ -1,7 +1,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::ModelError;
 use crate::architecture::{Architecture, Family};
@@ -268,8 +269,7 @@ impl WordVectors {
     /// Reads the vectors of `ids`, one row each, into `rows`.
     pub(crate) fn read(&self, ids: &[u32], rows: &mut [f32]) -> Result<(), ModelError> {
         let mut bytes = vec![0; self.number.bytes(self.hidden)];
-        // A panic elsewhere can't have left the file in a state that matters: every read seeks first.
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         for (id, row) in ids.iter().zip(rows.chunks_exact_mut(self.hidden)) {
             if *id as usize >= self.vocabulary {
                 return Err(ModelError::Failed(format!("the weights have no vector for word piece {id}")));

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -20,6 +18,7 @@ use memory::recall::{
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use crate::data::{Conversation, Question, Unit, is_role};
@@ -54,7 +53,7 @@ struct ReplayClock(Mutex<Timestamp>);
 
 impl Clock for ReplayClock {
     fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     fn sleep(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -68,7 +67,7 @@ struct ReplayIds(Mutex<u128>);
 
 impl IdGenerator for ReplayIds {
     fn next(&self, at: Timestamp) -> Uuid {
-        let mut number = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut number = self.0.lock();
         *number += 1;
         let milliseconds = u128::try_from(at.as_millisecond()).unwrap_or_default();
         Uuid::from_u128((milliseconds << 80) | (7 << 76) | (0b10 << 62) | *number)
@@ -170,14 +169,14 @@ impl Replay<'_> {
             if let Some((_, id)) = captured.open.as_ref().filter(|(session, _)| *session != unit.session) {
                 self.store.end_session(*id, CloseTrigger::Explicit).await?;
             }
-            *clock.0.lock().unwrap_or_else(PoisonError::into_inner) = unit.at;
+            *clock.0.lock() = unit.at;
             let line = message_input(scope, conversation, unit);
             let message = recorder.capture(line, &TimeZone::UTC, None).await?.message;
             captured.units.insert(message.id.0, unit.clone());
             captured.open = Some((unit.session.clone(), message.session_id));
             progress(place + 1, 0);
         }
-        captured.ids = *ids.0.lock().unwrap_or_else(PoisonError::into_inner) - (u128::from(number) << 32);
+        captured.ids = *ids.0.lock() - (u128::from(number) << 32);
         Ok(())
     }
 

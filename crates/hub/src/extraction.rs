@@ -1,8 +1,7 @@
 //! Progress of extracting facts from memories.
 
-use std::sync::{Mutex, PoisonError};
-
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::api::sync::ExtractionStatus;
 
@@ -40,11 +39,11 @@ impl ExtractionLog {
     }
 
     pub(crate) fn status(&self) -> ExtractionStatus {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.status.lock().clone()
     }
 
     fn change(&self, change: impl FnOnce(&mut ExtractionStatus)) {
-        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.status.lock());
     }
 }
 

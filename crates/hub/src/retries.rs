@@ -1,11 +1,11 @@
 //! Work that failed, and when it is tried again: after 1 s, 2 s, 4 s, … at most an hour.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use memory::ports::Backoff;
+use parking_lot::Mutex;
 
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(3600) };
 
@@ -22,25 +22,25 @@ impl<Work> Default for Retries<Work> {
 
 impl<Work: Ord> Retries<Work> {
     pub(crate) fn note(&self, work: Work, now: Timestamp) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         let entry = waiting.entry(work).or_insert((0, now));
         *entry = next_attempt(*entry, now);
     }
 
     /// Puts off what was to be tried by now and can't be: else it would be the next thing to try permanently.
     pub(crate) fn put_off(&self, now: Timestamp, can_be_tried: impl Fn(&Work) -> bool) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         for (_, entry) in waiting.iter_mut().filter(|(work, (_, at))| *at <= now && !can_be_tried(work)) {
             *entry = next_attempt(*entry, now);
         }
     }
 
     pub(crate) fn forget(&self, work: &Work) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(work);
+        self.waiting.lock().remove(work);
     }
 
     pub(crate) fn must_wait(&self, work: &Work, now: Timestamp) -> bool {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.waiting.lock();
         waiting.get(work).is_some_and(|(_, at)| *at > now)
     }
 
@@ -49,13 +49,13 @@ impl<Work: Ord> Retries<Work> {
     where
         Work: Clone,
     {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.waiting.lock();
         waiting.iter().filter(|(_, (_, at))| *at > now).map(|(work, _)| work.clone()).collect()
     }
 
     /// Time of the next attempt.
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.waiting.lock();
         waiting.values().map(|(_, at)| *at).min()
     }
 }

@@ -1,7 +1,7 @@
 //! The door.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -99,7 +99,7 @@ pub(crate) struct Inner {
     pub(crate) lore: LoreCache,
     pub(crate) failures: Retries<(Scope, DiaryName)>,
     instance: ArcSwap<InstanceId>,
-    last_renewal: std::sync::Mutex<Option<Timestamp>>,
+    last_renewal: parking_lot::Mutex<Option<Timestamp>>,
     /// The address of the hub that this home is an embodiment of.
     followed: ArcSwapOption<String>,
 }
@@ -107,11 +107,11 @@ pub(crate) struct Inner {
 impl Inner {
     /// Time at which this hub last noticed that it had lost changes.
     pub(crate) fn last_renewal(&self) -> Option<Timestamp> {
-        *self.last_renewal.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last_renewal.lock()
     }
 
     pub(crate) fn note_renewal(&self, at: Timestamp) {
-        *self.last_renewal.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+        *self.last_renewal.lock() = Some(at);
     }
 }
 
@@ -123,7 +123,7 @@ impl Hub {
             inner: Arc::new(Inner {
                 parts,
                 instance,
-                last_renewal: std::sync::Mutex::default(),
+                last_renewal: parking_lot::Mutex::default(),
                 followed: ArcSwapOption::empty(),
                 writing: Mutex::new(()),
                 written: Notify::new(),

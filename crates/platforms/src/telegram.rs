@@ -3,9 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::BufReader;
 use tokio::net::{TcpListener, TcpStream};
@@ -106,7 +107,7 @@ impl TelegramServer {
     /// A person sends a voice message, with words below it if there are any; gives the message's number.
     pub fn speak(&self, person: i64, ogg_opus: &[u8], caption: &str) -> i64 {
         let file_id = {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             state.recordings.push(ogg_opus.to_vec());
             (state.recordings.len() - 1).to_string()
         };
@@ -131,7 +132,7 @@ impl TelegramServer {
     /// A person sends something with these fields.
     pub fn update(&self, kind: &str, person: i64, fields: Value) -> i64 {
         let number = {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             let (update, number) = (state.next_update, state.next_message);
             state.next_update += 1;
             state.next_message += 1;
@@ -152,13 +153,13 @@ impl TelegramServer {
 
     /// Sends confirmed updates again from now on, and all of them in reverse order.
     pub fn be_unruly(&self) {
-        self.shared.lock().is_unruly = true;
+        self.shared.state.lock().is_unruly = true;
         self.shared.arrived.notify_waiters();
     }
 
     /// An update of a form that no bot knows.
     pub fn send_unknown(&self) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let update = state.next_update;
         state.next_update += 1;
         // What a message always has is missing.
@@ -170,7 +171,7 @@ impl TelegramServer {
     /// The updates that come from now on are numbered from here on, as after a week of silence, and nothing that a bot has confirmed
     /// counts any more.
     pub fn number_from(&self, update: i64) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.updates.clear();
         state.confirmed = i64::MIN;
         state.next_update = update;
@@ -179,38 +180,38 @@ impl TelegramServer {
 
     /// Makes the next call of a method fail; several faults apply one after the other.
     pub fn fail(&self, method: &str, fault: TelegramFault) {
-        self.shared.lock().faults.entry(method.to_owned()).or_default().push_back(fault);
+        self.shared.state.lock().faults.entry(method.to_owned()).or_default().push_back(fault);
         self.shared.arrived.notify_waiters();
     }
 
     /// Messages that the bot has sent, as chat and text.
     #[must_use]
     pub fn sent(&self) -> Vec<(String, String)> {
-        self.shared.lock().sent.clone()
+        self.shared.state.lock().sent.clone()
     }
 
     /// The entities of each message that the bot has sent; null where there were none.
     #[must_use]
     pub fn entities(&self) -> Vec<Value> {
-        self.shared.lock().entities.clone()
+        self.shared.state.lock().entities.clone()
     }
 
     /// The voice messages that the bot has sent, as chat and file.
     #[must_use]
     pub fn sent_voices(&self) -> Vec<(String, Vec<u8>)> {
-        self.shared.lock().sent_voices.clone()
+        self.shared.state.lock().sent_voices.clone()
     }
 
     /// The seconds that each request for updates asked the platform to wait.
     #[must_use]
     pub fn requested_waits(&self) -> Vec<u64> {
-        self.shared.lock().waits.clone()
+        self.shared.state.lock().waits.clone()
     }
 
     /// Number of times a method was called.
     #[must_use]
     pub fn call_count(&self, method: &str) -> usize {
-        self.shared.lock().calls.get(method).copied().unwrap_or_default()
+        self.shared.state.lock().calls.get(method).copied().unwrap_or_default()
     }
 }
 
@@ -221,13 +222,9 @@ impl Drop for TelegramServer {
 }
 
 impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Updates from a position on; what is below it is confirmed and forgotten.
     fn updates(&self, offset: Option<i64>) -> Vec<Value> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let offset = offset.unwrap_or(state.confirmed);
         // A position beyond all that there is confirms nothing.
         let is_beyond = state.is_renumbered && offset > state.next_update;
@@ -281,7 +278,7 @@ fn recording(shared: &SharedState, place: &str) -> Option<(u16, Vec<u8>)> {
         None => {}
     }
     let place = place.trim_end_matches(".oga").parse::<usize>().ok();
-    let file = place.and_then(|place| shared.lock().recordings.get(place).cloned());
+    let file = place.and_then(|place| shared.state.lock().recordings.get(place).cloned());
     Some(file.map_or((404, Vec::new()), |file| (200, file)))
 }
 
@@ -292,7 +289,7 @@ async fn answer(shared: &SharedState, request: &HttpRequest) -> Option<(u16, Val
     };
     let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let form = request.form_parts();
-    *shared.lock().calls.entry(method.to_owned()).or_default() += 1;
+    *shared.state.lock().calls.entry(method.to_owned()).or_default() += 1;
     match take_fault(shared, method) {
         Some(TelegramFault::CutBefore) => return None,
         Some(TelegramFault::CutAfter) => {
@@ -306,7 +303,7 @@ async fn answer(shared: &SharedState, request: &HttpRequest) -> Option<(u16, Val
         return Some(perform(shared, method, &asked, form));
     }
     let seconds = asked["timeout"].as_u64().unwrap_or_default();
-    shared.lock().waits.push(seconds);
+    shared.state.lock().waits.push(seconds);
     let held = Duration::from_secs(seconds);
     let offset = asked["offset"].as_i64();
     let waiting = async {
@@ -333,7 +330,7 @@ async fn answer(shared: &SharedState, request: &HttpRequest) -> Option<(u16, Val
 }
 
 fn take_fault(shared: &SharedState, method: &str) -> Option<TelegramFault> {
-    shared.lock().faults.get_mut(method).and_then(VecDeque::pop_front)
+    shared.state.lock().faults.get_mut(method).and_then(VecDeque::pop_front)
 }
 
 fn perform(shared: &SharedState, method: &str, asked: &Value, form: Vec<(String, Vec<u8>)>) -> (u16, Value) {
@@ -344,7 +341,7 @@ fn perform(shared: &SharedState, method: &str, asked: &Value, form: Vec<(String,
             if words.encode_utf16().count() > 4_096 {
                 return (400, error_body(400, "Bad Request: message is too long"));
             }
-            let mut state = shared.lock();
+            let mut state = shared.state.lock();
             state.entities.push(asked["entities"].clone());
             state.sent.push((text(&asked["chat_id"]), words));
             let number = state.next_message;
@@ -357,7 +354,7 @@ fn perform(shared: &SharedState, method: &str, asked: &Value, form: Vec<(String,
             let (Some(chat), Some(voice)) = (part("chat_id"), part("voice")) else {
                 return (400, error_body(400, "Bad Request: the request has no voice"));
             };
-            let mut state = shared.lock();
+            let mut state = shared.state.lock();
             state.sent_voices.push((String::from_utf8_lossy(&chat).into_owned(), voice));
             let number = state.next_message;
             state.next_message += 1;

@@ -2,8 +2,8 @@
 //! It is made before them, so that each service is complete at its construction.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use memory::ports::{
 use memory::vector_index::VectorIndex;
 use memory::{Scope, UserId};
 use mind::LanguageMind;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -163,13 +164,13 @@ impl RuntimeCore {
 
     /// Stores the persona and the user of the scope, unless they are there.
     pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {
-        if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(scope) {
+        if self.known.lock().contains(scope) {
             return Ok(());
         }
         let now = self.clock().now();
         self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await?;
         self.store().ensure_user(&scope.user, now).await?;
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.clone());
+        self.known.lock().insert(scope.clone());
         Ok(())
     }
 

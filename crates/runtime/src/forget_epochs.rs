@@ -5,10 +5,10 @@
 //! slips between the look and the commit. Extractions are stopped by the store itself, which takes their claim away.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memory::forget::Confirmations;
 use memory::{PersonaId, Scope};
+use parking_lot::Mutex;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Counts acts of forgetting, so that work begun before one is not committed after it.
@@ -35,14 +35,14 @@ pub(crate) struct ForgetEpoch(u64);
 impl ForgetEpochs {
     /// Acts of forgetting in this memory until now.
     pub(crate) fn for_scope(&self, scope: &Scope) -> ForgetEpoch {
-        let counted = self.lock_counts();
+        let counted = self.counts.lock();
         let of_scope = counted.by_scope.get(scope).copied().unwrap_or_default();
         ForgetEpoch(of_scope + counted.by_persona.get(&scope.persona).copied().unwrap_or_default())
     }
 
     /// Acts of forgetting in all memories until now.
     pub(crate) fn latest(&self) -> ForgetEpoch {
-        ForgetEpoch(self.lock_counts().all)
+        ForgetEpoch(self.counts.lock().all)
     }
 
     /// While this is held, nothing is forgotten.
@@ -59,23 +59,19 @@ impl ForgetEpochs {
     pub(crate) async fn run_exclusive<T>(&self, work: impl Future<Output = T>) -> T {
         let _alone = self.lock.write().await;
         let done = work.await;
-        self.lock_counts().all += 1;
+        self.counts.lock().all += 1;
         done
     }
 
     pub(crate) fn count(&self, scope: &Scope) {
-        let mut counted = self.lock_counts();
+        let mut counted = self.counts.lock();
         *counted.by_scope.entry(scope.clone()).or_default() += 1;
         counted.all += 1;
     }
 
     pub(crate) fn count_persona(&self, persona: &PersonaId) {
-        let mut counted = self.lock_counts();
+        let mut counted = self.counts.lock();
         *counted.by_persona.entry(persona.clone()).or_default() += 1;
         counted.all += 1;
-    }
-
-    fn lock_counts(&self) -> MutexGuard<'_, EpochCounts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,13 @@
 //! Writes every model call to the cost ledger, after the call and without delaying it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use memory::ledger::{ModelCall, Prices};
 use memory::ports::Store;
 use mind::CallObserver;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -56,8 +57,8 @@ impl Ledger {
 
     /// Takes no more calls and returns when all that wait are written: to be awaited before the store is closed.
     pub async fn close(&self) {
-        drop(self.calls.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(self.calls.lock().take());
+        let writer = self.writer.lock().take();
         if let Some(writer) = writer
             && writer.await.is_err()
         {
@@ -69,7 +70,7 @@ impl Ledger {
 impl CallObserver for Ledger {
     fn observe(&self, call: ModelCall) {
         self.metrics.call(&call);
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = self.calls.lock();
         let is_queued = calls.as_ref().is_some_and(|calls| calls.try_send(call).is_ok());
         if !is_queued {
             tracing::warn!(

@@ -1,6 +1,6 @@
 //! The daily spend cap: the cost of model calls since midnight. At the cap, background work waits.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use hub::Summariser;
@@ -71,11 +71,7 @@ impl RuntimeCore {
             }
         };
         let Some(reason) = spending.notice() else { return true };
-        let told = self
-            .told_of_cap_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .replace(spending.resumes_at);
+        let told = self.told_of_cap_until.lock().replace(spending.resumes_at);
         if told != Some(spending.resumes_at) {
             tracing::warn!("{reason}");
             let scope = Scope::new(self.settings().persona.clone(), UserId::owner());

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::auth::client::client_of;
@@ -54,8 +55,7 @@ impl Room {
     pub(crate) fn admit(&self, place: Place, address: IpAddr, is_proxy: bool) -> Option<ConnectionSlot> {
         let address = client_of(address.to_canonical());
         let most = if address.is_loopback() || is_proxy { PER_SHARED_ADDRESS_MAX } else { PER_ADDRESS_MAX };
-        // Nothing that holds the lock can leave the counts half-changed.
-        let mut counts = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.by_address.lock();
         let count = counts.entry(address).or_default();
         if *count >= most {
             return None;
@@ -67,7 +67,7 @@ impl Room {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut counts = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.by_address.lock();
         if let Some(count) = counts.get_mut(&self.address) {
             *count -= 1;
             if *count == 0 {
@@ -99,7 +99,7 @@ mod tests {
         held.pop();
         assert!(admit(&room, "192.0.2.7", false).await.is_some());
         held.clear();
-        assert!(room.by_address.lock().unwrap().is_empty());
+        assert!(room.by_address.lock().is_empty());
         assert_eq!(
             room.all.available_permits(),
             CONNECTIONS_MAX,

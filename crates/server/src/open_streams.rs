@@ -1,7 +1,8 @@
 //! How many streams each token has open.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::auth::principal::Principal;
 
@@ -11,8 +12,7 @@ pub(crate) struct OpenStreams(Mutex<HashMap<String, usize>>);
 
 impl OpenStreams {
     pub(crate) fn open(&self, principal: &Principal) -> bool {
-        // Nothing that holds the lock can leave the counts half-changed.
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         let count = counts.entry(principal.name.clone()).or_default();
         let has_room = *count < principal.streams_max;
         *count += usize::from(has_room);
@@ -20,7 +20,7 @@ impl OpenStreams {
     }
 
     pub(crate) fn close(&self, name: &str) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         if let Some(count) = counts.get_mut(name) {
             *count -= 1;
             if *count == 0 {

@@ -1,11 +1,12 @@
 //! The store itself: one connection that writes, a few that read, and what it keeps of them in memory.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use memory::Scope;
 use memory::ports::StoreError;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::corrections::changes_by_word::ChangesByWord;
@@ -240,7 +241,7 @@ impl HomeStore {
     pub async fn close(&self) -> Result<(), StoreError> {
         self.readers.stop();
         self.readers.wait_for_end().await;
-        *self.presence.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.presence.lock() = None;
         // The last connection to close: it takes the log and its index away.
         self.writer.stop();
         self.writer.wait_for_end().await

@@ -1,10 +1,10 @@
 //! The compact numbers of (persona, user), and how much each holds.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
 use memory::Scope;
 use memory::ports::{Corpus, CorpusSize};
+use parking_lot::RwLock;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 
@@ -25,13 +25,13 @@ struct KnownNumbers {
 impl ScopeNumbers {
     /// The number of a scope if it is known, and the generation to note it with if it is not.
     pub(crate) fn get(&self, scope: &Scope) -> (Option<i64>, u64) {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         (known.by_scope.get(scope).copied(), known.generation)
     }
 
     /// Notes a number that was looked up after [`get`](Self::get) gave this generation.
     pub(crate) fn note(&self, scope: Scope, number: i64, generation: u64) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         if known.generation != generation {
             return;
         }
@@ -43,7 +43,7 @@ impl ScopeNumbers {
 
     /// Forgets all numbers, after a commit that has removed scopes.
     pub(crate) fn clear(&self) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.generation += 1;
         known.by_scope.clear();
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use memory::ports::Clock;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::yield_now;
 
@@ -56,10 +57,10 @@ impl SimulatedClock {
     /// Tasks that wait for something else than this clock (a socket, a thread) are not waited for; use
     /// [`wait_for_sleepers`](Self::wait_for_sleepers) when they must have come back first.
     pub async fn advance(&self, duration: Duration) {
-        let target = self.shared.lock().passed.saturating_add(duration);
+        let target = self.shared.state.lock().passed.saturating_add(duration);
         let_others_run().await;
         loop {
-            let due = self.shared.lock().step_towards(target);
+            let due = self.shared.state.lock().step_towards(target);
             let Some(sleeper) = due else { break };
             // The sleeper may have been dropped meanwhile.
             let _ = sleeper.waker.send(());
@@ -70,19 +71,19 @@ impl SimulatedClock {
 
     /// Makes the wall clock jump, as an administrator or a time server would. No time passes and nobody wakes.
     pub fn set(&self, now: Timestamp) {
-        self.shared.lock().wall = now;
+        self.shared.state.lock().wall = now;
     }
 
     /// Number of sleeps that are under way.
     #[must_use]
     pub fn sleepers(&self) -> usize {
-        self.shared.lock().sleepers.len()
+        self.shared.state.lock().sleepers.len()
     }
 
     /// Number of running sleeps of exactly `length`: a loop is recognised by its interval.
     #[must_use]
     pub fn sleepers_for(&self, length: Duration) -> usize {
-        self.shared.lock().sleepers.values().filter(|sleeper| sleeper.length == length).count()
+        self.shared.state.lock().sleepers.values().filter(|sleeper| sleeper.length == length).count()
     }
 
     /// Waits until another sleep begins.
@@ -106,7 +107,7 @@ impl SimulatedClock {
 
 impl Clock for SimulatedClock {
     fn now(&self) -> Timestamp {
-        self.shared.lock().wall
+        self.shared.state.lock().wall
     }
 
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -114,7 +115,7 @@ impl Clock for SimulatedClock {
             return Box::pin(yield_now());
         }
         let (waker, woken) = oneshot::channel();
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let key = (state.passed.saturating_add(duration), state.sleeps);
         state.sleeps += 1;
         state.sleepers.insert(key, Sleeper { length: duration, waker });
@@ -129,11 +130,7 @@ impl Clock for SimulatedClock {
     }
 }
 
-impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl SharedState {}
 
 impl State {
     /// Moves to the next deadline up to `target` and returns its sleeper; without one, moves to `target`.
@@ -162,7 +159,7 @@ struct Asleep {
 
 impl Drop for Asleep {
     fn drop(&mut self) {
-        self.shared.lock().sleepers.remove(&self.key);
+        self.shared.state.lock().sleepers.remove(&self.key);
     }
 }
 

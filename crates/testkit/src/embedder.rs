@@ -1,9 +1,8 @@
 //! Vectors without a model.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use async_trait::async_trait;
 use memory::ports::{EmbedError, Embedder, Embedding};
+use parking_lot::Mutex;
 
 use crate::ids::mix_bits;
 
@@ -54,17 +53,13 @@ impl WordHashEmbedder {
 
     /// From now on every call fails so; `None` makes it work again.
     pub fn fail_with(&self, failure: Option<EmbedError>) {
-        self.lock().failure = failure;
+        self.state.lock().failure = failure;
     }
 
     /// The texts of every call, in order, failed calls included.
     #[must_use]
     pub fn recorded_calls(&self) -> Vec<Vec<String>> {
-        self.lock().calls.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().calls.clone()
     }
 }
 
@@ -79,7 +74,7 @@ impl Embedder for WordHashEmbedder {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.calls.push(texts.to_vec());
         if let Some(failure) = &state.failure {
             return Err(failure.clone());

@@ -1,9 +1,8 @@
 //! Identifiers that are the same in every run.
 
-use std::sync::{Mutex, PoisonError};
-
 use jiff::Timestamp;
 use memory::ports::IdGenerator;
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 /// UUIDv7-shaped identifiers from a seed and a counter. They sort in the order of their making, also when the clock
@@ -28,7 +27,7 @@ impl SequentialIds {
 
 impl IdGenerator for SequentialIds {
     fn next(&self, at: Timestamp) -> Uuid {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or(0);
         last.milliseconds = last.milliseconds.max(milliseconds);
         last.counter += 1;

@@ -1,13 +1,13 @@
 //! A mind that says what a test tells it to.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use memory::ports::{
     Extraction, ExtractionInput, Mind, MindError, PairVerdict, ProposedVerdict, Reconciliation,
     ReconciliationInput, Reflection, ReflectionInput, SlowCycle, SlowCycleInput,
 };
+use parking_lot::Mutex;
 
 /// A [`Mind`] with scripted answers. Each question takes the next queued answer; when none is left, the function
 /// answers; without a function the answer is a permanent error that says so, so that no test passes by accident.
@@ -36,7 +36,7 @@ impl FixedMind {
 
     /// Queues the answer to one extraction.
     pub fn extract_next(&self, answer: Result<Extraction, MindError>) {
-        lock(&self.extraction).queue.push_back(answer);
+        self.extraction.lock().queue.push_back(answer);
     }
 
     /// Answers every extraction for which nothing is queued.
@@ -44,14 +44,14 @@ impl FixedMind {
         &self,
         function: impl FnMut(&ExtractionInput) -> Result<Extraction, MindError> + Send + 'static,
     ) {
-        lock(&self.extraction).function = Some(Box::new(function));
+        self.extraction.lock().function = Some(Box::new(function));
     }
 
     pub fn reconcile_with(
         &self,
         function: impl FnMut(&ReconciliationInput) -> Result<Reconciliation, MindError> + Send + 'static,
     ) {
-        lock(&self.reconciliation).function = Some(Box::new(function));
+        self.reconciliation.lock().function = Some(Box::new(function));
     }
 
     /// Gives every pair of every reconciliation this verdict, with the words that it was shown as the quote.
@@ -70,7 +70,7 @@ impl FixedMind {
 
     /// Queues the answer to one reflection.
     pub fn reflect_next(&self, answer: Result<Reflection, MindError>) {
-        lock(&self.reflection).queue.push_back(answer);
+        self.reflection.lock().queue.push_back(answer);
     }
 
     /// Answers every reflection for which nothing is queued.
@@ -78,12 +78,12 @@ impl FixedMind {
         &self,
         function: impl FnMut(&ReflectionInput) -> Result<Reflection, MindError> + Send + 'static,
     ) {
-        lock(&self.reflection).function = Some(Box::new(function));
+        self.reflection.lock().function = Some(Box::new(function));
     }
 
     /// Queues the answer to one slow cycle.
     pub fn think_next(&self, answer: Result<SlowCycle, MindError>) {
-        lock(&self.slow_cycle).queue.push_back(answer);
+        self.slow_cycle.lock().queue.push_back(answer);
     }
 
     /// Answers every slow cycle for which nothing is queued.
@@ -91,50 +91,50 @@ impl FixedMind {
         &self,
         function: impl FnMut(&SlowCycleInput) -> Result<SlowCycle, MindError> + Send + 'static,
     ) {
-        lock(&self.slow_cycle).function = Some(Box::new(function));
+        self.slow_cycle.lock().function = Some(Box::new(function));
     }
 
     /// Inputs of extraction so far, in order.
     #[must_use]
     pub fn extractions(&self) -> Vec<ExtractionInput> {
-        lock(&self.extraction).asked.clone()
+        self.extraction.lock().asked.clone()
     }
 
     /// Inputs of reconciliation so far, in order.
     #[must_use]
     pub fn reconciliations(&self) -> Vec<ReconciliationInput> {
-        lock(&self.reconciliation).asked.clone()
+        self.reconciliation.lock().asked.clone()
     }
 
     /// Inputs of reflection so far, in order.
     #[must_use]
     pub fn reflections(&self) -> Vec<ReflectionInput> {
-        lock(&self.reflection).asked.clone()
+        self.reflection.lock().asked.clone()
     }
 
     /// Inputs of slow cycles so far, in order.
     #[must_use]
     pub fn slow_cycles(&self) -> Vec<SlowCycleInput> {
-        lock(&self.slow_cycle).asked.clone()
+        self.slow_cycle.lock().asked.clone()
     }
 }
 
 #[async_trait]
 impl Mind for FixedMind {
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
-        lock(&self.extraction).ask(input, "extraction")
+        self.extraction.lock().ask(input, "extraction")
     }
 
     async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError> {
-        lock(&self.reconciliation).ask(input, "reconciliation")
+        self.reconciliation.lock().ask(input, "reconciliation")
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
-        lock(&self.reflection).ask(input, "reflection")
+        self.reflection.lock().ask(input, "reflection")
     }
 
     async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError> {
-        lock(&self.slow_cycle).ask(input, "slow cycle")
+        self.slow_cycle.lock().ask(input, "slow cycle")
     }
 }
 
@@ -154,8 +154,4 @@ impl<Question, Answer> Script<Question, Answer> {
         self.asked.push(question);
         answer
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -92,25 +93,25 @@ impl ScriptedVoice {
 
     /// Has the next request fail.
     pub fn fail_next(&self, fault: VoiceFault) {
-        self.shared.lock().faults.push_back(fault);
+        self.shared.state.lock().faults.push_back(fault);
     }
 
     /// Sets the transcript of all further recordings.
     pub fn set_transcript(&self, transcript: &str) {
-        self.shared.lock().transcript = transcript.to_owned();
+        self.shared.state.lock().transcript = transcript.to_owned();
     }
 
     /// Everything that was asked, in order.
     #[must_use]
     pub fn recorded_calls(&self) -> Vec<VoiceCall> {
-        self.shared.lock().calls.clone()
+        self.shared.state.lock().calls.clone()
     }
 
     /// Waits until there were this many requests in all.
     pub async fn wait_for_calls(&self, count: usize) {
         loop {
             let changed = self.shared.changed.notified();
-            if self.shared.lock().calls.len() >= count {
+            if self.shared.state.lock().calls.len() >= count {
                 return;
             }
             changed.await;
@@ -124,11 +125,7 @@ impl Drop for ScriptedVoice {
     }
 }
 
-impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl SharedState {}
 
 async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     let mut connections = tokio::task::JoinSet::new();
@@ -143,7 +140,7 @@ async fn serve(connection: TcpStream, shared: Arc<SharedState>) -> io::Result<()
     let mut reader = BufReader::new(reader);
     while let Some(request) = read_request(&mut reader).await? {
         let (fault, transcript) = {
-            let mut state = shared.lock();
+            let mut state = shared.state.lock();
             let (path, headers, body) = (request.path.clone(), request.headers.clone(), request.body.clone());
             state.calls.push(VoiceCall { path, headers, body });
             (state.faults.pop_front(), state.transcript.clone())

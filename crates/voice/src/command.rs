@@ -5,12 +5,13 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use memory::ports::Clock;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError};
@@ -144,7 +145,7 @@ struct RunningProgram(Arc<Mutex<Child>>);
 
 impl Drop for RunningProgram {
     fn drop(&mut self) {
-        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).kill();
+        let _ = self.0.lock().kill();
     }
 }
 
@@ -239,7 +240,7 @@ async fn run(
     std::thread::spawn(move || {
         let output = read_up_to(stdout, bytes_max + 1);
         let is_long = output.len() as u64 > bytes_max;
-        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = child.lock();
         // Nothing more is read of it. The status of a program that has ended stays as it is.
         let _ = child.kill();
         let status = child.wait();

@@ -1,10 +1,10 @@
 //! Discord's rate limits: what each route said about itself is kept, so that a call that would be refused is not made.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 
 /// Limits that are kept; beyond it those that have passed are dropped.
@@ -35,7 +35,7 @@ struct KnownLimit {
 impl Limits {
     /// Time until the route may be called; none if it may be called now.
     pub(super) fn time_until_allowed(&self, route: &Route, now: Timestamp) -> Option<Duration> {
-        let known = self.lock();
+        let known = self.known.lock();
         let own = known.closed_until.get(&known.limit_key(route)).copied();
         let until = own.into_iter().chain(known.all_closed_until).max()?;
         Duration::try_from(until.duration_since(now)).ok().filter(|wait| !wait.is_zero())
@@ -44,7 +44,7 @@ impl Limits {
     /// Updates the limit of a route from the headers of an answer.
     pub(super) fn note_limits(&self, route: &Route, headers: &HeaderMap, now: Timestamp) {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         if let Some(bucket) = text("x-ratelimit-bucket") {
             known.buckets.insert(route.template, bucket.to_owned());
         }
@@ -57,16 +57,12 @@ impl Limits {
 
     /// Notes that a call was refused: its route, or all of them, have to wait.
     pub(super) fn note_refusal(&self, route: &Route, is_global: bool, wait: Duration, now: Timestamp) {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         if is_global {
             known.all_closed_until = Some(add_wait(now, wait));
         } else {
             known.close(route, now, wait);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, KnownLimit> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -147,7 +147,7 @@ struct HostHome {
     desk: Arc<ToolContext>,
     socket: Option<HubSocket>,
     wired: Services,
-    serving: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    serving: parking_lot::Mutex<Vec<JoinHandle<()>>>,
     abandon: CancellationToken,
     _lock: HomeLock,
 }
@@ -160,7 +160,7 @@ impl HostHome {
         wired.channels.start(&wired.runtime);
         let desk = wired.tool_context();
         let socket = open_hub_socket(home, desk.clone());
-        let (abandon, serving) = (CancellationToken::new(), std::sync::Mutex::default());
+        let (abandon, serving) = (CancellationToken::new(), parking_lot::Mutex::default());
         Ok(Self { desk: Arc::new(desk), socket, wired, serving, abandon, _lock: lock })
     }
 
@@ -174,7 +174,7 @@ impl HostHome {
         let (reader, writer) = tokio::io::split(theirs);
         let serving =
             tokio::spawn(serve_stream(self.desk.clone(), speaker, reader, writer, self.abandon.clone()));
-        self.serving.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(serving);
+        self.serving.lock().push(serving);
         let (reader, writer) = tokio::io::split(ours);
         (Box::new(reader), Box::new(writer))
     }
@@ -185,7 +185,7 @@ impl HostHome {
             socket.close().await;
         }
         self.abandon.cancel();
-        let serving = self.serving.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let serving = self.serving.into_inner();
         for connection in serving {
             // A panic in it has been told already and must not keep the database open.
             let _ = connection.await;

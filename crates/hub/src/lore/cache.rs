@@ -1,9 +1,10 @@
 //! Lorebooks as they were read last.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use memory::PersonaId;
+use parking_lot::Mutex;
 
 use super::matching::LoreIndex;
 use crate::names::{DocumentName, InstanceId};
@@ -22,15 +23,15 @@ pub(super) struct Lorebook {
 
 impl LoreCache {
     pub(super) fn for_persona(&self, persona: &PersonaId) -> Option<(LoreState, Arc<Lorebook>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(persona).cloned()
+        self.0.lock().get(persona).cloned()
     }
 
     pub(super) fn set(&self, persona: &PersonaId, state: LoreState, book: Arc<Lorebook>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(persona.clone(), (state, book));
+        self.0.lock().insert(persona.clone(), (state, book));
     }
 
     /// Drops the texts that are held of this persona.
     pub(crate) fn forget(&self, persona: &PersonaId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(persona);
+        self.0.lock().remove(persona);
     }
 }

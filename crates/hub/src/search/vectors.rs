@@ -1,11 +1,12 @@
 //! Vectors of pieces, held in memory as bytes for the scopes that were searched last.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use memory::Scope;
 use memory::ports::StoreError;
 use memory::vector_index::Matrix;
+use parking_lot::{Mutex, RwLock};
 
 use crate::ports::HubStore;
 
@@ -54,11 +55,11 @@ impl ChunkVectorCache {
     ) -> Result<Vec<i64>, StoreError> {
         let held = self.vectors_of_scope(scope, fingerprint);
         loop {
-            let after = held.read().unwrap_or_else(PoisonError::into_inner).stored;
+            let after = held.read().stored;
             let vectors = store.chunk_vectors(scope, fingerprint, after, VECTORS_AT_ONCE).await?;
             let is_last = vectors.len() < VECTORS_AT_ONCE as usize;
             if !vectors.is_empty() {
-                let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
+                let mut held = held.write();
                 for vector in vectors {
                     held.matrix.insert(vector.piece, &vector.vector);
                     held.stored = held.stored.max(vector.stored);
@@ -69,31 +70,27 @@ impl ChunkVectorCache {
             }
         }
         self.make_room((scope.clone(), fingerprint.to_owned()));
-        let held = held.read().unwrap_or_else(PoisonError::into_inner);
+        let held = held.read();
         Ok(held.matrix.nearest_to_each(queries, wanted).concat())
     }
 
     /// Takes pieces out that are gone.
     pub(super) fn remove(&self, scope: &Scope, fingerprint: &str, pieces: impl Iterator<Item = i64>) {
         let held = self.vectors_of_scope(scope, fingerprint);
-        let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = held.write();
         pieces.for_each(|piece| held.matrix.remove(piece));
     }
 
     pub(crate) fn clear(&self) {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).by_scope.clear();
+        self.shelf.lock().by_scope.clear();
     }
 
     pub(crate) fn drop_scope(&self, scope: &Scope) {
-        self.shelf
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .by_scope
-            .retain(|(held, _), _| held != scope);
+        self.shelf.lock().by_scope.retain(|(held, _), _| held != scope);
     }
 
     fn vectors_of_scope(&self, scope: &Scope, fingerprint: &str) -> Arc<RwLock<ScopeVectors>> {
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shelf = self.shelf.lock();
         shelf.uses += 1;
         let now = shelf.uses;
         let shelved = shelf.by_scope.entry((scope.clone(), fingerprint.to_owned())).or_default();
@@ -102,9 +99,8 @@ impl ChunkVectorCache {
     }
 
     fn make_room(&self, kept: (Scope, String)) {
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes =
-            |shelved: &CacheEntry| shelved.held.read().unwrap_or_else(PoisonError::into_inner).matrix.bytes();
+        let mut shelf = self.shelf.lock();
+        let bytes = |shelved: &CacheEntry| shelved.held.read().matrix.bytes();
         while shelf.by_scope.values().map(bytes).sum::<usize>() > BYTES_MAX {
             let others = shelf.by_scope.iter().filter(|(key, _)| **key != kept);
             let oldest = others.min_by_key(|(_, shelved)| shelved.used).map(|(key, _)| key.clone());

@@ -1,10 +1,10 @@
 //! How far embedding has come.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
+use parking_lot::Mutex;
 
 /// Pause after a failure of the model, unless somebody asks for vectors. Searches go by words meanwhile.
 const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
@@ -20,35 +20,34 @@ pub(crate) struct EmbeddingWatermark {
 
 impl EmbeddingWatermark {
     pub(super) fn get(&self, scope: &Scope, fingerprint: &str) -> i64 {
-        let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let revisions = self.revisions.lock();
         revisions.get(&(scope.clone(), fingerprint.to_owned())).copied().unwrap_or(0)
     }
 
     pub(super) fn set(&self, scope: &Scope, fingerprint: &str, revision: i64) {
-        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut revisions = self.revisions.lock();
         revisions.insert((scope.clone(), fingerprint.to_owned()), revision);
     }
 
     /// True if the model has failed a moment ago.
     pub(crate) fn is_resting(&self, now: Timestamp) -> bool {
-        let until = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.rests_until.lock();
         until.is_some_and(|until| now < until)
     }
 
     /// Notes whether the model failed. True if that has changed.
     pub(super) fn note_outcome(&self, failed: bool, now: Timestamp) -> bool {
         let until = failed.then(|| now.saturating_add(MODEL_RESTS).unwrap_or(now));
-        let before =
-            std::mem::replace(&mut *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner), until);
+        let before = std::mem::replace(&mut *self.rests_until.lock(), until);
         before.is_some() != failed
     }
 
     pub(crate) fn drop_scope(&self, scope: &Scope) {
-        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut revisions = self.revisions.lock();
         revisions.retain(|(known, _), _| known != scope);
     }
 
     pub(crate) fn clear(&self) {
-        self.revisions.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.revisions.lock().clear();
     }
 }

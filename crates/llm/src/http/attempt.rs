@@ -1,10 +1,11 @@
 //! A provider over HTTP: attempts, what they learn, and when they are repeated.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use parking_lot::Mutex;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -239,11 +240,11 @@ impl<P: Protocol> SharedState<P> {
     }
 
     fn accepted_capabilities(&self, model: &str) -> Capabilities {
-        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let accepted = self.accepted.lock();
         accepted.get(model).copied().unwrap_or_else(|| self.protocol.assumed_capabilities())
     }
 
     fn remember(&self, model: &str, accepts: Capabilities) {
-        self.accepted.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), accepts);
+        self.accepted.lock().insert(model.to_owned(), accepts);
     }
 }

@@ -1,10 +1,11 @@
 //! What all attempts of a provider share, and the reading of an answer.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use outgoing::mask_key;
+use parking_lot::Mutex;
 use reqwest::Client;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;

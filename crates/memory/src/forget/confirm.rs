@@ -1,9 +1,9 @@
 //! Dry runs that wait to be confirmed by a person.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 use super::ForgetSummary;
 use crate::identifiers::ErasureId;
@@ -39,7 +39,7 @@ impl Confirmations {
         now: Timestamp,
     ) -> Timestamp {
         let until = now.checked_add(CONFIRM_WITHIN).unwrap_or(now);
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.retain(|known| known.until >= now);
         if waiting.len() >= WAITING_MAX {
             waiting.pop_front();
@@ -50,18 +50,14 @@ impl Confirmations {
 
     /// The preview with this id in this scope; none if it is unknown or expired.
     pub fn preview(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<ForgetSummary> {
-        let waiting = self.lock();
+        let waiting = self.waiting.lock();
         let known = waiting.iter().find(|known| known.id == id && known.scope == *scope);
         known.filter(|known| known.until >= now).map(|known| known.taken.clone())
     }
 
     /// The dry run has served.
     pub fn settle(&self, id: ErasureId) {
-        self.lock().retain(|known| known.id != id);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<WaitingErasure>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().retain(|known| known.id != id);
     }
 }
 

@@ -9,9 +9,11 @@ mod registers;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 pub use matrix::Matrix;
+
+use parking_lot::{Mutex, RwLock};
 
 use crate::ports::{Corpus, Store, StoreError, StoredVector};
 use crate::scope::{PersonaId, Scope};
@@ -122,34 +124,30 @@ impl VectorIndex {
 
     /// Removes rows from memory at once, for every model, as part of an erasure.
     pub fn forget(&self, scope: &Scope, corpus: Corpus, seqs: &[i64]) {
-        let shards = self.lock();
+        let shards = self.shards.lock();
         for (_, loaded) in shards.by_key.iter().filter(|(key, _)| key.scope == *scope && key.corpus == corpus)
         {
-            write(&loaded.shard).remove(seqs.iter().copied());
+            loaded.shard.write().remove(seqs.iter().copied());
         }
     }
 
     /// Drops the matrices of every other model: another one has taken its place.
     pub fn keep_only(&self, fingerprint: &str) {
-        self.lock().by_key.retain(|key, _| key.fingerprint == fingerprint);
+        self.shards.lock().by_key.retain(|key, _| key.fingerprint == fingerprint);
     }
 
     /// Drops everything that a persona remembers: part of resetting it.
     pub fn forget_persona(&self, persona: &PersonaId) {
-        self.lock().by_key.retain(|key, _| key.scope.persona != *persona);
+        self.shards.lock().by_key.retain(|key, _| key.scope.persona != *persona);
     }
 
     /// Approximate memory that the matrices take, in bytes.
     pub fn bytes(&self) -> usize {
-        self.lock().by_key.values().map(|loaded| read(&loaded.shard).matrix.bytes()).sum()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Shards> {
-        self.shards.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards.lock().by_key.values().map(|loaded| loaded.shard.read().matrix.bytes()).sum()
     }
 
     fn shard_in_use(&self, key: &ShardKey) -> Arc<RwLock<Shard>> {
-        let mut shards = self.lock();
+        let mut shards = self.shards.lock();
         shards.uses += 1;
         let uses = shards.uses;
         let loaded = shards
@@ -162,11 +160,11 @@ impl VectorIndex {
 
     /// Drops what was not used for longest, never `current`.
     fn keep_budget(&self, current: &ShardKey) {
-        let mut shards = self.lock();
+        let mut shards = self.shards.lock();
         let mut sizes: Vec<(u64, ShardKey, usize)> = shards
             .by_key
             .iter()
-            .map(|(key, loaded)| (loaded.last_used, key.clone(), read(&loaded.shard).matrix.bytes()))
+            .map(|(key, loaded)| (loaded.last_used, key.clone(), loaded.shard.read().matrix.bytes()))
             .collect();
         sizes.sort_unstable_by_key(|(last_used, _, _)| *last_used);
         let mut total: usize = sizes.iter().map(|(_, _, bytes)| bytes).sum();
@@ -194,12 +192,12 @@ impl LoadedVectors {
     /// The order is that of the codes, which errs by less than a hundredth; a row that the store has meanwhile deleted
     /// may be among them (see [`Self::remove`]), one whose text the model can't read is not.
     pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
-        read(&self.shard).matrix.nearest(query, wanted)
+        self.shard.read().matrix.nearest(query, wanted)
     }
 
     /// [`Self::nearest`] for each of these vectors, which are compared together.
     pub fn nearest_to_each(&self, queries: &[&[f32]], wanted: usize) -> Vec<Vec<i64>> {
-        read(&self.shard).matrix.nearest_to_each(queries, wanted)
+        self.shard.read().matrix.nearest_to_each(queries, wanted)
     }
 
     /// For each of `queries` (unit length) the live rows nearest to it, as (number, exact cosine), best first, ties by
@@ -242,12 +240,12 @@ impl LoadedVectors {
     /// For each row, between which values its cosine with `query` (unit length) lies; none for a row without a vector
     /// or with one of an unreadable text.
     pub fn cosine_ranges(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
-        read(&self.shard).matrix.products(query, seqs)
+        self.shard.read().matrix.products(query, seqs)
     }
 
     /// Takes out rows that are no longer in the store.
     pub fn remove(&self, seqs: impl Iterator<Item = i64>) {
-        write(&self.shard).remove(seqs);
+        self.shard.write().remove(seqs);
     }
 }
 
@@ -258,7 +256,7 @@ async fn fill_with_newest(
     key: &ShardKey,
     shard: &RwLock<Shard>,
 ) -> Result<bool, StoreError> {
-    let removals = read(shard).removals;
+    let removals = shard.read().removals;
     // Asked for first: what is written meanwhile has a greater one, and is taken in afterwards.
     let revision = store.last_revision(&key.scope, key.corpus, &key.fingerprint).await?;
     if revision == 0 {
@@ -274,7 +272,7 @@ async fn fill_with_newest(
             break;
         }
     }
-    let mut shard = write(shard);
+    let mut shard = shard.write();
     // Another search may have filled it.
     if shard.removals == removals && shard.revision == 0 {
         *shard = newest;
@@ -285,14 +283,14 @@ async fn fill_with_newest(
 /// Takes those of the rows in doubt in again that have a vector. Others get theirs later, or are gone.
 async fn settle_doubts(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
     let (doubtful, removals) = {
-        let shard = read(shard);
+        let shard = shard.read();
         (Vec::from_iter(shard.doubtful.iter().copied()), shard.removals)
     };
     if doubtful.is_empty() {
         return Ok(());
     }
     let there = store.vectors_numbered(&key.scope, key.corpus, &key.fingerprint, &doubtful).await?;
-    let mut shard = write(shard);
+    let mut shard = shard.write();
     // What was taken out meanwhile must not come back by what was read before.
     if shard.removals == removals {
         there.iter().for_each(|stored| insert_vector(&mut shard.matrix, stored));
@@ -304,7 +302,7 @@ async fn settle_doubts(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>)
 /// Takes in all vectors that were written since the last time.
 async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
     settle_doubts(store, key, shard).await?;
-    let is_new = || key.corpus == Corpus::Messages && read(shard).revision == 0;
+    let is_new = || key.corpus == Corpus::Messages && shard.read().revision == 0;
     while is_new() {
         if fill_with_newest(store, key, shard).await? && is_new() {
             return Ok(());
@@ -312,13 +310,13 @@ async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> R
     }
     loop {
         let (after, removals) = {
-            let shard = read(shard);
+            let shard = shard.read();
             (shard.revision, shard.removals)
         };
         let page = store.vectors_after(&key.scope, key.corpus, &key.fingerprint, after, PAGE).await?;
         let complete = page.len() < PAGE as usize;
         if !page.is_empty() {
-            let mut shard = write(shard);
+            let mut shard = shard.write();
             if shard.removals != removals {
                 continue;
             }
@@ -382,12 +380,4 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
         }
     }
     sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
-}
-
-fn read(shard: &RwLock<Shard>) -> std::sync::RwLockReadGuard<'_, Shard> {
-    shard.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write(shard: &RwLock<Shard>) -> std::sync::RwLockWriteGuard<'_, Shard> {
-    shard.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -25,7 +25,7 @@ pub(super) async fn serve(
     request: &HttpRequest,
 ) -> io::Result<()> {
     let key = request.headers.iter().find(|(name, _)| name == "sec-websocket-key");
-    let is_away = shared.lock().is_away;
+    let is_away = shared.state.lock().is_away;
     let Some((_, key)) = key.filter(|_| !is_away) else {
         let response = HttpResponse { status: 503, content_type: "text/plain", headers: &[], body: b"away" };
         return write_response(&mut connection, &response, response.body.len()).await;
@@ -43,7 +43,7 @@ type SocketResult<T> = Result<T, tokio_tungstenite::tungstenite::Error>;
 
 async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &SharedState) -> SocketResult<()> {
     let (sender, mut commands) = mpsc::unbounded_channel();
-    shared.lock().connect(sender.clone());
+    shared.state.lock().connect(sender.clone());
     let interval = u64::try_from(shared.heartbeat.as_millis()).unwrap_or(u64::MAX);
     socket.send(text_frame(&json!({"op": 10, "d": {"heartbeat_interval": interval}}))).await?;
     loop {
@@ -63,7 +63,7 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &SharedState) -> S
                 Some(Ok(Message::Close(frame))) => {
                     // An ordinary end is the end of the session.
                     if frame.is_some_and(|frame| matches!(u16::from(frame.code), 1_000 | 1_001)) {
-                        shared.lock().forget_session();
+                        shared.state.lock().forget_session();
                     }
                     return Ok(());
                 }
@@ -80,7 +80,7 @@ fn handle_payload(
     payload: &Value,
     sender: &mpsc::UnboundedSender<Command>,
 ) -> Option<u16> {
-    let mut state = shared.lock();
+    let mut state = shared.state.lock();
     let is_token_good = payload["d"]["token"] == *shared.token;
     match payload["op"].as_u64() {
         Some(1) => {

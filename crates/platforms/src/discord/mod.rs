@@ -7,10 +7,11 @@ mod state;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::BufReader;
 use tokio::net::{TcpListener, TcpStream};
@@ -132,7 +133,7 @@ impl DiscordServer {
 
     /// Puts a file where attachments are fetched from; returns its address.
     fn upload(&self, file: &[u8]) -> String {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.files.push(file.to_vec());
         format!("http://{}/files/{}", self.address, state.files.len() - 1)
     }
@@ -148,7 +149,7 @@ impl DiscordServer {
 
     /// Files can't be fetched any more: their addresses expire after a day.
     pub fn lose_files(&self) {
-        self.shared.lock().files.clear();
+        self.shared.state.lock().files.clear();
     }
 
     /// A person sends a voice message; gives the message's id.
@@ -164,7 +165,7 @@ impl DiscordServer {
     /// The voice messages that the bot has sent, as conversation and file.
     #[must_use]
     pub fn sent_voices(&self) -> Vec<(String, Vec<u8>)> {
-        self.shared.lock().sent_voices.clone()
+        self.shared.state.lock().sent_voices.clone()
     }
 
     /// A person writes in a channel of a server.
@@ -179,32 +180,32 @@ impl DiscordServer {
 
     fn message(&self, channel: &str, person: u64, fields: Value) -> String {
         let now = (self.shared.now)();
-        self.shared.lock().write(channel, person, fields, now)
+        self.shared.state.lock().write(channel, person, fields, now)
     }
 
     /// A person changes a direct message.
     pub fn edit(&self, person: u64, message: &str, text: &str) {
-        self.shared.lock().edit(&Self::direct_conversation(person), message, text);
+        self.shared.state.lock().edit(&Self::direct_conversation(person), message, text);
     }
 
     /// A person deletes a direct message.
     pub fn delete(&self, person: u64, message: &str) {
-        self.shared.lock().delete(&Self::direct_conversation(person), message);
+        self.shared.state.lock().delete(&Self::direct_conversation(person), message);
     }
 
     /// Sends events twice from now on, and each pair in the wrong order.
     pub fn be_unruly(&self) {
-        self.shared.lock().is_unruly = true;
+        self.shared.state.lock().is_unruly = true;
     }
 
     /// Makes the next call of a route fail, as `POST messages`; several faults apply one after the other.
     pub fn fail(&self, route: &str, fault: DiscordFault) {
-        self.shared.lock().faults.entry(route.to_owned()).or_default().push_back(fault);
+        self.shared.state.lock().faults.entry(route.to_owned()).or_default().push_back(fault);
     }
 
     /// Makes the gateway fail now.
     pub fn inject_fault(&self, fault: GatewayFault) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         match fault {
             GatewayFault::Cut => state.command(Command::Cut),
             GatewayFault::Close(code) => state.command(Command::Close(code)),
@@ -220,12 +221,12 @@ impl DiscordServer {
 
     /// Switches answers to heartbeats; they are on at first.
     pub fn answer_heartbeats(&self, answers: bool) {
-        self.shared.lock().ignores_heartbeats = !answers;
+        self.shared.state.lock().ignores_heartbeats = !answers;
     }
 
     /// Makes the gateway unreachable; no session survives.
     pub fn be_away(&self, is_away: bool) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.is_away = is_away;
         if is_away {
             state.forget_session();
@@ -235,13 +236,13 @@ impl DiscordServer {
 
     /// The names of messages are forgotten, as the platform does after some minutes.
     pub fn forget_nonces(&self) {
-        self.shared.lock().nonces.clear();
+        self.shared.state.lock().nonces.clear();
     }
 
     /// Messages that the bot has sent, in the platform's order.
     #[must_use]
     pub fn sent(&self) -> Vec<DiscordSent> {
-        self.shared.lock().sent.clone()
+        self.shared.state.lock().sent.clone()
     }
 
     /// Messages that the bot has sent in a direct conversation.
@@ -255,22 +256,18 @@ impl DiscordServer {
     /// `HEARTBEAT`. `violations` are calls of a bucket that was known to be empty.
     #[must_use]
     pub fn call_count(&self, what: &str) -> usize {
-        self.shared.lock().calls.get(what).copied().unwrap_or_default()
+        self.shared.state.lock().calls.get(what).copied().unwrap_or_default()
     }
 }
 
 impl Drop for DiscordServer {
     fn drop(&mut self) {
-        self.shared.lock().command(Command::Cut);
+        self.shared.state.lock().command(Command::Cut);
         self.serving.abort();
     }
 }
 
-impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl SharedState {}
 
 async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     while let Ok((connection, _)) = listener.accept().await {

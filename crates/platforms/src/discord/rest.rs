@@ -26,7 +26,8 @@ pub(super) async fn answer(
     request: &HttpRequest,
 ) -> io::Result<bool> {
     if let Some(place) = request.path.strip_prefix("/files/") {
-        let file = place.parse::<usize>().ok().and_then(|place| shared.lock().files.get(place).cloned());
+        let file =
+            place.parse::<usize>().ok().and_then(|place| shared.state.lock().files.get(place).cloned());
         let (status, file) = file.map_or((404, Vec::new()), |file| (200, file));
         let response = HttpResponse { status, content_type: "audio/ogg", headers: &[], body: &file };
         write_response(connection, &response, file.len()).await?;
@@ -69,7 +70,7 @@ fn decide(shared: &SharedState, request: &HttpRequest) -> Option<Answer> {
     }
     let now = (shared.now)();
     let fault = {
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         state.count(&route);
         if state.closed_until.get(path).is_some_and(|until| now < *until) {
             state.count("violations");
@@ -82,7 +83,7 @@ fn decide(shared: &SharedState, request: &HttpRequest) -> Option<Answer> {
         Some(DiscordFault::EmptiesBucket(seconds)) => {
             let mut answer = perform(shared, &route, path, request);
             let until = now.checked_add(SignedDuration::from_secs_f64(seconds)).unwrap_or(now);
-            shared.lock().closed_until.insert(path.to_owned(), until);
+            shared.state.lock().closed_until.insert(path.to_owned(), until);
             answer.headers.extend([
                 ("x-ratelimit-bucket", route),
                 ("x-ratelimit-remaining", "0".to_owned()),
@@ -137,11 +138,15 @@ fn perform(shared: &SharedState, route: &str, path: &str, request: &HttpRequest)
                     "Voice messages must have one file with duration and waveform, and no content",
                 );
             }
-            ok_answer(shared.lock().send(channel, &asked, Some(file), (shared.now)()))
+            ok_answer(shared.state.lock().send(channel, &asked, Some(file), (shared.now)()))
         }
         "GET message" => {
             let id = path.rsplit('/').next().unwrap_or_default();
-            shared.lock().message(channel, id).map_or_else(|| error_answer(404, "Unknown Message"), ok_answer)
+            shared
+                .state
+                .lock()
+                .message(channel, id)
+                .map_or_else(|| error_answer(404, "Unknown Message"), ok_answer)
         }
         "POST messages" => {
             let text = asked["content"].as_str().unwrap_or_default();
@@ -149,7 +154,7 @@ fn perform(shared: &SharedState, route: &str, path: &str, request: &HttpRequest)
             if text.is_empty() || text.chars().count() > MESSAGE_LENGTH_MAX || nonce.len() > 25 {
                 return error_answer(400, "Invalid Form Body");
             }
-            ok_answer(shared.lock().send(channel, &asked, None, (shared.now)()))
+            ok_answer(shared.state.lock().send(channel, &asked, None, (shared.now)()))
         }
         "GET messages" => {
             let field = |name: &str| {
@@ -157,7 +162,7 @@ fn perform(shared: &SharedState, route: &str, path: &str, request: &HttpRequest)
             };
             let limit = field("limit").and_then(|limit| limit.parse().ok()).unwrap_or(50).min(100);
             let after = field("after").and_then(|after| after.parse().ok());
-            ok_answer(Value::Array(shared.lock().history(channel, after, limit)))
+            ok_answer(Value::Array(shared.state.lock().history(channel, after, limit)))
         }
         "POST channels" => {
             let person = asked["recipient_id"].as_str().and_then(|id| id.parse::<u64>().ok());

@@ -4,9 +4,10 @@
 //! its own backlog only, is told so, and may come back with the id of the last event that it saw.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use memory::{PersonaId, Scope};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::events::server_event::WireEvent;
@@ -53,7 +54,7 @@ impl Broadcast {
     /// Tells all watchers. Never waits, never fails.
     pub fn publish(&self, told: WireEvent) {
         let newest = {
-            let mut backlog = self.shared.lock();
+            let mut backlog = self.shared.backlog.lock();
             backlog.kept.push_back(Some(Arc::new(told)));
             if backlog.kept.len() > BACKLOG_MAX {
                 backlog.kept.pop_front();
@@ -82,7 +83,7 @@ impl Broadcast {
 
     fn withdraw_where(&self, withdrawn: impl Fn(&WireEvent) -> bool) -> BTreeSet<Scope> {
         let mut scopes = BTreeSet::new();
-        for kept in &mut self.shared.lock().kept {
+        for kept in &mut self.shared.backlog.lock().kept {
             if let Some(told) = kept.take_if(|told| withdrawn(told)) {
                 scopes.insert(told.scope.clone());
             }
@@ -94,7 +95,7 @@ impl Broadcast {
     pub fn subscribe(&self) -> Subscription {
         let mut newest = self.shared.newest.subscribe();
         let next = {
-            let backlog = self.shared.lock();
+            let backlog = self.shared.backlog.lock();
             backlog.first + backlog.kept.len() as u64
         };
         newest.mark_unchanged();
@@ -141,7 +142,7 @@ impl Subscription {
         if std::mem::take(&mut self.lost) {
             return Some(Delivery::Lagged);
         }
-        let backlog = self.shared.lock();
+        let backlog = self.shared.backlog.lock();
         if self.next < backlog.first {
             self.next = backlog.first;
             return Some(Delivery::Lagged);
@@ -158,12 +159,7 @@ impl Subscription {
     }
 }
 
-impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, Backlog> {
-        // A watcher that panicked while it read has changed nothing: broadcast never breaks delivery.
-        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl SharedState {}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! When this home exchanges documents with its hub: at the start, two seconds after a change, every few minutes, and once more at
 //! the stop. An exchange never delays a turn, a start or, beyond its limit, a stop.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::forget::{ForgetMode, Selection};
 use memory::ports::StoreError;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::changes::Changes;
@@ -108,11 +109,11 @@ impl Embodiment {
     }
 
     fn last_outcome(&self) -> Outcome {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.outcome.lock().clone()
     }
 
     fn note(&self, outcome: Outcome) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+        *self.outcome.lock() = outcome;
     }
 
     /// Makes this home an embodiment of a hub, or of none, as this instance.

@@ -27,7 +27,7 @@ impl Imports {
     pub(crate) async fn resume_all(self: &Arc<Self>) -> Result<(), ImportError> {
         let Ok(registry) = self.registry() else { return Ok(()) };
         for run in registry.store.import_runs().await? {
-            registry.lock_running().waiting.insert(run.run_id, run.sessions_waiting);
+            registry.running.lock().waiting.insert(run.run_id, run.sessions_waiting);
         }
         for id in registry.uploads.ids().await? {
             let upload = registry.uploads.find(id).await?;
@@ -87,13 +87,13 @@ impl Imports {
             Recording { cancel: self.core.stopping.child_token(), ended: CancellationToken::new() };
         {
             // Before its row is there, so that a reader of the row finds that it is being recorded.
-            let mut running = registry.lock_running();
+            let mut running = registry.running.lock();
             running.problems.remove(&upload.id);
             running.recording.insert(upload.id, recording.clone());
         }
         let begun = self.import_recorder(registry).begin(&request).await;
         let run = begun.inspect_err(|_| {
-            registry.lock_running().recording.remove(&upload.id);
+            registry.running.lock().recording.remove(&upload.id);
         })?;
         self.publish_import(&registry.report(Some(upload.clone()), Some(run.clone()), upload.id));
         let imports = self.clone();
@@ -144,12 +144,12 @@ impl Imports {
             Some(Err(RecordError::Ended)) => {}
             Some(Err(error)) => {
                 tracing::error!("an import was cut off: {error}");
-                registry.lock_running().problems.insert(id, error.to_string());
+                registry.running.lock().problems.insert(id, error.to_string());
             }
         }
         // One that is recorded keeps its entry: somebody may have read its row just before the last page.
         if !is_recorded {
-            registry.lock_running().recording.remove(&id);
+            registry.running.lock().recording.remove(&id);
         }
         if let Ok(Some(run)) = registry.store.import_run(id).await {
             self.publish_import(&registry.report(upload, Some(run), id));
@@ -160,7 +160,7 @@ impl Imports {
     /// Ends the recording of a run and returns when it has ended.
     pub(super) async fn end_recording(&self, id: ImportId) {
         let Ok(registry) = self.registry() else { return };
-        let Some(recording) = registry.lock_running().recording.get(&id).cloned() else { return };
+        let Some(recording) = registry.running.lock().recording.get(&id).cloned() else { return };
         recording.cancel.cancel();
         recording.ended.cancelled().await;
     }
@@ -174,7 +174,7 @@ impl Imports {
     pub(super) fn publish_import(&self, report: &ImportStatusReport) {
         let Some(run) = &report.run else { return };
         if let Ok(registry) = self.registry() {
-            registry.lock_running().waiting.insert(run.run_id, run.sessions_waiting);
+            registry.running.lock().waiting.insert(run.run_id, run.sessions_waiting);
         }
         self.core.publish(&run.scope, ImportProgress::from_report(report, run));
     }
@@ -191,7 +191,7 @@ impl Imports {
         };
         for run in runs {
             let id = run.run_id;
-            let before = registry.lock_running().waiting.get(&id).copied().unwrap_or_default();
+            let before = registry.running.lock().waiting.get(&id).copied().unwrap_or_default();
             if before != run.sessions_waiting {
                 self.publish_import(&registry.report(None, Some(run), id));
             }

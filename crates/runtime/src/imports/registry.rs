@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use import::Sources;
@@ -15,6 +15,7 @@ use memory::identifiers::{ErasureId, ImportId};
 use memory::ledger::Prices;
 use memory::ports::{ImportRun, ImportStatus, ImportStore, PersonaStore, Remembering, StoreError, UserStore};
 use memory::{PersonaId, Scope, UserId};
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -141,7 +142,7 @@ pub(super) struct ImportRegistry {
     pub(super) store: Arc<dyn ImportStore>,
     pub(super) uploads: UploadFolder,
     pub(super) prices: Arc<ArcSwap<Prices>>,
-    state: Mutex<RunningImports>,
+    pub(super) running: Mutex<RunningImports>,
     /// Held while an import is started, resumed or taken back.
     pub(super) change: tokio::sync::Mutex<()>,
 }
@@ -152,7 +153,7 @@ impl ImportRegistry {
             store: parts.store,
             uploads: UploadFolder::new(parts.folder),
             prices: parts.prices,
-            state: Mutex::default(),
+            running: Mutex::default(),
             change: tokio::sync::Mutex::default(),
         }
     }
@@ -176,17 +177,13 @@ pub(super) struct Recording {
 }
 
 impl ImportRegistry {
-    pub(super) fn lock_running(&self) -> MutexGuard<'_, RunningImports> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn report(
         &self,
         upload: Option<ImportUpload>,
         run: Option<ImportRun>,
         id: ImportId,
     ) -> ImportStatusReport {
-        let running = self.lock_running();
+        let running = self.running.lock();
         let state = match &run {
             None => ImportState::Uploaded,
             Some(run) => match (run.status, run.remembering) {

@@ -213,7 +213,7 @@ impl Imports {
             // Names of files and documents are overwritten too.
             self.changes.overwrite_erased(&run.scope).await;
         }
-        registry.lock_running().recording.remove(&id);
+        registry.running.lock().recording.remove(&id);
         registry.uploads.remove(id).await?;
         Ok(undone)
     }

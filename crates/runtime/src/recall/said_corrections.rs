@@ -1,13 +1,13 @@
 //! Corrections in the open conversation. They apply from the moment they are said until consolidation has made memory of them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use memory::Scope;
 use memory::messages::Message;
 use memory::ports::StoreError;
 use memory::recall::{is_fresh_correction, mask_silenced};
+use parking_lot::Mutex;
 
 use crate::recall::Recall;
 
@@ -25,11 +25,11 @@ pub(crate) struct SaidCorrections(Mutex<HashMap<Scope, Vec<i64>>>);
 
 impl SaidCorrections {
     fn for_scope(&self, scope: &Scope) -> Option<Vec<i64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(scope).cloned()
+        self.0.lock().get(scope).cloned()
     }
 
     fn set(&self, scope: &Scope, seqs: Vec<i64>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if all.len() >= SCOPES_MAX {
             all.clear();
         }

@@ -1,10 +1,11 @@
 //! Consolidates ended sessions in the background, one at a time.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use memory::Scope;
 use memory::consolidate::{ConsolidationEvent, Consolidator, Participants};
 use memory::ports::StoreError;
+use parking_lot::Mutex;
 
 use crate::core::RuntimeCore;
 use crate::sessions::Sessions;
@@ -69,7 +70,7 @@ async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> 
         };
         if let Some((outcome, session)) = closed {
             core.metrics().session(outcome);
-            *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.channel_id.clone());
+            *ended.lock() = Some(session.channel_id.clone());
         }
         core.publish_formed(formed);
     };
@@ -91,7 +92,7 @@ async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> 
         // What was committed stays; the claim is released at the next start.
         () = core.stopping.cancelled() => Ok(false),
     };
-    *ended_on = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    *ended_on = ended.into_inner();
     outcome
 }
 

@@ -3,11 +3,12 @@
 //! A conversation is one (persona, user). It has one turn at a time.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use memory::identifiers::TurnId;
 use memory::{Scope, UserId};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::turns::turn_event::TurnEvent;
@@ -119,7 +120,7 @@ impl Conversations {
         now: Timestamp,
         new_turn: impl FnOnce() -> TurnId,
     ) -> Result<TurnId, ConversationFull> {
-        let mut queues = self.lock_queues();
+        let mut queues = self.queues.lock();
         let began = queues.bursts_begun;
         queues.bursts_begun += 1;
         let queue = queues.of_scope.entry(scope.clone()).or_default();
@@ -144,7 +145,7 @@ impl Conversations {
 
     /// Gives back the room of a line that could not be captured.
     pub(crate) fn release(&self, scope: &Scope, place: &Place, turn_id: TurnId) {
-        let mut queues = self.lock_queues();
+        let mut queues = self.queues.lock();
         let Some(queue) = queues.of_scope.get_mut(scope) else { return };
         queue.waiting = queue.waiting.saturating_sub(1);
         if let Some(burst) = queue.bursts.get_mut(place)
@@ -167,7 +168,7 @@ impl Conversations {
         characters: usize,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Option<GrownBurst> {
-        let mut queues = self.lock_queues();
+        let mut queues = self.queues.lock();
         let burst = queues.of_scope.get_mut(scope)?.bursts.get_mut(place)?;
         if burst.turn_id != turn_id {
             return None;
@@ -189,7 +190,7 @@ impl Conversations {
         is_typing: bool,
         now: Timestamp,
     ) -> Vec<WaitingBurst> {
-        let mut queues = self.lock_queues();
+        let mut queues = self.queues.lock();
         let Some(queue) = queues.of_scope.get_mut(scope) else { return Vec::new() };
         let mut waiting = Vec::new();
         let in_channel =
@@ -206,7 +207,7 @@ impl Conversations {
 
     /// Ends the waiting of a burst, unless it has grown since its timer of this generation began.
     pub(crate) fn mark_ripe(&self, scope: &Scope, place: &Place, generation: u64) {
-        let mut queues = self.lock_queues();
+        let mut queues = self.queues.lock();
         let burst = queues.of_scope.get_mut(scope).and_then(|queue| queue.bursts.get_mut(place));
         if let Some(burst) = burst.filter(|burst| burst.generation == generation) {
             burst.ripe = true;
@@ -215,12 +216,12 @@ impl Conversations {
 
     /// Puts a stored turn before the bursts.
     pub(crate) fn resume(&self, turn: ReadyTurn) {
-        self.lock_queues().of_scope.entry(turn.scope.clone()).or_default().resumed.push_back(turn);
+        self.queues.lock().of_scope.entry(turn.scope.clone()).or_default().resumed.push_back(turn);
     }
 
     /// Takes the next turn, unless one runs. It runs until [`Self::finish_turn`].
     pub(crate) fn take_ready(&self, scope: &Scope) -> Option<ReadyTurn> {
-        let mut queues = self.lock_queues();
+        let mut queues = self.queues.lock();
         let queue = queues.of_scope.get_mut(scope)?;
         if queue.running {
             return None;
@@ -233,41 +234,36 @@ impl Conversations {
 
     /// Lets nobody wait for the conversation's bursts any more: the program stops, and the next start answers them.
     pub(crate) fn drop_subscribers(&self, scope: &Scope) {
-        if let Some(queue) = self.lock_queues().of_scope.get_mut(scope) {
+        if let Some(queue) = self.queues.lock().of_scope.get_mut(scope) {
             queue.bursts.values_mut().for_each(|burst| burst.subscribers.clear());
         }
     }
 
     pub(crate) fn finish_turn(&self, scope: &Scope) {
-        if let Some(queue) = self.lock_queues().of_scope.get_mut(scope) {
+        if let Some(queue) = self.queues.lock().of_scope.get_mut(scope) {
             queue.running = false;
         }
     }
 
     /// Marks the conversation as one with a pending turn that somebody will resume or mark as failed, for as long as the result lives.
     pub(crate) fn hold_turn(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
-        self.lock_queues().of_scope.entry(scope.clone()).or_default().held += 1;
+        self.queues.lock().of_scope.entry(scope.clone()).or_default().held += 1;
         HeldTurn { conversations: self.clone(), scope: scope.clone() }
     }
 
     /// Number of lines that were taken and not answered yet.
     pub(crate) fn waiting_lines(&self) -> usize {
-        self.lock_queues().of_scope.values().map(|queue| queue.waiting).sum()
+        self.queues.lock().of_scope.values().map(|queue| queue.waiting).sum()
     }
 
     /// True if something waits or runs in the conversation, or is resumed later.
     pub(crate) fn is_active(&self, scope: &Scope) -> bool {
-        self.lock_queues().of_scope.contains_key(scope)
+        self.queues.lock().of_scope.contains_key(scope)
     }
 
     /// True if that holds for any conversation of the user.
     pub(crate) fn is_user_active(&self, user: &UserId) -> bool {
-        self.lock_queues().of_scope.iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
-    }
-
-    fn lock_queues(&self) -> MutexGuard<'_, Queues> {
-        // Nothing that holds the lock can leave it half-changed: the counters are set before anything that may panic.
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock().of_scope.iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
     }
 }
 
@@ -279,7 +275,7 @@ pub(crate) struct HeldTurn {
 
 impl Drop for HeldTurn {
     fn drop(&mut self) {
-        let mut queues = self.conversations.lock_queues();
+        let mut queues = self.conversations.queues.lock();
         if let Some(queue) = queues.of_scope.get_mut(&self.scope) {
             queue.held = queue.held.saturating_sub(1);
         }

@@ -14,10 +14,11 @@ pub(crate) mod recovery;
 pub(crate) mod requests;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use memory::identifiers::TurnId;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
@@ -70,10 +71,10 @@ impl Turns {
 
     /// The token that cancels a turn when a person stops it.
     fn stop_of(&self, turn: TurnId) -> CancellationToken {
-        self.stops.lock().unwrap_or_else(PoisonError::into_inner).entry(turn).or_default().clone()
+        self.stops.lock().entry(turn).or_default().clone()
     }
 
     fn forget_stop_of(&self, turn: TurnId) {
-        self.stops.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
+        self.stops.lock().remove(&turn);
     }
 }

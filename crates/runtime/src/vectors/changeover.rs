@@ -1,10 +1,11 @@
 //! The change from one embedding model to another: the former model serves a scope until its new vectors are complete.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use memory::Scope;
 use memory::ports::Embedder;
+use parking_lot::Mutex;
 
 /// The model before the present one, as long as it serves.
 pub(crate) struct Changeover {
@@ -35,12 +36,12 @@ impl Changeover {
 
     /// The model before, as long as it serves at all.
     pub(crate) fn previous_model(&self) -> Option<Arc<dyn Embedder>> {
-        self.lock().previous.clone()
+        self.state.lock().previous.clone()
     }
 
     /// The model before, if it is the one that the scope is to be searched by.
     pub(crate) fn serving_model(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
-        let state = self.lock();
+        let state = self.state.lock();
         let waits = match &state.waiting {
             WaitingScopes::All => true,
             WaitingScopes::These(scopes) => scopes.contains(scope),
@@ -50,7 +51,7 @@ impl Changeover {
 
     /// These scopes are not complete, all others are. When none is left, the previous model is let go.
     pub(crate) fn note_waiting_scopes(&self, scopes: Vec<Scope>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if scopes.is_empty() {
             state.previous = None;
         }
@@ -59,15 +60,10 @@ impl Changeover {
 
     /// Why vectors wait; none when they do not.
     pub(crate) fn note_failure(&self, failure: Option<String>) {
-        self.lock().failure = failure;
+        self.state.lock().failure = failure;
     }
 
     pub(crate) fn failure(&self) -> Option<String> {
-        self.lock().failure.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change is one assignment.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().failure.clone()
     }
 }

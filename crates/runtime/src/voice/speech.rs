@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -12,6 +12,7 @@ use memory::identifiers::{MessageId, TurnId};
 use memory::ledger::ModelCall;
 use memory::ports::StoreError;
 use mind::CallObserver;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use voice::{Listener, Sound, Speaker, SpeechRequest, VoiceError};
 
@@ -143,32 +144,24 @@ impl Speech {
     /// Puts other providers and voices in force. What is being said ends as it began.
     pub(crate) fn change_settings(&self, settings: VoiceSettings) {
         self.settings.store(Arc::new(settings));
-        *self.lock_rest() = RestState::default();
+        *self.rest.lock() = RestState::default();
     }
 
     /// Time until which no reply is spoken, after repeated failures; none if speech works.
     pub(crate) fn rests_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.lock_rest().until.filter(|until| *until > now)
+        self.rest.lock().until.filter(|until| *until > now)
     }
 
     /// A sentence of a reply that is being spoken, with its scope; none if it is no longer kept.
     pub(crate) fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
-        let live = self.lock_live();
+        let live = self.live.lock();
         let found = live.iter().find(|sentence| sentence.turn == turn && sentence.index == index);
         found.map(|sentence| (sentence.scope.clone(), sentence.wav.clone()))
     }
 
-    fn lock_rest(&self) -> MutexGuard<'_, RestState> {
-        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_live(&self) -> MutexGuard<'_, VecDeque<LiveSentence>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a spoken sentence to the cache for listeners; the oldest ones are dropped when it is full.
     pub(crate) fn keep_live(&self, scope: &Scope, turn: TurnId, index: u32, wav: Vec<u8>) {
-        let mut live = self.lock_live();
+        let mut live = self.live.lock();
         live.push_back(LiveSentence { scope: scope.clone(), turn, index, wav: Arc::new(wav) });
         let mut bytes: usize = live.iter().map(|sentence| sentence.wav.len()).sum();
         while bytes > LIVE_BYTES_MAX {
@@ -177,7 +170,7 @@ impl Speech {
     }
 
     pub(crate) fn forget_live_sentences(&self, is_forgotten: impl Fn(&Scope) -> bool) {
-        self.lock_live().retain(|sentence| !is_forgotten(&sentence.scope));
+        self.live.lock().retain(|sentence| !is_forgotten(&sentence.scope));
     }
 
     /// Speaks one sentence in the voice for its language, and counts it.
@@ -209,7 +202,7 @@ impl Speech {
     }
 
     fn settle(&self, core: &RuntimeCore, worked: bool) {
-        let mut rest = self.lock_rest();
+        let mut rest = self.rest.lock();
         rest.failures = if worked { 0 } else { rest.failures + 1 };
         if rest.failures >= FAILURES_MAX {
             rest.failures = 0;

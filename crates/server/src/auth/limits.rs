@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use governor::clock::Clock as _;
@@ -13,6 +13,7 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use jiff::Timestamp;
 use memory::ports::Clock;
+use parking_lot::{Mutex, RwLock};
 
 /// Clients that are counted at once; beyond that those who asked for nothing lately are let go.
 const CLIENTS_MAX: usize = 20_000;
@@ -56,13 +57,13 @@ impl Limits {
 
     fn buckets(&self, allowance: Allowance) -> Option<Arc<Buckets>> {
         {
-            let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
+            let present = self.present.read();
             if present.0 == allowance {
                 return present.1.clone();
             }
         }
         let made = self.create_buckets(allowance).map(Arc::new);
-        *self.present.write().unwrap_or_else(PoisonError::into_inner) = (allowance, made.clone());
+        *self.present.write() = (allowance, made.clone());
         made
     }
 
@@ -107,7 +108,7 @@ impl governor::clock::Clock for MonotonicClock {
 
     fn now(&self) -> Nanos {
         let now = self.0.clock.now();
-        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.seen.lock();
         let (before, elapsed) = seen.unwrap_or((now, CLOCK_START));
         let step = Duration::try_from(now.duration_since(before)).unwrap_or_default();
         let elapsed = elapsed.saturating_add(step);

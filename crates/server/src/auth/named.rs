@@ -1,7 +1,7 @@
 //! Named tokens: made once, shown once, kept as a hash, and known again without hashing at each request.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
 use memory::access::{AccessScope, NamedToken, OWNER, TOKEN_NAME_LENGTH_MAX, is_plain};
 use memory::ports::{AccessStore, StoreError};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
@@ -193,7 +194,7 @@ impl NamedTokens {
         if prefix_of(text).is_none() {
             return TokenLookup::Foreign;
         }
-        let known = self.known_tokens().get(&digest_of(text)).cloned();
+        let known = self.known.lock().get(&digest_of(text)).cloned();
         match known {
             Some(known) if is_fresh(&known, now) && is_valid(&known.token, now) => {
                 TokenLookup::Known(principal_of(&known.token))
@@ -212,10 +213,10 @@ impl NamedTokens {
         let digest = digest_of(text);
         let stored = self.store.token_of(prefix).await?.filter(|token| is_valid(token, now));
         let Some(stored) = stored else {
-            self.known_tokens().remove(&digest);
+            self.known.lock().remove(&digest);
             return Ok(None);
         };
-        let before = self.known_tokens().get(&digest).cloned();
+        let before = self.known.lock().get(&digest).cloned();
         let proven = before.as_ref().is_some_and(|before| before.token.hash == stored.hash);
         if !proven && !self.holds(text, &stored.hash).await {
             return Ok(None);
@@ -223,7 +224,7 @@ impl NamedTokens {
         let noted_at = before.and_then(|before| before.noted_at).max(stored.last_used_at);
         let known = KnownToken { token: Arc::new(stored), looked_at: now, noted_at };
         let principal = principal_of(&known.token);
-        let mut all = self.known_tokens();
+        let mut all = self.known.lock();
         if all.len() >= KNOWN_MAX {
             all.clear();
         }
@@ -234,7 +235,7 @@ impl NamedTokens {
     /// Notes that it was used, at most once a minute, behind the request.
     pub(crate) fn note_use(&self, text: &str, now: Timestamp) {
         let prefix = {
-            let mut all = self.known_tokens();
+            let mut all = self.known.lock();
             let Some(known) = all.get_mut(&digest_of(text)) else { return };
             let due = known.noted_at.is_none_or(|noted| now.duration_since(noted) >= USE_NOTED_EVERY);
             if !due {
@@ -263,7 +264,7 @@ impl NamedTokens {
     /// Ends a token at once, and the event streams that it opened.
     pub(crate) async fn revoke(&self, name: &str) -> Result<Option<NamedToken>, StoreError> {
         let revoked = self.store.revoke_token(name).await?;
-        self.known_tokens().retain(|_, known| known.token.name != name);
+        self.known.lock().retain(|_, known| known.token.name != name);
         self.revoked.send_modify(|count| *count += 1);
         Ok(revoked)
     }
@@ -308,11 +309,6 @@ impl NamedTokens {
                 .is_ok_and(|hash| Argon2::default().verify_password(text.as_bytes(), &hash).is_ok())
         };
         tokio::task::spawn_blocking(work).await.unwrap_or(false)
-    }
-
-    fn known_tokens(&self) -> MutexGuard<'_, HashMap<[u8; 32], KnownToken>> {
-        // Nothing that holds the lock can leave the map half-changed.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 /// Refusals that are kept apart in one minute; further ones are only counted by the metrics. Somebody who guesses tokens must
 /// not fill the log.
@@ -27,8 +27,7 @@ impl Refusals {
     /// True if this is the first of its kind in this minute.
     pub(super) fn is_first(&self, now: Timestamp, token: &str, address: IpAddr, status: u16) -> bool {
         let minute = now.as_second() / SECONDS;
-        // Nothing that holds the lock can leave the set half-changed.
-        let mut present = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut present = self.0.lock();
         if present.minute != minute {
             *present = RecordedMinute { minute, recorded: HashSet::new() };
         }

@@ -1,13 +1,13 @@
 //! The owner's token, login codes, and the secrets that a login leaves in a browser.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::{SignedDuration, Timestamp};
 use memory::access::{LOGIN_LIFETIME, Login, OWNER};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -124,7 +124,7 @@ impl Tokens {
             code: hex::encode(&(self.random)()[..CODE_BYTES]),
             expires_at: now.saturating_add(CODE_LIFETIME).unwrap_or(Timestamp::MAX),
         };
-        let mut codes = self.codes();
+        let mut codes = self.codes.lock();
         if codes.len() == CODES_MAX {
             codes.pop_front();
         }
@@ -134,7 +134,7 @@ impl Tokens {
 
     /// Uses a code up. None if it is unknown, used or too old.
     pub(crate) fn redeem_code(&self, given: &str, now: Timestamp) -> Option<CodeAuthor> {
-        let mut codes = self.codes();
+        let mut codes = self.codes.lock();
         codes.retain(|open| now < open.code.expires_at);
         let found = codes.iter().position(|open| open.code.code.as_bytes().ct_eq(given.as_bytes()).into());
         found.and_then(|place| codes.remove(place)).map(|open| open.author)
@@ -206,11 +206,6 @@ impl Tokens {
 
     fn cookie_name_for(&self, secure: bool) -> String {
         format!("{}{}", if secure { HOST_PREFIX } else { "" }, self.cookie_name)
-    }
-
-    fn codes(&self) -> MutexGuard<'_, VecDeque<OpenCode>> {
-        // Nothing that holds the lock can leave the list half-changed.
-        self.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

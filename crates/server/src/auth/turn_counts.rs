@@ -1,9 +1,9 @@
 //! Replies that named tokens have asked for in the present day.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 /// Tokens whose day is remembered; beyond that all are counted again from the database.
 const TOKENS_MAX: usize = 10_000;
@@ -21,8 +21,7 @@ struct DayCount {
 impl TurnCounts {
     /// Counts one more if there are fewer than `turns_max`; none if this day of the token was not counted yet.
     pub(super) fn count_turn(&self, prefix: &str, midnight: Timestamp, turns_max: u64) -> Option<bool> {
-        // Nothing that holds the lock can leave the map half-changed.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let day = all.get_mut(prefix).filter(|day| day.midnight == midnight)?;
         let has_room = day.turns < turns_max;
         day.turns += u64::from(has_room);
@@ -31,14 +30,14 @@ impl TurnCounts {
 
     /// Takes back what [`Self::count_turn`] counted, if it is still the same day.
     pub(super) fn uncount_turn(&self, prefix: &str, midnight: Timestamp) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if let Some(day) = all.get_mut(prefix).filter(|day| day.midnight == midnight) {
             day.turns = day.turns.saturating_sub(1);
         }
     }
 
     pub(super) fn begin(&self, prefix: &str, midnight: Timestamp, turns: u64) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if all.len() >= TOKENS_MAX {
             all.clear();
         }

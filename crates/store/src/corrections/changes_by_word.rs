@@ -2,11 +2,11 @@
 //! the words themselves, only their keys. A change that is gone or undone may still be named here; it is not found then.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memory::corrections::{ReplacedQuery, ValueWords, WordKey};
 use memory::entities::fold_name;
 use memory::identifiers::{EntityId, SessionId};
+use parking_lot::Mutex;
 
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::{self, to_json};
@@ -66,28 +66,24 @@ impl ChangesByWord {
         scope: i64,
         about: &ReplacedQuery,
     ) -> Result<BTreeSet<i64>> {
-        let fresh = self.lock_scopes().get(&scope).map_or(0, |changes| changes.greatest - LATE);
+        let fresh = self.scopes.lock().get(&scope).map_or(0, |changes| changes.greatest - LATE);
         let numbers: Vec<i64> = connection
             .prepare_cached(NUMBERS)?
             .query_map(params![scope, fresh], |row| row.get(0))?
             .collect::<Result<_>>()?;
         let unknown: Vec<i64> = {
-            let scopes = self.lock_scopes();
+            let scopes = self.scopes.lock();
             let known = scopes.get(&scope).map(|changes| &changes.known);
             numbers.into_iter().filter(|number| known.is_none_or(|known| !known.contains(number))).collect()
         };
         let read = read(connection, &unknown)?;
-        let mut scopes = self.lock_scopes();
+        let mut scopes = self.scopes.lock();
         if scopes.len() >= SCOPES_MAX && !scopes.contains_key(&scope) {
             scopes.clear();
         }
         let changes = scopes.entry(scope).or_default();
         changes.add(&unknown, read);
         Ok(changes.matching_nodes(about))
-    }
-
-    fn lock_scopes(&self) -> MutexGuard<'_, HashMap<i64, Changes>> {
-        self.scopes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,11 +2,12 @@
 //! than the number of callers, and those are bounded where they are let in.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use memory::ports::StoreError;
+use parking_lot::Mutex;
 
 /// Longest time for which a deferred item waits for another one to be taken with. A turn's trace, its recall counts and the cost
 /// of its model call come within a few milliseconds; each alone would be a transaction.
@@ -47,7 +48,7 @@ impl<T> Queue<T> {
     }
 
     fn add(&self, item: T, add: impl FnOnce(&mut State<T>, T)) -> Result<(), T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.closed {
             return Err(item);
         }
@@ -64,7 +65,7 @@ impl<T> Queue<T> {
     /// queue is closed and empty.
     pub(crate) fn take_oldest(&self, limit: usize) -> Option<Vec<T>> {
         let own = thread::current();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // A thread may wake without having been called. One that works must not be called.
         state.waiting.retain(|thread| thread.id() != own.id());
         while state.items.is_empty() {
@@ -81,7 +82,7 @@ impl<T> Queue<T> {
                 Some(left) => thread::park_timeout(left),
                 None => thread::park(),
             }
-            state = self.lock();
+            state = self.state.lock();
             state.waiting.retain(|thread| thread.id() != own.id());
         }
         state.deferred_until = None;
@@ -93,7 +94,7 @@ impl<T> Queue<T> {
 
     /// Takes no more items; what has queued is still handed out.
     pub(crate) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.closed = true;
         state.waiting.drain(..).for_each(|thread| thread.unpark());
     }
@@ -102,10 +103,6 @@ impl<T> Queue<T> {
     /// nobody must wait for an answer that never comes.
     pub(crate) fn abandoned_at_end(self: &Arc<Self>) -> impl Drop + use<T> {
         AbandonedAtEnd(Arc::clone(self))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,12 +124,12 @@ impl<T> Clone for Slot<T> {
 
 impl<T> Slot<T> {
     pub(crate) fn set_result(&self, result: T) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        *self.0.lock() = Some(result);
     }
 
     /// The result of a job that has ended well.
     pub(crate) fn take_result(&self) -> Result<T, StoreError> {
-        let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = self.0.lock().take();
         result.ok_or_else(|| StoreError::Failed("the command did not run".to_owned()))
     }
 }
@@ -142,7 +139,7 @@ struct AbandonedAtEnd<T>(Arc<Queue<T>>);
 impl<T> Drop for AbandonedAtEnd<T> {
     fn drop(&mut self) {
         self.0.close();
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let left = (std::mem::take(&mut state.items), std::mem::take(&mut state.deferred));
         drop(state);
         drop(left);

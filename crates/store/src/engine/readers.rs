@@ -1,9 +1,10 @@
 //! A few threads that read, each call from one snapshot; they never wait for the writer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use memory::ports::StoreError;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::engine::failure::Failure;
@@ -79,7 +80,7 @@ impl Readers {
 
     /// Waits until the threads have ended and their connections are closed.
     pub(crate) async fn wait_for_end(&self) {
-        let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
+        let finished = std::mem::take(&mut *self.finished.lock());
         for ended in finished {
             // An error is a thread that ended without a word.
             let _ = ended.await;

@@ -1,12 +1,13 @@
 //! One thread writes, and commits what has queued as one group: many callers share one flush to the disk.
 
 use std::any::{Any, TypeId};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use memory::ports::{Corpus, StoreError};
+use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 use crate::engine::failure::Failure;
@@ -232,7 +233,7 @@ impl Writer {
 
     /// Waits until the thread has ended; at once if somebody has waited before.
     pub(crate) async fn wait_for_end(&self) -> Result<(), StoreError> {
-        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let finished = self.finished.lock().take();
         match finished {
             Some(finished) => finished.await.unwrap_or_else(|_| Err(closed_error())),
             None => Ok(()),

@@ -1,9 +1,9 @@
 //! Vectors of messages and nodes, as little-endian f32 bytes.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
 use memory::ports::{Corpus, Embedding, StoredVector};
+use parking_lot::RwLock;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 
@@ -27,13 +27,13 @@ pub(crate) struct ModelNumbers(RwLock<HashMap<String, i64>>);
 impl ModelNumbers {
     /// As [`model`], which is asked once. `connection` must see only what is committed.
     pub(crate) fn number(&self, connection: &Connection, fingerprint: &str) -> Result<Option<i64>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(fingerprint).copied();
+        let known = self.0.read().get(fingerprint).copied();
         if known.is_some() {
             return Ok(known);
         }
         let number = model(connection, fingerprint)?;
         if let Some(number) = number {
-            let mut numbers = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let mut numbers = self.0.write();
             numbers.insert(fingerprint.to_owned(), number);
         }
         Ok(number)

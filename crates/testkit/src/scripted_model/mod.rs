@@ -10,8 +10,9 @@ mod embeddings;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -82,7 +83,7 @@ impl ScriptedModel {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let shared = Arc::new(SharedState::default());
-        shared.lock().models.push("scripted".to_owned());
+        shared.script.lock().models.push("scripted".to_owned());
         let accepting = tokio::spawn(serving::accept(listener, Arc::clone(&shared)));
         Ok(Self { address, shared, accepting })
     }
@@ -105,33 +106,33 @@ impl ScriptedModel {
         task: &str,
         answer: impl Fn(&RecordedRequest) -> Reply + Send + Sync + 'static,
     ) {
-        self.shared.lock().functions.insert(task.to_owned(), Arc::new(answer));
+        self.shared.script.lock().functions.insert(task.to_owned(), Arc::new(answer));
     }
 
     /// Queues the answer to one request of this task.
     pub fn next(&self, task: &str, reply: Reply) {
-        self.shared.lock().queued.entry(task.to_owned()).or_default().push_back(reply);
+        self.shared.script.lock().queued.entry(task.to_owned()).or_default().push_back(reply);
     }
 
     /// Gives this task to requests that name none and fit.
     pub fn recognise(&self, task: &str, fits: impl Fn(&RecordedRequest) -> bool + Send + Sync + 'static) {
-        self.shared.lock().recognised.push((task.to_owned(), Arc::new(fits)));
+        self.shared.script.lock().recognised.push((task.to_owned(), Arc::new(fits)));
     }
 
     /// From now on answers 400 to every request with a `response_format` of this type (`"json_schema"`,
     /// `"json_object"`), as endpoints do that know no such thing. It is recorded all the same.
     pub fn refuse_response_format(&self, format: &str) {
-        self.shared.lock().refused_formats.insert(format.to_owned());
+        self.shared.script.lock().refused_formats.insert(format.to_owned());
     }
 
     /// The names that `/v1/models` lists; at first `scripted`.
     pub fn set_models(&self, names: &[&str]) {
-        self.shared.lock().models = names.iter().map(|&name| name.to_owned()).collect();
+        self.shared.script.lock().models = names.iter().map(|&name| name.to_owned()).collect();
     }
 
     /// From now on answers 401 to every request without this key, and repeats what it got instead, as some endpoints do.
     pub fn require_key(&self, key: &str) {
-        self.shared.lock().key = Some(key.to_owned());
+        self.shared.script.lock().key = Some(key.to_owned());
     }
 
     /// Stops the server. From now on its address refuses connections, until [`start_at`](Self::start_at) takes it.
@@ -144,13 +145,13 @@ impl ScriptedModel {
     /// Everything that was asked, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.shared.lock().requests.clone()
+        self.shared.script.lock().requests.clone()
     }
 
     /// Requests of this task so far, in order.
     #[must_use]
     pub fn requests_for(&self, task: &str) -> Vec<RecordedRequest> {
-        self.shared.lock().of_task(task).cloned().collect()
+        self.shared.script.lock().of_task(task).cloned().collect()
     }
 
     /// Waits until this task was asked for `count` times in all.
@@ -161,7 +162,7 @@ impl ScriptedModel {
     /// Number of answers the client did not wait for: it closed the connection.
     #[must_use]
     pub fn hang_ups(&self) -> usize {
-        self.shared.lock().hang_ups
+        self.shared.script.lock().hang_ups
     }
 
     /// Waits until the client has hung up on `count` answers in all.
@@ -177,12 +178,8 @@ impl Drop for ScriptedModel {
 }
 
 impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, Script> {
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn change(&self, change: impl FnOnce(&mut Script)) {
-        change(&mut self.lock());
+        change(&mut self.script.lock());
         self.changed.notify_waiters();
     }
 
@@ -191,7 +188,7 @@ impl SharedState {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if holds(&self.lock()) {
+            if holds(&self.script.lock()) {
                 return;
             }
             changed.await;
@@ -202,7 +199,7 @@ impl SharedState {
     fn record_request(&self, mut request: RecordedRequest) -> (RecordedRequest, Reply) {
         request.task = self.task_of(&request);
         self.change(|script| script.requests.push(request.clone()));
-        let mut script = self.lock();
+        let mut script = self.script.lock();
         if let Some(format) =
             request.response_format().filter(|format| script.refused_formats.contains(*format))
         {
@@ -228,7 +225,7 @@ impl SharedState {
         if let Some(name) = request.schema_name() {
             return name.to_owned();
         }
-        let rules = self.lock().recognised.clone();
+        let rules = self.script.lock().recognised.clone();
         let rule = rules.into_iter().find(|(_, fits)| fits(request));
         let by_form = if request.is_streamed() { "reply" } else { UNNAMED };
         rule.map_or_else(|| by_form.to_owned(), |(task, _)| task)

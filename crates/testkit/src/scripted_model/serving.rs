@@ -76,7 +76,7 @@ async fn answer(
     let HttpRequest { method, path, headers, body, .. } = request;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let recorded = RecordedRequest { task: "models".to_owned(), method, path, headers, body };
-    let wanted = shared.lock().key.clone();
+    let wanted = shared.script.lock().key.clone();
     if wanted.is_some() && recorded.api_key() != wanted.as_deref() {
         let message = format!("Incorrect API key provided: {}", recorded.api_key().unwrap_or_default());
         shared.change(|script| script.requests.push(recorded));
@@ -88,8 +88,13 @@ async fn answer(
         ("POST", path) if path.ends_with("/messages") => Dialect::Anthropic,
         ("GET", path) if path.ends_with("/models") => {
             shared.change(|script| script.requests.push(recorded));
-            let models: Vec<Value> =
-                shared.lock().models.iter().map(|name| json!({"id": name, "object": "model"})).collect();
+            let models: Vec<Value> = shared
+                .script
+                .lock()
+                .models
+                .iter()
+                .map(|name| json!({"id": name, "object": "model"}))
+                .collect();
             let list = json!({"object": "list", "data": models});
             return write_json(writer, 200, None, &list).await;
         }

@@ -1,9 +1,10 @@
 //! Frequencies of common phrases in an index, kept so that they are not counted again for every question.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use memory::ports::Corpus;
+use parking_lot::Mutex;
 
 /// Phrases whose counts are held; when there are more, all are let go and counted again as they are asked for.
 const COUNTS_MAX: usize = 4_096;
@@ -39,18 +40,14 @@ pub(crate) struct FrequencyReader {
 impl Frequencies {
     /// The counts that are known now.
     pub(crate) fn now(self: &Arc<Self>) -> FrequencyReader {
-        FrequencyReader { frequencies: Arc::clone(self), generation: self.lock_state().generation }
+        FrequencyReader { frequencies: Arc::clone(self), generation: self.state.lock().generation }
     }
 
     /// Discards all counts, because rows were removed from an index or inserted before its end.
     pub(crate) fn clear(&self) {
-        let mut state = self.lock_state();
+        let mut state = self.state.lock();
         state.generation += 1;
         state.counts.clear();
-    }
-
-    fn lock_state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -58,7 +55,7 @@ impl FrequencyReader {
     /// Number of rows that hold the phrase, from an earlier count and the rows that came since. `newest` are its newest rows, newest
     /// first; none if they do not reach back to the earlier count.
     pub(super) fn updated_count(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
-        let mut state = self.frequencies.lock_state();
+        let mut state = self.frequencies.state.lock();
         let count = state.counts.get_mut(&(corpus, query.to_owned()))?;
         let since = newest.iter().position(|&seq| seq <= count.newest)?;
         if let (1.., Some(&first)) = (since, newest.first()) {
@@ -69,7 +66,7 @@ impl FrequencyReader {
 
     /// Keeps a count that includes the given newest row.
     pub(super) fn insert_count(&self, corpus: Corpus, query: &str, newest: i64, rows: u64) {
-        let mut state = self.frequencies.lock_state();
+        let mut state = self.frequencies.state.lock();
         if state.generation != self.generation {
             return;
         }
@@ -122,6 +119,6 @@ mod tests {
         for number in 0..3 * COUNTS_MAX {
             frequencies.now().insert_count(Corpus::Messages, &number.to_string(), 1, 1);
         }
-        assert!(frequencies.lock_state().counts.len() <= COUNTS_MAX);
+        assert!(frequencies.state.lock().counts.len() <= COUNTS_MAX);
     }
 }
