@@ -39,6 +39,7 @@ pub(crate) struct SharedState {
     pub(crate) connections: ArcSwap<Vec<Arc<Connection>>>,
     /// Locked while a channel is added or removed: one at a time.
     pub(crate) changing: tokio::sync::Mutex<()>,
+    /// Codes that link an account, with their channel, user and time of expiry. They are not stored: a restart makes them void.
     codes: Mutex<HashMap<String, (&'static str, UserId, Timestamp)>>,
     pub(crate) stop: CancellationToken,
 }

@@ -37,7 +37,7 @@ pub(crate) struct LiveConfig {
     pub(crate) server: Arc<ArcSwap<ServerSettings>>,
     /// The channels; none in a program that runs one command only.
     pub(crate) channels: Option<Channels>,
-    /// The configuration's state, locked while it changes.
+    /// Locked from the comparison until the file is written, so that of two changes at the same time none is lost.
     pub(crate) state: Mutex<ConfigState>,
     /// Held while a model is chosen or a bot set up: keys and configuration change together.
     pub(crate) choosing: Mutex<()>,

@@ -88,6 +88,7 @@ pub struct EndpointEmbedder {
     scripts: Scripts,
     clock: Arc<dyn Clock>,
     known: OnceLock<EndpointFacts>,
+    /// Shared by all callers: the first that fails spares the others the wait.
     trouble: Mutex<Option<FailureState>>,
     /// One permit: batches of passages are sent one at a time. Queries do not take it, so they never wait for a batch.
     passage_place: Semaphore,

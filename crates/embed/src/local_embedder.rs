@@ -47,6 +47,7 @@ struct Source {
 /// Counts the queries that are being computed. A batch waits until there are none.
 #[derive(Default)]
 struct Queries {
+    /// A lock and a condition instead of an atomic number: batches wait on a thread of their own, not in a task.
     running: Mutex<usize>,
     changed: Condvar,
 }

@@ -255,6 +255,7 @@ fn read_packed_layer(file: &mut PackedFile, index: usize) -> Result<Layer, Model
 
 /// The vectors of the vocabulary, in the file.
 pub(crate) struct WordVectors {
+    /// Locked because a read moves the position in the file.
     file: Mutex<File>,
     path: PathBuf,
     /// Offset of the first row, in bytes.

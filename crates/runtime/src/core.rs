@@ -59,7 +59,8 @@ pub struct RuntimeCore {
     pub(crate) died: CancellationToken,
     /// Turns and workers; a stop waits for them.
     pub(crate) tasks: TaskTracker,
-    /// Turns that run. Background embedding waits for them, because both need the processor.
+    /// Turns that run. Background embedding waits for them, because both need the processor. Counted with `Relaxed`: a count that is a
+    /// moment old only starts a batch too early, and no other memory depends on it.
     pub(crate) turns_running: AtomicU64,
     /// A session ended: there may be work for the consolidation worker.
     pub(crate) session_ended: Notify,
@@ -69,7 +70,7 @@ pub struct RuntimeCore {
     pub(crate) remembered: Notify,
     /// A person has changed the settings: workers whose pause depends on them begin again.
     pub(crate) settings_changed: Notify,
-    /// Scopes whose persona and user are stored.
+    /// Scopes whose persona and user are stored, so that only the first message of a scope asks the store.
     known: Mutex<HashSet<Scope>>,
 }
 

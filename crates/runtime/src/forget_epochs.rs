@@ -14,7 +14,8 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// Counts acts of forgetting, so that work begun before one is not committed after it.
 #[derive(Default)]
 pub(crate) struct ForgetEpochs {
-    /// Held by whoever forgets, and shared by whoever commits what was begun before.
+    /// Held alone by an act of forgetting, and shared by commits of what was begun before: those do not wait for each other. An asynchronous
+    /// lock, because it is held during writes.
     lock: RwLock<()>,
     counts: Mutex<EpochCounts>,
     /// Previews of erasures that wait to be confirmed.

@@ -20,6 +20,7 @@ const WAITING_MAX: usize = 1_024;
 pub struct Ledger {
     /// `None` once the ledger is closed.
     calls: Mutex<Option<mpsc::Sender<ModelCall>>>,
+    /// Taken by the first that closes the ledger; a second one has nothing to wait for.
     writer: Mutex<Option<JoinHandle<()>>>,
     metrics: Metrics,
 }

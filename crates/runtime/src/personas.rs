@@ -21,6 +21,7 @@ pub struct Personas {
     core: Arc<RuntimeCore>,
     shared_self: Arc<SharedSelf>,
     changes: Arc<Changes>,
+    /// Held from reading a persona until it is written: the name is compared with all others, and no edit overwrites one it has not seen.
     edits: Mutex<()>,
 }
 

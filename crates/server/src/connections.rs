@@ -19,6 +19,7 @@ const PER_ADDRESS_MAX: usize = 64;
 /// is left to others, the owner among them.
 const PER_SHARED_ADDRESS_MAX: usize = 3_072;
 
+/// Places for connections, in all and by address. An address is counted under a lock, since looking and counting are one step.
 pub(crate) struct Room {
     all: Arc<Semaphore>,
     by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the bytes of bodies that are held.
+/// Counts the bytes of bodies that are held. Operations are `Relaxed`: the number itself is the bound, and no other memory depends on it.
 #[derive(Debug, Default)]
 pub(crate) struct HeldBytes(AtomicUsize);
 

@@ -36,7 +36,7 @@ pub struct HomeStore {
     presence: Mutex<Option<PresenceNotes>>,
     /// True when another program has taken the home; never for a file.
     taken_over: watch::Sender<bool>,
-    /// Held while a server removes what it still holds of erased words.
+    /// Held while a server removes what it still holds of erased words: a second `VACUUM` of the same tables would only wait.
     pub(crate) clearing: tokio::sync::Mutex<()>,
     pub(crate) frequencies: Arc<Frequencies>,
     pub(crate) changes_by_word: Arc<ChangesByWord>,

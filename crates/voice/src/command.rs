@@ -141,6 +141,8 @@ fn program_name(command: &[String]) -> &str {
 }
 
 /// A program that runs; dropping it ends the program.
+///
+/// Shared with the thread that waits for its end.
 struct RunningProgram(Arc<Mutex<Child>>);
 
 impl Drop for RunningProgram {

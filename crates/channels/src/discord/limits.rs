@@ -22,6 +22,7 @@ pub(super) struct Route {
 /// Times at which each route may be called again.
 #[derive(Default)]
 pub(super) struct Limits {
+    /// Shared by the calls of a bot: one answer closes a route for all of them.
     known: Mutex<KnownLimit>,
 }
 

@@ -10,7 +10,8 @@ use super::matching::LoreIndex;
 use crate::names::{DocumentName, InstanceId};
 use crate::ports::LoreState;
 
-/// The entries of each persona as they were read last. They are read again when one of them has changed.
+/// The entries of each persona as they were read last. They are read again when one of them has changed. Two turns that find them
+/// changed both read them: that is cheaper than having one wait for the other.
 #[derive(Default)]
 pub(crate) struct LoreCache(Mutex<HashMap<PersonaId, (LoreState, Arc<Lorebook>)>>);
 

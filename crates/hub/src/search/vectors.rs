@@ -40,6 +40,7 @@ struct VectorCache {
 /// Vectors by scope and model, read from the store when they are asked for.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkVectorCache {
+    /// Not held while vectors are read in. Each scope has a lock of its own for that, so that a large one delays no other.
     shelf: Mutex<VectorCache>,
 }
 

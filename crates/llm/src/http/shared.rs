@@ -19,6 +19,7 @@ pub(super) struct SharedState<P> {
     pub(super) models: TierModels,
     pub(super) secret: Option<SecretString>,
     pub(super) limits: Limits,
+    /// Bounds the calls at the same time; further ones wait here instead of being refused by the provider.
     pub(super) in_flight: Arc<Semaphore>,
     pub(super) pauses: Arc<dyn RetryTimer>,
     /// Capabilities by model: one address may serve models with different abilities.

@@ -249,6 +249,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
         let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
         let mut lanes = zero_rows(registers, *dimension);
         loop {
+            // Relaxed: only the number is shared. The rows do not change during a scan, and joining the threads hands the results over.
             let first = self.next.fetch_add(ROWS_TAKEN, Ordering::Relaxed).min(seqs.len());
             let taken = first..(first + ROWS_TAKEN).min(seqs.len());
             if taken.is_empty() {

@@ -59,6 +59,7 @@ struct Shard {
 
 #[derive(Debug)]
 struct LoadedShard {
+    /// Searches share the lock. It is never held while the store is read: what was read is compared with `removals` afterwards.
     shard: Arc<RwLock<Shard>>,
     last_used: u64,
 }
@@ -74,6 +75,7 @@ struct Shards {
 #[derive(Debug)]
 pub struct VectorIndex {
     budget: usize,
+    /// Not held during a search: that of one scope delays no other.
     shards: Mutex<Shards>,
 }
 

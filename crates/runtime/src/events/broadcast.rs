@@ -33,6 +33,7 @@ pub struct Broadcast {
 
 struct SharedState {
     run: String,
+    /// Locked to add or copy entries only; watchers are woken by `newest`, after the lock is free.
     backlog: Mutex<Backlog>,
     newest: watch::Sender<u64>,
 }

@@ -74,7 +74,8 @@ pub struct Embodiment {
     followed: ArcSwapOption<FollowedHub>,
     /// Another hub is followed, or none.
     changed: Notify,
-    /// One exchange at a time.
+    /// Held during an exchange: two at the same time would send the same documents. Also held while another hub is chosen, so that an
+    /// exchange is with one hub to its end.
     exchanging: tokio::sync::Mutex<()>,
     outcome: Mutex<Outcome>,
 }

@@ -143,7 +143,7 @@ pub(super) struct ImportRegistry {
     pub(super) uploads: UploadFolder,
     pub(super) prices: Arc<ArcSwap<Prices>>,
     pub(super) running: Mutex<RunningImports>,
-    /// Held while an import is started, resumed or taken back.
+    /// Held while an import is started, resumed or taken back: each first looks at the others, and acts on what it saw.
     pub(super) change: tokio::sync::Mutex<()>,
 }
 

@@ -73,6 +73,7 @@ pub(crate) struct ConversationFull;
 /// All conversations in which something waits or runs.
 #[derive(Default)]
 pub(crate) struct Conversations {
+    /// One lock for all conversations: steps under it are short, and a new conversation needs the whole map.
     queues: Mutex<Queues>,
 }
 

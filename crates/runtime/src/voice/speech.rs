@@ -108,7 +108,9 @@ pub(crate) struct Speech {
     pub(crate) hearing: Semaphore,
     settings: ArcSwap<VoiceSettings>,
     ledger: Arc<dyn CallObserver>,
+    /// Shared by all turns, so that a voice that fails is not asked again by each of them.
     rest: Mutex<RestState>,
+    /// Sentences of running turns, for the players that ask for them. An act of forgetting removes them.
     live: Mutex<VecDeque<LiveSentence>>,
 }
 

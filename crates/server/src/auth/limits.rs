@@ -28,6 +28,7 @@ pub(crate) struct Allowance {
 /// Counts what each token and each address asks for. Changes with the settings.
 pub(crate) struct Limits {
     time: MonotonicClock,
+    /// Read at each request, and written only when the settings have changed.
     present: RwLock<(Allowance, Option<Arc<Buckets>>)>,
 }
 

@@ -166,6 +166,7 @@ struct KnownToken {
 pub(crate) struct NamedTokens {
     store: Arc<dyn AccessStore>,
     known: Mutex<HashMap<[u8; 32], KnownToken>>,
+    /// A hash takes memory and a processor on purpose; without a bound, wrong tokens would take all of them.
     hashing: Semaphore,
     revoked: watch::Sender<u64>,
 }

@@ -87,6 +87,7 @@ pub(crate) struct NewLogin {
 pub struct Tokens {
     owner: [u8; 32],
     cookie_name: String,
+    /// Looking a code up and removing it is one step, so that no code opens two logins.
     codes: Mutex<VecDeque<OpenCode>>,
     random: Random,
 }

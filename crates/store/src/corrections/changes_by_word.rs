@@ -35,6 +35,7 @@ const TEXTS: &str = "
 /// Changes by the keys of words, of every scope that was asked for.
 #[derive(Default)]
 pub(crate) struct ChangesByWord {
+    /// By the number of the scope. Not held while changes are read: two readers may read the same ones, and adding twice changes nothing.
     scopes: Mutex<HashMap<i64, Changes>>,
 }
 

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 const DEFERRAL: Duration = Duration::from_millis(20);
 
 pub(crate) struct Queue<T> {
+    /// Held for moments: threads are called after it is free, so that they do not wake to wait for it.
     state: Mutex<State<T>>,
 }
 

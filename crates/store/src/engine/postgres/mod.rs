@@ -112,6 +112,7 @@ impl Server {
     /// Waits for an answer, and before it for those to what was sent. One that does not come in time ends the connection: nobody
     /// knows what would come later.
     fn receive<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
+        // Only a number for benches and tests.
         self.address.round_trips.fetch_add(1, Ordering::Relaxed);
         let client = self.client.borrow();
         let begins = self.begins_with_next.take();
