@@ -23,6 +23,7 @@ const SIDE_BY_SIDE: u32 = 32;
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 /// Period for which delivery of a message's sound is retried; its text has arrived.
 const SPOKEN_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+/// Waits between attempts to deliver a message. A reply of ten minutes ago is still worth delivering, so attempts never come rarer.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(600) };
 
 /// Delivers until the program stops or the channel is disconnected.

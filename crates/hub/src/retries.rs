@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use memory::ports::Backoff;
 use parking_lot::Mutex;
 
+/// Nobody waits for this work, and a model that is out of credit stays so for hours: an hour at most between attempts.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(3600) };
 
 /// Work that failed, with its attempts and the time of the next one. It is not stored: a restart is an attempt.

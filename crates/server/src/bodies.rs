@@ -35,7 +35,7 @@ const HELD_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
 const HELD_FOR_OWNER: usize = 32 * 1024 * 1024;
 /// Bytes of each body that are not counted, so that a line of talk always finds room. Connections bound their sum.
 const UNCOUNTED_BYTES: usize = 16 * 1024;
-/// `Retry-After` when memory is full, in seconds.
+/// `Retry-After` when memory is full, in seconds. Most bodies that fill it have been stored by then.
 const ROOM_RETRY_SECONDS: u64 = 5;
 /// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
 const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -15,9 +15,9 @@ use runtime::{AcceptError, RegenerateError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `Retry-After` when the database was busy, in seconds.
+/// `Retry-After` when the database was busy, in seconds. Groups of writes take milliseconds, so it is free again long before.
 const BUSY_RETRY_SECONDS: u64 = 1;
-/// `Retry-After` while the program stops, in seconds.
+/// `Retry-After` while the program stops, in seconds. A restart takes about as long.
 const STOPPING_RETRY_SECONDS: u64 = 5;
 
 /// RFC 9457 problem details. `code` is stable; `detail` is a sentence for people.

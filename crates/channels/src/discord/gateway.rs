@@ -17,6 +17,8 @@ use crate::channel::{ChannelState, Inbound, Shutdown};
 
 /// Messages of direct conversations, and those of servers; what they say is sent to bots where they are mentioned.
 const INTENTS: u32 = (1 << 12) | (1 << 9);
+/// Waits between connections that fail. A broken connection is back within a second or two; a minute at most, so that the bot is back soon
+/// after an outage of hours.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the bot itself. Only a person can change that, so asking more often gains nothing.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);

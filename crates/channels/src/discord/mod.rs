@@ -49,7 +49,7 @@ const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);
 const OPENED_MAX: usize = 20;
 /// Most attempts to fetch a paste. The text of the message itself is answered without it.
 const PASTE_ATTEMPTS: u32 = 5;
-/// Waits between attempts to read a history or a file.
+/// Waits between attempts to read a history or a file; a minute at most, as people wait for what is behind them.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 /// Settings of the connection to Discord.

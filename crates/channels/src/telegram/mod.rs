@@ -22,7 +22,8 @@ use entities::FormattedText;
 pub const TELEGRAM_API: &str = "https://api.telegram.org";
 /// Longest message of the platform, in UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 4_096;
-/// Waits after failures to receive.
+/// Waits after failures to receive. A broken connection is back within a second or two; a minute at most, so that the bot is back soon
+/// after an outage of hours.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the token, or another program receives with it. Only a person can change either.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);

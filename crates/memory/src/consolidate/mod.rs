@@ -58,7 +58,7 @@ use crate::scope::Scope;
 use crate::sessions::Session;
 use crate::vector_index::VectorIndex;
 
-/// Waits before a failed session is tried again.
+/// Waits before a failed session is tried again, doubled up to 34 minutes: a model may be away for hours, and each attempt costs tokens.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(2048) };
 
 /// Settings of consolidation that a person can change.

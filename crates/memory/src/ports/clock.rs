@@ -15,7 +15,8 @@ pub trait Clock: Send + Sync {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
-/// Waits between tries that fail: the first one, then each time twice as long, up to the longest.
+/// Waits between tries that fail: the first one, then each time twice as long, up to the longest. So what has
+/// just come back is not overrun by those who waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The wait after the first failure.

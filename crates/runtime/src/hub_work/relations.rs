@@ -15,7 +15,7 @@ use crate::worker::{Cause, Next, Worker};
 /// Failures in a row after which the model is left alone for a while, whichever talks they were about. A model that fails three
 /// times is down or out of credit, and each attempt may cost money.
 const FAILURES_MAX: u32 = 3;
-/// Pause after failures of the model; then one session is tried.
+/// Pause after failures of the model; then one session is tried. Relations are needed by no reply, so they wait longer than memories do.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Duration::from_secs(3_600) };
 
 /// Draws the graph. What is under way when the program stops is asked about again at the next start.

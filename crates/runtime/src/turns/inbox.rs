@@ -21,7 +21,7 @@ use crate::turns::turn;
 use crate::turns::turn_event::TurnEvent;
 use crate::turns::voice_messages::TranscriptionInterrupted;
 
-/// Time after which a client may try again when the inbox is full.
+/// Time after which a client may try again when the inbox is full. A reply takes seconds, and each frees a place.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A line as a channel brings it.

@@ -20,8 +20,8 @@ use crate::voice::speech::{SpeechError, Transcript};
 pub const VOICE_MESSAGE: &str = "[voice message]";
 /// Text of a voice message that could not be understood.
 const NOT_UNDERSTOOD: &str = "[voice message, not understood]";
-/// Number of times a recording is tried to be understood. With the pauses between them they cover a provider's
-/// outage of a few minutes.
+/// Number of times a recording is tried to be understood. The pauses of 2, 4 and 8 seconds between them cover a provider's restart;
+/// after a longer outage the message stays one that was not understood.
 const ATTEMPTS: u32 = 4;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(30) };
 

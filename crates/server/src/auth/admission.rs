@@ -25,7 +25,8 @@ const UNKNOWN_ACTOR: &str = "(none)";
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
 const GUARDED_SEGMENTS: [&str; 4] = ["api", "v1", "mcp", "metrics"];
 
-/// `Retry-After` when connections are scarce, in seconds.
+/// `Retry-After` when connections are scarce, in seconds. Connections without a request are closed after
+/// 15 seconds, so a few attempts find room.
 const ROOM_RETRY_SECONDS: u64 = 5;
 
 /// Wrong tokens from this machine that are looked at for each request that an address elsewhere may send: a program with an old

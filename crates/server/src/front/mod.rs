@@ -46,7 +46,7 @@ const KEPT_BODY_MAX: usize = 1024 * 1024;
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Time that a body to be kept may take.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
-/// `Retry-After` of a request that could not be passed on, in seconds.
+/// `Retry-After` of a request that could not be passed on, in seconds. A stopped daemon is replaced within about this time.
 const RETRY_SECONDS: u64 = 5;
 
 /// Paths whose streams have no end of their own.
