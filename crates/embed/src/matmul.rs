@@ -40,7 +40,7 @@ pub(crate) struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// Numbers in a cache line.
+    /// Numbers in a cache line of 64 bytes.
     const LINE: usize = 16;
 
     /// The first `length` numbers, their content unspecified; grows as needed and never shrinks.

@@ -23,7 +23,7 @@ const PIECES_MAX: usize = 512;
 const JSON_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Places of the weights that are looked at to tell them from others: reading all of a large file would take seconds at each start.
 const WEIGHT_SAMPLES: u64 = 64;
-/// Bytes that are looked at in each place.
+/// Bytes that are looked at in each place. A disk reads no less at a time.
 const SAMPLE_BYTES: u64 = 4096;
 
 /// Settings of a person besides the files; by default nothing is set, and the files decide.

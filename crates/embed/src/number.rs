@@ -1,6 +1,6 @@
 //! How a file writes numbers.
 
-/// Number of weights that share one scale.
+/// Number of weights that share one scale. It is that of the format Q4_0, in which the weights come.
 pub(crate) const BLOCK_LENGTH: usize = 32;
 /// Bytes of a block: an f16 that scales, and 16 bytes of two numbers each.
 pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK_LENGTH / 2;

@@ -12,13 +12,14 @@ use serde::Serialize;
 use crate::data::DataSet;
 use crate::loading;
 
-/// Most units that are taken of a data set, evenly spaced.
+/// Most units that are taken of a data set, evenly spaced. All are compared with all questions, so the bound
+/// keeps a calibration short.
 const UNITS_MAX: usize = 1000;
 /// Most questions that are taken of a data set, evenly spaced.
 const QUESTIONS_MAX: usize = 300;
 /// Characters of a text that count; longer texts cost much and move a mean little.
 const CHARACTERS_MAX: usize = 1200;
-/// Texts embedded at once.
+/// Texts embedded at once. It bounds the memory that embedding takes.
 const BATCH: usize = 64;
 /// Share of Chinese letters from which a data set counts as Chinese.
 const HAN_SHARE_MIN: f64 = 0.5;

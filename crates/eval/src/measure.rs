@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Ranks at which recall and hits are measured.
 pub const RANK_CUTS: [usize; 5] = [1, 5, 10, 20, 50];
-/// Results that nDCG looks at.
+/// Results that nDCG looks at. Benchmarks of retrieval report it at this depth.
 const NDCG_DEPTH: usize = 10;
 
 /// The mean of each figure over some questions, in percent.

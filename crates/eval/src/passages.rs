@@ -3,7 +3,7 @@
 use memory::recall::RankedMessage;
 use serde::{Deserialize, Serialize};
 
-/// Most passages in a prompt.
+/// Most passages in a prompt. It is the default of recall.
 const PASSAGES: usize = 5;
 /// Shares of the best total from which on a message is shown.
 const SHARES_OF_BEST: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];

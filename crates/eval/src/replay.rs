@@ -27,11 +27,11 @@ use crate::passages::ScoredMessage;
 
 /// The channel of everything replayed.
 const CHANNEL: &str = "eval";
-/// Texts embedded at once.
+/// Texts embedded at once. It bounds the memory that embedding takes.
 const BATCH: u32 = 64;
 /// Number of best-ranked messages of which some are shown.
 const RANKED_MAX: usize = 30;
-/// Units kept of each ranking.
+/// Units kept of each ranking. It is the last rank that is measured.
 const RANKING_DEPTH: usize = 50;
 /// Number of messages asked of the ranking: all that it looks at.
 const ALL: usize = 10_000;

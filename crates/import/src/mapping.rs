@@ -46,7 +46,7 @@ pub struct Mapping {
     pub user_name: Option<String>,
 }
 
-/// Fields of a file that an error names.
+/// Fields of a file that an error names. An export can have hundreds, and the first ones show which file it is.
 const NAMED_FIELDS_MAX: usize = 20;
 
 impl Mapping {

@@ -23,9 +23,9 @@ pub const RELATIONAL_TAGS_MAX: usize = 3;
 pub const THOUGHTS_MAX: usize = 2;
 /// Most thoughts of one slow cycle. It is one more than a reflection has, since a cycle reads a week.
 pub const SLOW_THOUGHTS_MAX: usize = 3;
-/// Most expectations of one slow cycle.
+/// Most expectations of one slow cycle. Those that are open are in every prompt, so a cycle adds few.
 pub const EXPECTATIONS_MAX: usize = 2;
-/// Most intentions of one slow cycle.
+/// Most intentions of one slow cycle. Those that are open are in every prompt, so a cycle adds few.
 pub const INTENTIONS_MAX: usize = 2;
 /// Most questions that one slow cycle leaves for the next.
 pub const QUESTIONS_MAX: usize = 3;

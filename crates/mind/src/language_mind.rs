@@ -23,7 +23,7 @@ use crate::{extraction, persona_draft, reconciliation, reflection, slow_cycle};
 
 /// Temperature of tasks that copy and judge. Not zero: some models then repeat a sentence without end.
 const EXTRACTION_TEMPERATURE: f32 = 0.2;
-/// Temperature of tasks that find words.
+/// Temperature of tasks that find words. It is higher than for copying, so that thoughts do not all begin alike.
 const REFLECTION_TEMPERATURE: f32 = 0.6;
 const SLOW_CYCLE_TEMPERATURE: f32 = 0.5;
 /// Upper bound on the answers' tokens. Models that think first spend from the same purse.

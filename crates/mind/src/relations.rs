@@ -23,6 +23,7 @@ use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
 
+/// That of extraction: the task copies and judges.
 const TEMPERATURE: f32 = 0.2;
 const TOKENS_MAX: u32 = 2_048;
 /// Type of a name if the answer gives none.

@@ -13,6 +13,7 @@ use crate::parsed::ParsedAnswer;
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
 
+/// Between those of copying and of finding words: a summary does both.
 const TEMPERATURE: f32 = 0.4;
 const TOKENS_MAX: u32 = 4_096;
 /// Tokens of sources in one question. With the instructions and the answer it fits into a window of 16,000 tokens.

@@ -21,7 +21,7 @@ use crate::auth::Principal;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Most rows of a list.
+/// Most rows of a list. A page is made in memory before it is sent.
 pub(crate) const LIST_LIMIT_MAX: u32 = 200;
 
 pub(crate) struct Json<T>(pub(crate) T);

@@ -31,13 +31,14 @@ use crate::tls::Tls;
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
 /// Largest head of a request, in bytes. Cookies of other services on the same host name are sent along.
 const HEAD_SIZE_MAX: usize = 32 * 1024;
-/// Most header fields of a request.
+/// Most header fields of a request. Browsers send about twenty, and proxies add some.
 const HEADERS_MAX: usize = 100;
 /// Time that running replies may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// Connections of the home at once. A command has one; further ones wait in the system's backlog.
 const HOME_CONNECTIONS_MAX: usize = 256;
-/// Pause after the socket failed (for example, if file handles run out).
+/// Pause after the socket failed (for example, if file handles run out). Without it the loop would spin until they
+/// are free again.
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
 /// Why serving ended before it was told to.

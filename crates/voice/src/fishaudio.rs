@@ -15,8 +15,11 @@ const OWN_BASE: &str = "https://api.fish.audio";
 const MODEL: &str = "s1";
 /// US dollars per byte of text at Fish Audio itself, as an estimate.
 const PRICE: f64 = 15.0 / 1_000_000.0;
+/// Time for the speech of one reply. It comes in seconds; a person waits for it.
 const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
+/// Time for a clone. Minutes of recordings are uploaded and learned from meanwhile.
 const CLONE_TIME_MAX: Duration = Duration::from_secs(300);
+/// Largest sound that is read: half an hour as MP3 with 128 kbit/s.
 const SOUND_BYTES_MAX: usize = 32 * 1024 * 1024;
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 

@@ -18,9 +18,13 @@ const TRANSCRIPTION_MODEL: &str = "whisper-1";
 const SPEECH_PRICE: f64 = 15.0 / 1_000_000.0;
 /// US dollars per second of OpenAI's own transcription, as an estimate.
 const TRANSCRIPTION_PRICE: f64 = 0.006 / 60.0;
+/// Time for the speech of one reply. It comes in seconds; a person waits for it.
 const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
+/// Time for a transcription. A recording of some minutes is uploaded and heard meanwhile.
 const LISTEN_TIME_MAX: Duration = Duration::from_secs(120);
+/// Largest sound that is read: half an hour as MP3 with 128 kbit/s.
 const SOUND_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Largest transcript that is read. It is hours of talk.
 const TRANSCRIPT_BYTES_MAX: usize = 256 * 1024;
 
 pub struct OpenAiSpeaker {

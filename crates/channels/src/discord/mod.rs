@@ -36,6 +36,8 @@ pub const DISCORD_API: &str = "https://discord.com/api/v10";
 const PIECE_LENGTH_MAX: usize = 2_000;
 /// The form that the platform asks of bots; others are blocked before they reach the API.
 const USER_AGENT: &str = concat!("DiscordBot (https://echovessel.example, ", env!("CARGO_PKG_VERSION"), ")");
+/// Time for a connection to the platform. It takes well under a second; on a bad network the next attempt does better
+/// than a longer wait.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Events that wait to be taken; when there are so many, no more are read.
 const WAITING_MAX: usize = 1_024;

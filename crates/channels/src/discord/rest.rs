@@ -21,7 +21,7 @@ use crate::address;
 use crate::delivery_error::DeliveryError;
 use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 
-/// Most messages in one answer of the history API.
+/// Most messages in one answer of the history API. The platform allows no more.
 pub(super) const HISTORY_PAGE: usize = 100;
 /// Time that an answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);

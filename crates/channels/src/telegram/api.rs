@@ -23,6 +23,8 @@ pub(super) const POLL_SECONDS: u64 = 25;
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// Time that sending a voice message may take.
 const UPLOADED_WITHIN: Duration = Duration::from_secs(60);
+/// Time for a connection to the platform. It takes well under a second; on a bad network the next attempt does better
+/// than a longer wait.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Wait when the platform names none. The next answer may name one.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);

@@ -59,6 +59,7 @@ const CHATTER_ENGLISH: [&str; 11] = [
 ];
 /// Longer than the session's idle time.
 const IDLE_TIME: Duration = Duration::from_secs(31 * 60);
+/// Time that a reply of the offline provider may take. It takes milliseconds, so a demo that waits longer has failed.
 const REPLY_LIMIT: Duration = Duration::from_secs(20);
 
 /// The language of the machine's locale, for what is said and for what is printed.

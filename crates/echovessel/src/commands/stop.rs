@@ -13,6 +13,7 @@ use crate::system::SystemClock;
 
 /// Time that a daemon may take to stop: streaming replies get 20 seconds, the rest is quick.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
+/// Time between two checks whether the daemon has ended. Nobody notices so short a delay.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {

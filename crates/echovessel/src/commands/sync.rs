@@ -24,7 +24,7 @@ use crate::wiring::own_instance;
 
 /// The variable that a token is read from where nothing else is said.
 const TOKEN_VARIABLE: &str = "ECHOVESSEL_HUB_TOKEN";
-/// Documents on a page while those of the hub are counted.
+/// Documents on a page while those of the hub are counted. The hub puts no more on a page.
 const COUNTED_AT_ONCE: u32 = 1_000;
 
 pub(crate) async fn sync(

@@ -15,18 +15,18 @@ use tokio::sync::watch;
 
 use super::{CaseSession, Expectation};
 
-/// Events that are looked at, the newest.
+/// Events that are looked at, the newest. A session gives three at most, and a case has a few sessions.
 const EVENTS_MAX: u32 = 50;
-/// Time between two lines of a talk.
+/// Time between two lines of a talk. People answer about as fast, and no session ends meanwhile.
 const LINE_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
-/// Time from the last conversation to the questions.
+/// Time from the last conversation to the questions. By then all sessions have ended and are consolidated.
 const QUESTION_DELAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Real time that a model may be silent before the clock is advanced.
 const NUDGE_AFTER: Duration = Duration::from_secs(10);
 /// Step by which the clock is moved on then.
 const CLOCK_STEP: SignedDuration = SignedDuration::from_secs(5);
-/// Most background steps that are waited for in one session.
+/// Most background steps that are waited for in one session. A case that needs more will not end by itself.
 const NUDGES_MAX: u32 = 200;
 /// Waits shorter than this only let other tasks run first.
 const SHORT_WAIT: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use super::responses::{Deleted, NodeListResponse, NodeResponse};
 use super::service::Graph;
 use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit, time_of};
 
-/// Number of nodes in one page of a list.
+/// Number of nodes in one page of a list. A longer one would crowd an agent's context.
 const LIST_LIMIT: usize = 100;
 
 fn default_weight() -> f64 {

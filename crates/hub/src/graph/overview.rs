@@ -13,8 +13,9 @@ use super::service::Graph;
 /// Links from which a node joins others, and nodes of this kind that are named.
 const BRIDGE_LINKS_MIN: usize = 3;
 const BRIDGES_MAX: usize = 5;
-/// Nodes from which a type is a cluster.
+/// Nodes from which a type is a cluster. Two of a type are a coincidence.
 const CLUSTER_NODES_MIN: usize = 3;
+/// Confidence of a cluster. The type is certain; that nodes of a type belong together is not.
 const CLUSTER_CONFIDENCE: f64 = 0.7;
 
 impl Graph {

@@ -21,7 +21,7 @@ use crate::version_vector::{COUNTER_STEP_MAX, VersionVector};
 const PAGE_DOCUMENTS: u32 = 500;
 /// Most documents on a page. It bounds what one request reads.
 const PAGE_DOCUMENTS_MAX: u32 = 1_000;
-/// Bytes of text after which a page ends; it has at least one document.
+/// Bytes of text after which a page ends; it has at least one document. A page is made in memory before it is sent.
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Bytes of text after which an answer to a client that did not ask for pages ends, with a cursor for the rest. Clients of
 /// entity-core do not ask for pages, and most homes are smaller.

@@ -89,7 +89,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 
 /// Lines that say whether a text is a table. A poem has two lines with the same number of commas, and not five.
 const TABLE_LINES: usize = 5;
-/// Longest record, in bytes.
+/// Longest record, in bytes. Quotes are doubled in a table, so the longest message can take twice its size.
 const RECORD_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;
 
 /// The order of day, month and year in the whole file. Reads no further than its first time if that is clear.

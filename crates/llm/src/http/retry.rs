@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crate::LlmError;
 
+/// Pauses before retries: each is twice the last one, between these two. Somebody may be waiting for
+/// the reply meanwhile.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 

@@ -8,7 +8,8 @@ use super::principal::Principal;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Users of a token for which no number was said.
+/// Users of a token for which no number was said. It is enough for a group of friends, and a program that makes up a
+/// user for each request is stopped early.
 const USERS_MAX: u32 = 100;
 /// A reply that a token may ask for. Dropped before [`Self::note`], it is not counted.
 #[must_use]

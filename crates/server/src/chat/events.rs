@@ -23,6 +23,7 @@ use crate::state::App;
 
 /// The path of the event stream.
 pub(crate) const PATH: &str = "/api/chat/events";
+/// Interval of heartbeats. Proxies commonly end a connection that is silent for 60 seconds.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Asks proxies not to hold events back.

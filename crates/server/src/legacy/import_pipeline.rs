@@ -35,7 +35,7 @@ const SIZE_MAX: usize = 50 * 1024 * 1024;
 pub(crate) const BODY_SIZE_MAX: usize = 2 * SIZE_MAX + upload::FORM_BYTES_MAX;
 const LABEL_LENGTH_MAX: usize = 256;
 const PASTED: &str = "pasted_text";
-/// Interval of comments that keep a connection open.
+/// Interval of comments that keep a connection open. Proxies commonly end one that is silent for 30 or 60 seconds.
 const PING: Duration = Duration::from_secs(15);
 
 /// A form with one file.

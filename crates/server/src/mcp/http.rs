@@ -27,7 +27,7 @@ pub(crate) const PATH: &str = "/mcp";
 const PARSE_ERROR: i64 = -32_700;
 /// JSON-RPC: JSON, and no message.
 const INVALID_REQUEST: i64 = -32_600;
-/// Most of a refusal's text that is read, in bytes.
+/// Most of a refusal's text that is read, in bytes. Refusals are a sentence or two.
 const REFUSAL_BYTES_MAX: usize = 4_096;
 
 /// The service of one server.

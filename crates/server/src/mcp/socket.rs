@@ -18,7 +18,7 @@ use super::handler::serve_stream;
 use super::speaker::Speaker;
 use crate::home_socket::{HomeSocket, SocketError, listen_at};
 
-/// Longest greeting, in bytes.
+/// Longest greeting, in bytes. It is one short line of JSON.
 const GREETING_BYTES_MAX: u64 = 1_024;
 /// Time in which a process must identify itself. It is sent at once by a process of the same machine.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);

@@ -6,6 +6,7 @@ use jiff::{Span, ToSpan};
 /// First and last day of a named time.
 pub(super) type Days = (Date, Date);
 
+/// Numbers that are read as years. Others of four digits are mostly prices, rooms and parts of addresses.
 pub(super) const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
 /// Furthest "… ago" that is understood, in its own unit.
 const AGO_MAX: i64 = 1_000;

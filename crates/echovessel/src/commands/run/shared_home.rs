@@ -35,7 +35,7 @@ use crate::wiring::{bare_host, wire_with_store};
 
 /// Time for which a home that seems free can be tried before the daemon gives up. A failover of the database takes seconds.
 const TAKING_TIME_MAX: Duration = Duration::from_secs(60);
-/// Time between two tries.
+/// Time between two tries. Each is a connection, which a server that is starting refuses.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// Time that the holder has to make a login link. Without it the start prints an address that asks for the token.
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(5);

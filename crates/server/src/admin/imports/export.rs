@@ -31,7 +31,7 @@ pub(crate) const PATH: &str = "/api/admin/export";
 const CHUNK_SIZE: usize = 64 * 1024;
 /// Chunks that writing may be ahead of the client.
 const CHUNKS_AHEAD: usize = 8;
-/// Sessions that are listed at once.
+/// Sessions that are listed at once. It bounds the memory that an export of many years takes.
 const SESSIONS_AT_ONCE: u32 = 1_000;
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]

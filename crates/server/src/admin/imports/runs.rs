@@ -29,11 +29,11 @@ pub(crate) const PATH: &str = "/api/admin/imports";
 pub(crate) const UPLOAD_SIZE_MAX: usize = 8 * 1024 * 1024 * 1024;
 /// Most files in one form; a zip archive may hold more.
 const FILES_MAX: usize = 1_000;
-/// Most fields of a file that are named.
+/// Most fields of a file that are named. An export can have hundreds, and the first ones show which file it is.
 const NAMED_FIELDS_MAX: usize = 20;
-/// Longest value of a form's field that is not a file, in bytes.
+/// Longest value of a form's field that is not a file, in bytes. They are names, ids and choices.
 const FIELD_SIZE_MAX: usize = 256;
-/// Skips in an answer; all are counted.
+/// Skips in an answer; all are counted. A damaged file can have one in each line.
 const SKIPS_MAX: u32 = 1_000;
 
 /// Tokens of the questions that consolidation asks about each session, beside its messages.

@@ -16,6 +16,7 @@ use crate::state::App;
 
 /// Days that are listed unless the query says otherwise: a year.
 const DAYS_DEFAULT: u32 = 365;
+/// Longest period, in days: about a hundred years.
 const DAYS_MAX: u32 = 36_500;
 
 #[derive(Deserialize, JsonSchema)]

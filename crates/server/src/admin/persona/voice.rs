@@ -19,7 +19,7 @@ use crate::upload;
 
 /// The path of uploaded samples.
 pub(crate) const SAMPLES_PATH: &str = "/api/admin/voice/samples";
-/// Largest sample, in bytes.
+/// Largest sample, in bytes. Nine minutes of speech fit, as WAV with one channel at 48 kHz.
 pub(crate) const SAMPLE_SIZE_MAX: usize = 50 * 1024 * 1024;
 /// Fewest samples of a clone.
 const SAMPLES_MIN: usize = 1;

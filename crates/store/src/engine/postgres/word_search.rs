@@ -2,7 +2,7 @@
 
 use crate::engine::sql::word_dialect::WordDialect;
 
-/// Characters of a term in the word index, whose terms have at most 2,046 bytes.
+/// Characters of a term in the word index. Its terms have at most 2,046 bytes, and a character up to four.
 const TERM_CHARACTERS: usize = 500;
 
 /// The newest $2 rows that match $1. The index gives all rows of a word, from which the newest are sorted out. Of a common word it is
