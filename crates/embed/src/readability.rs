@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_script_is_told() {
+    fn an_unknown_script_name_is_reported() {
         assert_eq!(Scripts::from_names(["Latin", "Klingonish"]), Err("Klingonish".to_owned()));
     }
 

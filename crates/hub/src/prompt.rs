@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_told_by_the_periods_that_lie_mostly_in_it() {
+    fn a_span_is_described_by_the_periods_that_lie_mostly_in_it() {
         assert_eq!(told("2026-03-09", "2026-03-14"), ["2026-W11"]);
         assert_eq!(told("2026-03-09", "2026-03-12"), Vec::<String>::new());
         assert_eq!(

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recalled_but_shares_no_word_is_told_with_doubt() {
+    fn memories_without_a_shared_word_are_marked_as_doubtful() {
         assert_eq!(
             says(
                 json!({"user_text": "What pets do I have?", "memories": [{"description": "The user has a dog"}]})
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_twice_and_expectations_are_no_memories() {
+    fn nothing_is_repeated_and_expectations_are_no_memories() {
         let said = says(json!({"user_text": "你还记得我的猫吗", "memories": [
             {"description": "用户养了只白猫,叫小黑。", "kind": "event"},
             {"description": "一直放在心上的是:用户养了只白猫,叫小黑。", "kind": "thought"},

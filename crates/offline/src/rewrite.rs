@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_is_told_to_the_user() {
+    fn a_new_memory_is_announced_to_the_user() {
         for (description, told) in [
             ("用户养了只白猫,叫小黑。", "你养了只白猫,叫小黑。"),
             ("用户说：「我们分手了」", "你说过：「我们分手了」"),

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_source_has_its_share_and_the_rule_is_told() {
+    fn every_source_has_its_share_and_the_rule_is_named() {
         let source = |date: &str, text: &str| Source { date: date.to_owned(), text: text.to_owned() };
         let many: String = (0..20).map(|number| format!("- line {number} [via:home]\n")).collect();
         let told = roll_up(&RollUpInputs {

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_supposed_or_told_in_a_story_did_not_happen() {
+    fn suppositions_and_stories_are_not_events() {
         let supposed = |text| split_clauses(text).iter().map(|clause| clause.supposed).collect::<Vec<_>>();
         assert_eq!(supposed("My mom died and I don't know if I can go on"), [false, true]);
         assert_eq!(supposed("If I got fired, I'd cry"), [true, true]);

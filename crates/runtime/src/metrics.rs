@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_is_told() {
+    fn counts_are_exported() {
         let metrics = Metrics::default();
         metrics.turn("answered");
         metrics.turn_phase("embed", Duration::from_millis(7));

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_told_by_their_small_words_and_scripts() {
+    fn languages_are_recognised_by_function_words_and_scripts() {
         for text in [
             "Ich erinnere dich morgen um acht daran.",
             "Ich werde dir am Freitag schreiben",

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_a_function_word_is_told_by_its_capital() {
+    fn a_name_that_is_a_function_word_is_recognised_by_its_capital() {
         assert_eq!(surfaces("What did I tell you about Will?"), ["will"]);
         assert!(surfaces("What will I tell you?").is_empty());
         assert!(surfaces("Will I tell you?").is_empty());

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_told_from_a_question_of_yes_or_no() {
+    fn a_choice_is_distinguished_from_a_yes_or_no_question() {
         assert!(offers_choice("你养的是猫还是狗?") && offers_choice("A cat or a dog?"));
         assert!(!offers_choice("你养了狗吗?") && !offers_choice("Do you work?"));
     }

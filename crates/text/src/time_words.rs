@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_for_a_time_are_told_from_stories() {
+    fn questions_for_a_time_are_distinguished_from_stories() {
         for asks in [
             "When did Ann move?",
             "when is it",
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn times_ahead_are_told_from_times_behind() {
+    fn future_times_are_distinguished_from_past_times() {
         for ahead in [
             "on 4 December 2026",
             "tomorrow",

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replied_to_and_what_is_forwarded_is_told() {
+    fn replied_to_and_forwarded_messages_are_quoted() {
         let reply = json!({"type": 19, "content": "yes, that one", "referenced_message": {"content": "The [blue]\nkettle?"}});
         assert_eq!(text_of(reply).unwrap(), "[in reply to: The blue kettle?] yes, that one");
         let gone = json!({"type": 19, "content": "yes", "referenced_message": null});

@@ -339,7 +339,7 @@ async fn a_voice_message_that_may_have_arrived_is_not_sent_twice() {
 }
 
 #[tokio::test]
-async fn what_the_persona_says_first_is_spoken_too() {
+async fn proactive_messages_are_spoken_too() {
     let parrot = Parrot::hearing([]);
     let mut world = listening(&parrot).await;
     world.give_voice(parrot.speaks()).await;

@@ -332,7 +332,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_document_is_told_by_its_name() {
+    fn a_document_is_recognised_by_its_name() {
         let path = super::document_path("significant/2026-07-01_大事.md", "a b").unwrap();
         assert_eq!(path, "/api/hub/documents/significant/2026-07-01_%E5%A4%A7%E4%BA%8B.md?user_id=a%20b");
         assert_eq!(

@@ -82,7 +82,7 @@ async fn a_memory_is_in_the_list_when_it_is_announced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_back_hears_what_was_missed() {
+async fn a_reconnecting_subscriber_gets_missed_events() {
     let model = scripts::model().await;
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;

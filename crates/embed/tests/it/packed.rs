@@ -170,7 +170,7 @@ async fn another_packed_model_has_its_own_fingerprint_and_no_prefix() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_told() {
+fn a_file_cut_anywhere_is_reported() {
     let (_, file) = packed(24);
     for length in (0..file.len()).step_by(257).chain([3, 7, 8, 43, 44, 63, 72, file.len() - 1]) {
         let folder = folder_with(&file[..length]);
@@ -180,7 +180,7 @@ fn a_file_cut_anywhere_is_told() {
 }
 
 #[test]
-fn sizes_that_can_not_be_are_told_before_anything_is_read() {
+fn impossible_sizes_are_refused_before_anything_is_read() {
     let (_, file) = packed(25);
     for (at, number, said) in [
         (4, 2, "version"),

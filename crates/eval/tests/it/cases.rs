@@ -108,7 +108,7 @@ fn every_file_is_shipped_in_both_languages() {
 
 /// Each kind of expectation can fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_does_not_hold_is_told() {
+async fn invalid_arguments_are_reported() {
     let broken = r#"
         shows = "nothing"
         kind = "peak"

@@ -65,7 +65,7 @@ pub(crate) async fn daily(home: &Home, instance: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn what_each_lived_is_known_to_all() {
+async fn what_one_instance_experienced_is_known_to_all() {
     let (hub, laptop) = pair().await;
     let phone = embodiment("phone", 12).await;
     hub.create("significant", "2026-07-01/move", "We moved to Lyon.").await;

@@ -67,7 +67,7 @@ async fn documents_come_under_their_labels_in_their_order_and_without_core_block
 }
 
 #[tokio::test]
-async fn a_span_is_told_by_the_coarsest_tier_that_is_written() {
+async fn a_span_is_described_by_the_coarsest_tier_that_exists() {
     let home = Home::open().await;
     for (granularity, date, text) in [
         ("monthly", "2025-05", "- may"),

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_quotation_marks_is_somebody_elses() {
+    fn quoted_text_belongs_to_somebody_else() {
         let message = user_says("我喜欢你那句“你一定很爱爬山”,真好玩");
         let quote = "你一定很爱爬山";
         let (start, end) = crate::text::find_quote(&message.content, quote).unwrap();

@@ -215,8 +215,8 @@ impl Fetch<'_> {
         Ok(any)
     }
 
-    /// Gives each node's strongest evidence path, after it has fetched what a fresh enough one leads to, so that it may
-    /// enter without relevance of its own.
+    /// Follows evidence edges: fetches the nodes that they lead to, which may enter without relevance of their own,
+    /// and returns the strongest path to each node.
     async fn follow_evidence(&mut self, edges: &[FillingEdge]) -> Result<HashMap<i64, f64>, StoreError> {
         if self.breadth.edges.is_none() {
             return Ok(HashMap::new());

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_is_told_in_its_words() {
+    fn expectations_are_quoted_verbatim() {
         for (said, expected) in [
             ("面试结果出来了,我过了!", "面试 — 她会说起面试的结果"),
             (

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn no_phrase_stands_for_what_another_finds_already() {
+    fn no_phrase_repeats_what_another_finds() {
         for (_, phrases) in QUESTION_PHRASES {
             for phrase in phrases.iter() {
                 let other =

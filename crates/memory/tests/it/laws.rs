@@ -146,7 +146,7 @@ proptest! {
 }
 
 #[test]
-fn absence_is_told_in_both_languages() {
+fn absence_is_stated_in_both_languages() {
     let (store, me) = (FakeStore::default(), scope("me"));
     store.add_message(&me, 1, Role::User, "my cat sleeps in the garden", when(30));
     store.add_message(&me, 2, Role::User, "我妹妹在上海读大学", when(20));

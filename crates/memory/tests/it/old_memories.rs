@@ -104,7 +104,7 @@ proptest! {
 }
 
 #[test]
-fn what_happened_on_a_day_is_found_where_it_is_told_the_day_after() {
+fn events_told_the_day_after_are_found_by_their_day() {
     let (store, me) = (FakeStore::default(), scope("me"));
     let say = |day: &str, text: &str| {
         let at: Timestamp = format!("2023-01-{day}T10:00:00Z").parse().unwrap();

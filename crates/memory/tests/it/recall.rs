@@ -323,7 +323,7 @@ fn near_duplicates_are_thinned() {
 }
 
 #[test]
-fn the_best_ten_are_used_and_the_others_told_why_not() {
+fn the_best_ten_are_used_and_the_others_have_a_reason() {
     let (store, me) = (FakeStore::default(), scope("me"));
     for n in 0..12 {
         let description = format!("The cat did trick number {n}");

@@ -79,7 +79,7 @@ fn a_row_that_becomes_unreadable_drops_out() {
 }
 
 #[test]
-fn the_scope_that_was_not_used_for_longest_gives_way() {
+fn the_least_recently_used_scope_is_evicted() {
     let store = FakeStore::default();
     let scopes = ["a", "b", "c"].map(scope);
     for (n, scope) in scopes.iter().enumerate() {
@@ -269,7 +269,7 @@ proptest! {
 }
 
 #[test]
-fn when_one_model_has_taken_the_place_of_another_its_matrices_go() {
+fn matrices_of_a_replaced_model_are_removed() {
     let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
     put(&store, &me, 1, &[1.0, 0.0]);
     nearest(&index, &store, &me, &[1.0, 0.0], 5);

@@ -194,7 +194,7 @@ impl Provider for Hanging {
 }
 
 #[tokio::test]
-async fn a_question_that_is_given_up_is_told_to_the_ledger() {
+async fn an_abandoned_call_is_written_to_the_ledger() {
     let ledger = Arc::new(Ledger::default());
     let clock = Arc::new(Ticking::from(at("2026-03-03T13:00:00Z")));
     let prompts = Prompts::load(None).unwrap();

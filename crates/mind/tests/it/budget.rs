@@ -73,7 +73,7 @@ fn identity_and_the_last_message_are_never_cut() {
 }
 
 #[test]
-fn a_long_last_message_stands_whole() {
+fn a_long_last_message_is_not_cut() {
     let mut input = crowded_input();
     input.burst = vec![message(999, Role::User, "2026-03-03T13:04:00Z", &"很长".repeat(5_000))];
     let reply = within(&input, 2_000);
@@ -200,7 +200,7 @@ fn what_is_written_elsewhere_goes_before_the_talk_and_the_promises() {
 }
 
 #[test]
-fn one_endless_line_is_told_from_its_beginning() {
+fn one_endless_line_is_recognised_from_its_beginning() {
     for letter in ["很", "x"] {
         let mut input = ReplyInput::new("Mira", at("2026-03-03T13:04:00Z"), jiff::tz::TimeZone::UTC);
         input.documents = vec![("Endless".to_owned(), letter.repeat(50_000))];

@@ -55,7 +55,7 @@ async fn an_end_is_who_talks_a_known_name_or_one_that_stands_in_the_memory() {
 }
 
 #[tokio::test]
-async fn what_is_unsure_invented_or_told_twice_is_dropped_and_costs_nothing_else() {
+async fn uncertain_invented_and_repeated_facts_are_dropped_alone() {
     let with = |member: &str, value: Value| {
         let mut tie = tie("user", "t1");
         tie[member] = value;

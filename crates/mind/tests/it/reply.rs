@@ -110,7 +110,7 @@ fn what_is_not_remembered_is_said() {
 }
 
 #[test]
-fn sections_stand_in_the_order_of_the_design() {
+fn sections_are_in_the_order_of_the_design() {
     let reply = rendered(&full_input(), AMPLE);
     let headings = |text: &str| -> Vec<String> {
         text.lines().filter_map(|line| line.strip_prefix("# ")).map(str::to_owned).collect()
@@ -151,7 +151,7 @@ fn sections_stand_in_the_order_of_the_design() {
 }
 
 #[test]
-fn the_burst_stands_in_one_place_only() {
+fn the_burst_is_in_one_place_only() {
     let user = rendered(&full_input(), AMPLE).user;
     let (before, said) = user.split_once("# What they just said\n").unwrap();
     assert_eq!(said, "them: Three hours.\nthem: And Bis?\n  | Did I tell you?");
@@ -159,7 +159,7 @@ fn the_burst_stands_in_one_place_only() {
 }
 
 #[test]
-fn a_node_stands_in_one_place_only() {
+fn a_node_is_listed_in_one_place_only() {
     let reply = rendered(&full_input(), AMPLE);
     for once in ["He tells good news in passing.", "I grow quiet when he hurries."] {
         assert_eq!(reply.user.matches(once).count(), 1, "{once}");
@@ -177,7 +177,7 @@ fn a_node_stands_in_one_place_only() {
 }
 
 #[test]
-fn a_faded_or_neutral_mood_is_not_told() {
+fn a_faded_or_neutral_mood_is_left_out() {
     let mut input = full_input();
     let heading = "# How you feel right now";
     assert!(rendered(&input, AMPLE).system.contains(heading));

@@ -29,7 +29,7 @@ async fn a_mark_of_a_list_goes_and_all_else_of_a_bullet_stays() {
 }
 
 #[tokio::test]
-async fn a_tag_that_stands_in_no_source_names_nobody() {
+async fn a_tag_without_a_source_names_nobody() {
     let bullets = json!([
         "Jonas moved. [via:home] [via:moon]",
         "He was tired. [chat:7f3a] [via:phone]",

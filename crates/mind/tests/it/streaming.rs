@@ -15,7 +15,7 @@ fn rendered(setting: &Setting) -> RenderedReply {
 }
 
 #[tokio::test]
-async fn a_reply_is_streamed_and_told_to_the_ledger() {
+async fn a_reply_is_streamed_and_written_to_the_ledger() {
     let setting = answering("hello you");
     let prompt = rendered(&setting);
     let turn = TurnId(id(7));
@@ -41,7 +41,7 @@ async fn a_reply_is_streamed_and_told_to_the_ledger() {
 }
 
 #[tokio::test]
-async fn a_reply_that_breaks_off_is_told_once_with_an_estimate() {
+async fn a_broken_reply_is_in_the_ledger_once_with_an_estimate() {
     let setting = answering("hello you !");
     let stream = setting.mind.stream_reply(&rendered(&setting), None).await.unwrap();
     let events: Vec<_> = stream.collect().await;
@@ -53,7 +53,7 @@ async fn a_reply_that_breaks_off_is_told_once_with_an_estimate() {
 }
 
 #[tokio::test]
-async fn a_reply_that_nobody_waits_for_is_told_as_abandoned() {
+async fn a_reply_that_nobody_waits_for_is_recorded_as_abandoned() {
     for (script, wait_for) in [("hello you", 1), ("hello #", 5), ("never read", 0)] {
         let setting = answering(script);
         let stream = setting.mind.stream_reply(&rendered(&setting), None).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_reply_that_nobody_waits_for_is_told_as_abandoned() {
 }
 
 #[tokio::test]
-async fn a_reply_that_never_began_is_told_too() {
+async fn a_reply_that_never_began_is_in_the_ledger() {
     let setting = setting([Err(LlmError::Auth { message: "no key".to_owned() })]);
     let prompt = rendered(&setting);
     let error = setting.mind.stream_reply(&prompt, None).await.err().unwrap();

@@ -101,7 +101,7 @@ fn a_cry_for_help_in_a_question_is_kept_as_a_question() {
 }
 
 #[test]
-fn only_the_user_tells_facts_of_the_user() {
+fn only_the_user_states_facts_about_the_user() {
     let answer = extracted(json!({"messages": [
         {"handle": "m1", "role": "persona", "text": "你是不是养了只猫,叫小黑?我有一只狗叫旺财。"},
         {"handle": "m2", "role": "user", "text": "哈哈"},
@@ -126,7 +126,7 @@ fn the_three_heaviest_events_are_kept() {
 }
 
 #[test]
-fn only_what_belongs_together_is_told_in_one() {
+fn only_related_sentences_are_merged() {
     let answer = said(&[
         "I hate my boss.",
         "I have a dog called Bruno.",
@@ -297,7 +297,7 @@ proptest! {
 }
 
 #[test]
-fn plain_facts_beyond_the_third_are_told_together() {
+fn plain_facts_beyond_the_third_are_merged() {
     let answer = said(&[
         "我叫林晚,今年29岁。",
         "我养了只白猫,叫小黑。",
@@ -318,7 +318,7 @@ fn plain_facts_beyond_the_third_are_told_together() {
 }
 
 #[test]
-fn joy_and_grief_are_never_told_as_one() {
+fn joy_and_grief_are_never_merged() {
     let answer = said(&["我奶奶去世了。", "我失业了。", "我分手了。", "我升职了!"]);
     let impacts: Vec<i64> = answer["events"]
         .as_array()

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_one_loses_its_own_backlog_and_is_told() {
+    async fn a_slow_subscriber_loses_its_own_backlog_and_gets_an_event() {
         let broadcast = Broadcast::new("a");
         let mut slow = broadcast.subscribe();
         for n in 0..=BACKLOG_MAX as u64 {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_withdrawn_is_told_to_nobody_any_more() {
+    async fn withdrawn_memories_are_not_announced() {
         let broadcast = Broadcast::new("a");
         let mut subscriber = broadcast.subscribe();
         let place = subscriber.last_event_id();

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_spoken_of_at_once_and_a_day_in_its_evening() {
+    fn a_moment_is_mentioned_at_once_and_a_day_in_its_evening() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let time = |start: &str, end: Option<&str>| EventTime { start: at(start), end: end.map(at) };
         let noon = "2026-03-05T12:00:00Z";

@@ -144,7 +144,7 @@ impl Conversations {
         Ok(burst.turn_id)
     }
 
-    /// Gives back the room of a line that could not be captured.
+    /// Releases the room that was reserved for a message that could not be captured.
     pub(crate) fn release(&self, scope: &Scope, place: &Place, turn_id: TurnId) {
         let mut queues = self.queues.lock();
         let Some(queue) = queues.of_scope.get_mut(scope) else { return };

@@ -157,7 +157,7 @@ async fn question_about_the_past_finds_the_former_value_with_its_dates() {
 }
 
 #[tokio::test]
-async fn thought_that_rests_on_a_replaced_event_is_not_told() {
+async fn a_thought_about_a_replaced_event_is_left_out() {
     let mut world = World::with(short_window(), None).await;
     let thought = "They love the calm of their home by the water";
     world.model.answer_task("reflection", move |_| {
@@ -207,7 +207,7 @@ async fn mood_loses_the_signal() {
 }
 
 #[tokio::test]
-async fn entity_description_from_before_is_not_told() {
+async fn an_outdated_entity_description_is_left_out() {
     let mut world = World::with(short_window(), None).await;
     let entity =
         || json!({"mentioned_entities": [{"canonical_name": "Mila", "kind": "person", "aliases": []}]});

@@ -32,7 +32,7 @@ fn notebook() -> Caller {
 }
 
 #[tokio::test]
-async fn other_programs_are_told_with_each_memory_what_is_no_longer_current() {
+async fn other_programs_see_which_values_are_outdated() {
     let mut world = World::with(short_window(), None).await;
     let mood = json!({"session_mood_signal": {"mood": "warm", "energy": 6, "last_user_signal": "glad about Berlin"}});
     let berlin = live_with(&mut world, BERLIN_SAID, BERLIN, None, mood).await;
@@ -53,7 +53,7 @@ async fn other_programs_are_told_with_each_memory_what_is_no_longer_current() {
 }
 
 #[tokio::test]
-async fn other_programs_are_told_of_a_correction_that_is_minutes_old() {
+async fn other_programs_see_a_correction_within_minutes() {
     let mut world = World::new().await;
     live(&mut world, "我养了只猫叫小黑", "用户养了一只猫，叫小黑", None).await;
     world.talk(WEB, "不是小黑，是小白").await;

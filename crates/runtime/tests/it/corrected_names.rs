@@ -75,7 +75,7 @@ async fn value_replaced_many_corrections_ago_is_still_known() {
 }
 
 #[tokio::test]
-async fn fact_of_the_graph_ends_with_what_it_depends_on() {
+async fn a_graph_fact_ends_with_what_it_depends_on() {
     let mut world = World::with_graph(settings()).await;
     world.model.answer_task("graph", |request| {
         let facts = request.user().contains("Berlin").then(|| {

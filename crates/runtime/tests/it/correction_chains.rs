@@ -209,7 +209,7 @@ async fn all_lives(by_rules: bool) -> [Figures; 2] {
 }
 
 #[tokio::test]
-async fn generated_lives_are_told_what_is_current() {
+async fn generated_lives_get_current_values_only() {
     for figures in all_lives(false).await {
         assert_eq!(figures.stale, 0, "{figures:?}");
         assert!(figures.share(figures.current) >= 0.95, "{figures:?}");
@@ -218,7 +218,7 @@ async fn generated_lives_are_told_what_is_current() {
 }
 
 #[tokio::test]
-async fn generated_lives_are_told_what_is_current_by_rules() {
+async fn generated_lives_get_current_values_only_by_rules() {
     for figures in all_lives(true).await {
         assert_eq!(figures.stale, 0, "{figures:?}");
         assert!(figures.share(figures.current) >= 0.85, "{figures:?}");

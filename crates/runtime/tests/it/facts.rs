@@ -30,7 +30,7 @@ fn asked(world: &World) -> usize {
 }
 
 #[tokio::test]
-async fn a_talk_becomes_facts_once_and_they_go_with_its_words() {
+async fn a_conversation_becomes_facts_once_and_they_are_erased_with_it() {
     let mut world = World::with_graph(settings()).await;
     world.model.answer_task("graph", |_| Reply::json(has_a_cat()));
     world.talk(WEB, CAT).await;

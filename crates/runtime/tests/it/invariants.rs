@@ -107,7 +107,7 @@ async fn no_prompt_ever_names_a_channel() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_that_is_not_committed() {
+async fn nothing_is_announced_before_its_commit() {
     let mut world = World::new().await;
     world.talk("web", CAT).await;
     let session = world.sessions().await.remove(0);

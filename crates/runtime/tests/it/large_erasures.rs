@@ -143,7 +143,7 @@ async fn receipt_of_an_erasure_that_a_death_cut_off_says_what_is_gone_and_the_sa
 }
 
 #[tokio::test]
-async fn store_that_fails_between_two_groups_is_told_with_the_receipt() {
+async fn a_failure_between_two_groups_is_reported_with_the_receipt() {
     let world = World::new().await;
     let said = lived(&world).await;
     world.store.plan("forget", Fault::Works);

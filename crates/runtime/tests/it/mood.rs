@@ -75,7 +75,7 @@ async fn a_trivial_session_leaves_the_mood_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_neutral_mood_is_not_told_in_any_words() {
+async fn a_neutral_mood_is_left_out_of_the_prompt() {
     let mut world = World::new().await;
     for word in ["Neutral", "calm", "平静", "中性"] {
         leaves_a_mood(&mut world, "ann", "我今天好累,我有点难过", word).await;

@@ -102,7 +102,7 @@ async fn a_poison_session_does_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn an_extraction_that_cannot_be_written_is_tried_again_and_told_only_once() {
+async fn an_extraction_that_cannot_be_written_is_retried_and_reported_once() {
     let workshop = Workshop::new().await;
     remembers(&workshop);
     workshop.store.plan("commit_extraction", Fault::Error(full()));
@@ -156,7 +156,7 @@ async fn a_store_that_cannot_even_record_the_failure_gives_the_session_back() {
 }
 
 #[tokio::test]
-async fn a_failed_session_is_told_and_a_person_can_have_it_retried() {
+async fn a_failed_session_is_reported_and_can_be_retried() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     let refusal = testkit::Reply::error(401, "bad key");

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_code_gives_way() {
+    fn the_oldest_code_is_replaced() {
         let tokens = tokens("secret");
         let first = tokens.mint_login_code(at(0));
         let codes: Vec<_> = (0..CODES_MAX).map(|_| tokens.mint_login_code(at(0))).collect();

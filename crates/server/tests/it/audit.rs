@@ -61,7 +61,7 @@ async fn acts(home: &Home, count: usize) -> Vec<(String, String, String, u16)> {
 }
 
 #[tokio::test]
-async fn looks_are_no_acts_and_refusals_are_one_a_minute() {
+async fn reads_are_not_audited_and_refusals_are_audited_once_a_minute() {
     let home = Home::new().await;
     let chat = home.token("chat", &["chat"], None).await;
     home.get("/api/admin/status").await;

@@ -107,7 +107,7 @@ async fn a_full_inbox_says_when_to_come_back_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_reading_goes_on() {
+async fn a_full_disk_is_reported_and_reading_goes_on() {
     let home = Home::new().await;
     home.talk("before").await;
     let pages = home.store.limit_pages(1).await.unwrap();

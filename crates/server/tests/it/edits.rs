@@ -147,7 +147,7 @@ async fn what_cant_be_edited_is_refused() {
 }
 
 #[tokio::test]
-async fn the_last_reply_is_said_anew_and_stands_until_then() {
+async fn the_last_reply_stays_until_it_is_regenerated() {
     let home = Home::new().await;
     home.talk("hello").await;
     home.talker.next(Reply::Says(vec!["first"]));

@@ -110,7 +110,7 @@ async fn a_turn_is_told_in_the_order_of_its_happening() {
 }
 
 #[tokio::test]
-async fn a_failed_turn_is_told_to_pages_that_know_only_the_older_event() {
+async fn a_failed_turn_is_reported_by_the_older_event_too() {
     let home = Home::new().await;
     let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
     home.talker.next(Reply::Fails { transient: true });
@@ -191,7 +191,7 @@ async fn one_that_was_cut_off_before_the_first_event_misses_nothing() {
 }
 
 #[tokio::test]
-async fn an_id_of_another_run_is_told_that_events_were_lost() {
+async fn an_event_id_of_an_earlier_run_reports_lost_events() {
     let home = Home::new().await;
     let mut listener = Listener::connect(&home, "/api/chat/events", Some("another-17")).await;
     assert_eq!(listener.next().await.unwrap().name, "chat.connection.lagged");
@@ -238,7 +238,7 @@ async fn a_token_sees_its_own_user_only_and_ends_with_its_token() {
 }
 
 #[tokio::test]
-async fn a_new_login_and_a_new_token_are_told_to_those_who_administer() {
+async fn administrators_see_new_logins_and_tokens() {
     let home = Home::new().await;
     let phone = home.token("phone", &["chat"], None).await;
     let mut owner = Listener::connect(&home, "/api/chat/events", None).await;

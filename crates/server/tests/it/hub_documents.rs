@@ -97,7 +97,7 @@ async fn documents_and_versions_are_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_wrong_kind_is_told_all_that_there_are() {
+async fn the_error_of_a_wrong_kind_lists_all_kinds() {
     let home = Home::new().await;
     let body = json!({"content": "x"});
     let refused = home.ask(Method::PUT, "/api/hub/documents/nope/a.md", Some(body)).await;

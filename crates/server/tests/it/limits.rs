@@ -57,7 +57,7 @@ async fn guesses_from_this_machine_are_limited_and_its_owner_is_not() {
 }
 
 #[tokio::test]
-async fn an_address_may_ask_so_much_whoever_asks_from_it() {
+async fn rate_limits_count_all_requests_of_an_address() {
     let home = Home::new().await;
     home.set(|settings| {
         (settings.requests_per_second, settings.burst, settings.behind_proxy) = (1, 2, true);

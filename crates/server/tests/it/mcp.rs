@@ -158,7 +158,7 @@ async fn a_user_s_token_stays_in_its_memory() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_told_in_a_way_that_can_be_acted_on() {
+async fn errors_of_invalid_arguments_say_what_to_do() {
     let home = Home::new().await;
     let cases = [
         ("memory_search", json!({}), "query: it is required"),
@@ -325,7 +325,7 @@ fn event(content: &str, at: &str) -> Value {
 }
 
 #[tokio::test]
-async fn watchers_are_told_of_a_conflict_once() {
+async fn watchers_see_a_conflict_once() {
     let home = Home::new().await;
     let mut watcher = home.runtime.broadcast().subscribe();
     for (who, text) in [("laptop", "it was blue"), ("phone", "it was green"), ("phone", "it was green")] {
@@ -391,7 +391,7 @@ async fn what_was_erased_by_its_name_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn an_instance_with_a_copy_is_told_of_an_erasure_and_the_receipt_says_when() {
+async fn instances_with_a_copy_get_an_erasure_and_the_receipt_says_when() {
     let home = Home::new().await;
     let create = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin",
         "content": "# Something", "instanceId": "laptop"});

@@ -2,7 +2,7 @@ use crate::home::Home;
 use crate::talker::Reply;
 
 #[tokio::test]
-async fn turns_and_requests_are_counted_and_no_word_is_told() {
+async fn metrics_count_turns_and_requests_and_show_no_text() {
     let home = Home::new().await;
     home.talk("my cat is called Miso").await;
     home.talker.next(Reply::Fails { transient: false });

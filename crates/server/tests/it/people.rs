@@ -103,7 +103,7 @@ async fn onboarding_with_facts_writes_all_fifteen() {
 }
 
 #[tokio::test]
-async fn the_wish_to_hear_the_persona_is_kept_and_told() {
+async fn the_wish_to_hear_the_persona_is_stored_and_returned() {
     let home = Home::new().await;
     let path = "/api/admin/persona/voice-toggle";
     let mut watcher = home.runtime.broadcast().subscribe();

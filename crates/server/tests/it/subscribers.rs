@@ -101,7 +101,7 @@ fn marker(text: &str, bytes: usize) -> WireEvent {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_falls_behind_is_told_so_and_goes_on() {
+async fn a_subscriber_that_falls_behind_is_told_and_goes_on() {
     let home = Home::new().await;
     let address = served(&home).await;
     let mut slow = Watcher::open(address, None).await;

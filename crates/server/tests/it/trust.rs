@@ -177,7 +177,7 @@ async fn a_body_over_the_limit_is_refused_before_and_while_it_is_read() {
 }
 
 #[tokio::test]
-async fn unknown_paths_wrong_methods_and_foreign_bodies_are_told_apart() {
+async fn unknown_paths_wrong_methods_and_wrong_bodies_have_their_own_errors() {
     let home = Home::new().await;
     home.get("/api/nothing").await.is_problem(404);
     let wrong = home.get("/api/chat/send").await;

@@ -128,7 +128,7 @@ fn tone(seconds: usize) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reply_in_two_languages_is_spoken_sentence_by_sentence_and_erased_with_its_message() {
+async fn speech_of_two_languages_is_made_by_sentence_and_erased_with_its_message() {
     let stage = Stage::espeak().await;
     let home = &stage.home;
     home.talker.next(Reply::Says(vec!["I remember your cat. ", "你的猫叫小黑，", "它很可爱。", " Bye!"]));

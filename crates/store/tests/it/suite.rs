@@ -36,7 +36,7 @@ async fn a_used_database_is_whole() -> testkit::store_suite::Outcome {
 
 /// What no port reads back yet, read from the file: the ledger and the history of the core blocks.
 #[tokio::test]
-async fn costs_and_edits_stand_in_the_file() -> testkit::store_suite::Outcome {
+async fn costs_and_edits_are_in_the_file() -> testkit::store_suite::Outcome {
     let (store, folder) = fresh().await?;
     testkit::store_suite::costs_are_kept(&store).await?;
     testkit::store_suite::core_blocks_belong_to_whom_they_should(&store).await?;

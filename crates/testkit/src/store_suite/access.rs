@@ -53,8 +53,8 @@ pub async fn a_token_is_kept_until_it_is_revoked(store: &dyn AccessStore) -> Out
     Ok(())
 }
 
-/// Acts are listed newest first, page by page.
-pub async fn acts_are_listed_backwards(store: &dyn AccessStore) -> Outcome {
+/// Entries of the audit log are listed newest first, in pages.
+pub async fn audit_entries_are_listed_newest_first(store: &dyn AccessStore) -> Outcome {
     assert!(store.acts(None, 10).await?.is_empty());
     let act = |seconds: i64| AuditEntry {
         at: at(seconds),

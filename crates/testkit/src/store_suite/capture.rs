@@ -33,7 +33,7 @@ pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Words of somebody else keep their name. A name without that role, or the role without a name, is refused.
+/// A message of somebody else keeps their name. A name without that role, or the role without a name, is refused.
 pub async fn a_message_of_another_keeps_their_name(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let tom = Some("Tom 汤姆".to_owned());

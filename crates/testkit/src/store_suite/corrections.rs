@@ -22,8 +22,8 @@ fn correction(node: &NewNode, text: &str, seconds: i64) -> Correction {
     }
 }
 
-/// The new text is found at once and the old one no more, by words as by vectors; the old one stays in the history,
-/// and comes back.
+/// A new text is found at once by words and by vectors, and the old one no longer. The old one stays in the history
+/// and can be restored.
 pub async fn a_correction_keeps_the_old_text_and_can_be_taken_back(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
@@ -128,7 +128,7 @@ pub async fn a_pin_is_set_and_taken_away(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Merging and taking it back are inverse: two memories, each with its own words.
+/// Undoing a merge restores both memories, each with its own words.
 pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user plays chess", 0).await?;
@@ -175,7 +175,7 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
     Ok(())
 }
 
-/// Both are current again, whichever of them is asked; nothing ever replaces itself, not by way of others either.
+/// Both are current again, whichever of them is asked for. No memory replaces itself, directly or through others.
 pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut line: Vec<NewNode> = Vec::new();

@@ -258,7 +258,7 @@ pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Of somebody with many memories the newest are given, and the weightiest of the older ones.
+/// For somebody with many memories, the newest are returned and the weightiest of the older ones.
 pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let kim = new_person(&stage, "Kim");

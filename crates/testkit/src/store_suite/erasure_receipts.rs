@@ -8,7 +8,8 @@ use super::Outcome;
 use super::forgetting::{act, select_text};
 use super::stage::{Stage, at};
 
-/// A confirmed act that would take something else than was shown does nothing; a receipt is part of the act.
+/// A confirmed erasure that would erase something other than its preview showed does nothing. The receipt is written
+/// in the same transaction.
 pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     stage.say("first zebra", 0).await?;

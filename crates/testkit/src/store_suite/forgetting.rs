@@ -141,7 +141,7 @@ async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
     Ok(())
 }
 
-/// An event that other words prove stays without the quote. What it said in the words that are gone is gone.
+/// An event with other evidence stays, without the erased quote and without what it said in the erased words.
 pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["我养了一只猫", "它叫小黑", "猫很乖"], 0).await?;
@@ -248,7 +248,7 @@ pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> O
     Ok(())
 }
 
-/// By text goes everything in the scope that contains it, however it is written, and nothing of anybody else's.
+/// Erasing by text erases everything in the scope that contains it, in any spelling, and nothing in other scopes.
 pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let theirs = NewMessage { scope: stage.other.clone(), ..spoken_line(&stage, "my ZEBRA too", 0) };
@@ -315,7 +315,8 @@ pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> O
     Ok(())
 }
 
-/// A turn goes with its last message, a receipt with any of its turn's; from others the words are taken.
+/// A turn is erased with its last message, a receipt with any message of its turn. Other receipts lose
+/// the erased words.
 pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (secret, turn, unanswered) = (stage.say("my secret", 0).await?, stage.turn_id(), stage.turn_id());
@@ -364,7 +365,7 @@ pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Everything of one persona goes, of all its users; another persona keeps all.
+/// Erasing a persona erases everything of it, for all its users. Another persona loses nothing.
 pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;

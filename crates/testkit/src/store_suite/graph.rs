@@ -56,7 +56,7 @@ impl Stage<'_> {
     }
 }
 
-/// Types of the edges that are there and hold, in alphabetical order, with what they depend on.
+/// Types of the edges that exist and are valid, in alphabetical order, with what they depend on.
 async fn live_edge_types<S: Store + GraphStore>(
     stage: &Stage<'_>,
     store: &S,
@@ -136,7 +136,7 @@ pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(st
     Ok(())
 }
 
-/// Nodes and edges of an archive are put where they are missing, with all that they depend on.
+/// Nodes and edges of an archive are added where they are missing, with all that they depend on.
 pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let written = store.write_graph(&stage.scope, stage.likes_topic("tea", 1, Some("m1"))).await?;
@@ -160,7 +160,8 @@ pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore
     Ok(())
 }
 
-/// A memory takes its edges and nodes with it, unless another says the same; what was said without a memory stays.
+/// Erasing a memory erases its edges and nodes, unless another memory says the same. What has no memory
+/// behind it stays.
 pub async fn what_rests_on_a_memory_goes_with_it<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     for (topic, memory) in [("tea", Some("m1")), ("tea", Some("m2")), ("rain", Some("m1")), ("chess", None)] {
@@ -245,7 +246,8 @@ async fn draw_edge<S: Store + GraphStore>(
     Ok(())
 }
 
-/// Facts of a memory that is no longer true end; those of one that is forgotten go, with what nothing else holds.
+/// Facts of a memory that was replaced end. Those of an erased one are erased, with everything that
+/// nothing else supports.
 pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Ulm", 0).await?;

@@ -26,7 +26,7 @@ fn laptop_instance() -> Result<InstanceId, Box<dyn std::error::Error>> {
     Ok("laptop".parse()?)
 }
 
-/// A version of the laptop's, its so many-th change.
+/// A version that the laptop wrote, with the number of its change.
 fn laptop_version(content: &str, counter: u64) -> Result<Version, Box<dyn std::error::Error>> {
     let author = laptop_instance()?;
     Ok(Version {
@@ -78,8 +78,9 @@ pub(super) async fn put_version(
     commit(store, scope, HubCommit { documents, ..HubCommit::default() }).await
 }
 
-/// Whoever decided by what is no longer there has decided nothing, and half an act is never there.
-pub async fn an_act_of_the_hub_is_whole_or_not_at_all<S: Store + HubStore>(store: &S) -> Outcome {
+/// A decision that was made on an outdated revision changes nothing, and a transaction is written whole or
+/// not at all.
+pub async fn hub_transactions_are_atomic<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let (day, notes) = (document_name("daily", "2024-10-04_laptop")?, document_name("custom", "notes")?);
     let documents =
@@ -244,7 +245,7 @@ pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &
     Ok(())
 }
 
-/// Labels need no document, an instance's last word counts, and old snapshots go.
+/// A label can exist without a document, the last write of an instance counts, and old snapshots are removed.
 pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let (wants, life) = (document_name("self", "my_wants")?, document_name("user", "user_life")?);
@@ -289,8 +290,8 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
     Ok(())
 }
 
-/// A memory is cut into pieces when it is written; they are found by their words, get a vector each, and go when the text
-/// changes.
+/// A memory is split into pieces when it is written. They are found by their words, get a vector each, and are
+/// removed when the text changes.
 pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
@@ -331,7 +332,7 @@ pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Out
     Ok(())
 }
 
-/// Every event gets one line in the diary, never two; forgotten lines leave every version.
+/// Every event gets one line in the diary, never two. An erased line is removed from every version.
 pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     store.set_own_instance(&laptop_instance()?).await?;

@@ -28,7 +28,7 @@ mod withdrawal;
 
 pub use access::{
     a_login_ends_with_its_token_by_hand_or_unused, a_token_is_kept_until_it_is_revoked,
-    acts_are_listed_backwards, what_a_token_asks_for_is_counted,
+    audit_entries_are_listed_newest_first, what_a_token_asks_for_is_counted,
 };
 pub use capture::{
     a_message_comes_back_as_it_was_said, a_message_of_another_keeps_their_name,
@@ -66,9 +66,9 @@ pub use graph::{
 };
 pub use hub::{
     a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
-    an_act_of_the_hub_is_whole_or_not_at_all, an_erasure_is_not_taken_back_by_an_older_one,
-    conflicts_wait_until_they_are_settled, labels_instances_and_snapshots_are_kept,
-    pieces_follow_their_document, the_diary_tells_every_event_once,
+    an_erasure_is_not_taken_back_by_an_older_one, conflicts_wait_until_they_are_settled,
+    hub_transactions_are_atomic, labels_instances_and_snapshots_are_kept, pieces_follow_their_document,
+    the_diary_tells_every_event_once,
 };
 pub use pages::{
     entities_are_paged_with_the_open_ones_first, nodes_are_paged_by_subject,
@@ -79,8 +79,8 @@ pub use people::{
     failed_turns_wait_for_a_person, failed_work_is_listed_in_pages, names_elsewhere_belong_to_one_user,
 };
 pub use personas::{
-    core_blocks_belong_to_whom_they_should, costs_are_kept, first_words_are_written_once,
-    personas_and_users_are_kept, personas_are_listed_in_pages,
+    core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept,
+    personas_are_listed_in_pages, the_first_persona_is_written_once,
 };
 pub use proactive::{
     a_message_without_a_question_is_kept_with_its_decision, a_trigger_is_used_once,
@@ -88,7 +88,7 @@ pub use proactive::{
 };
 pub use recall::{
     a_word_of_any_length_is_found, all_rows_of_a_phrase_may_come_at_once, events_of_identity_are_found,
-    frequencies_follow_what_comes_and_goes, messages_are_outlined_and_found_by_time,
+    frequencies_follow_added_and_removed_rows, messages_are_outlined_and_found_by_time,
     nodes_are_found_by_entity_and_time, one_read_gives_what_several_do, phrases_are_found_where_they_stand,
     rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, scopes_never_meet,
     touching_counts_a_recall,
@@ -106,9 +106,9 @@ pub use sessions::{
     sessions_are_claimed_once_and_in_order, sessions_are_listed,
 };
 pub use slow_cycle::{
-    a_slow_cycle_is_counted, an_expectation_is_settled_once, entities_are_described_by_what_is_told_of_them,
-    transcripts_go_and_counts_stay, what_was_thought_of_what_is_forgotten_goes,
-    what_was_thought_of_what_is_withdrawn_goes,
+    a_slow_cycle_is_counted, an_expectation_is_settled_once, entities_are_described_from_their_memories,
+    thoughts_about_erased_memories_are_erased, thoughts_about_withdrawn_memories_are_erased,
+    transcripts_go_and_counts_stay,
 };
 pub use traces::{
     costs_are_added_up, traces_of_sessions_are_kept_for_a_while, traces_of_turns_are_kept_for_a_while,
@@ -121,10 +121,9 @@ pub use vectors::{
 pub use withdrawal::{
     a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
     an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
-    erasing_reaches_what_was_said_before_a_change, replies_that_give_way_together_take_all_that_is_theirs,
-    silenced_words_are_known_by_message, thoughts_are_orphaned_or_go_along,
-    what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
-    words_that_were_unsaid_stand_in_no_memory,
+    edited_words_leave_every_memory, erasing_reaches_what_was_said_before_a_change,
+    replies_replaced_together_are_erased_with_their_memories, silenced_words_are_known_by_message,
+    thoughts_are_orphaned_or_go_along, what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
 };
 
 /// The result of a test.
@@ -150,9 +149,9 @@ macro_rules! store_suite {
             a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
             what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
-            a_second_reply_takes_the_place_of_the_first, replies_that_give_way_together_take_all_that_is_theirs,
+            a_second_reply_takes_the_place_of_the_first, replies_replaced_together_are_erased_with_their_memories,
             erasing_reaches_what_was_said_before_a_change,
-            silenced_words_are_known_by_message, what_is_forgotten_leaves_its_places, words_that_were_unsaid_stand_in_no_memory, a_yes_goes_with_its_question,
+            silenced_words_are_known_by_message, what_is_forgotten_leaves_its_places, edited_words_leave_every_memory, a_yes_goes_with_its_question,
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
             doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
             of_many_links_the_newest_and_the_weightiest_are_given,
@@ -160,11 +159,11 @@ macro_rules! store_suite {
             an_answer_leaves_former_memories_and_what_stays_true,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
-            scopes_never_meet, phrases_are_found_where_they_stand, a_word_of_any_length_is_found, frequencies_follow_what_comes_and_goes, all_rows_of_a_phrase_may_come_at_once, messages_are_outlined_and_found_by_time, rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, nodes_are_found_by_entity_and_time,
+            scopes_never_meet, phrases_are_found_where_they_stand, a_word_of_any_length_is_found, frequencies_follow_added_and_removed_rows, all_rows_of_a_phrase_may_come_at_once, messages_are_outlined_and_found_by_time, rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, nodes_are_found_by_entity_and_time,
             one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
-            personas_and_users_are_kept, personas_are_listed_in_pages, first_words_are_written_once,
+            personas_and_users_are_kept, personas_are_listed_in_pages, the_first_persona_is_written_once,
             core_blocks_belong_to_whom_they_should, costs_are_kept,
             a_persona_is_made_once, facts_are_kept_one_by_one, a_face_and_a_voice_are_kept,
             names_elsewhere_belong_to_one_user, failed_turns_wait_for_a_person, failed_work_is_listed_in_pages,
@@ -173,13 +172,13 @@ macro_rules! store_suite {
             only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
             receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
             an_edit_of_a_core_block_can_be_forgotten,
-            a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards,
+            a_token_is_kept_until_it_is_revoked, audit_entries_are_listed_newest_first,
             a_login_ends_with_its_token_by_hand_or_unused, what_a_token_asks_for_is_counted,
             a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
-            entities_are_described_by_what_is_told_of_them, costs_are_added_up,
+            entities_are_described_from_their_memories, costs_are_added_up,
             traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
-            what_was_thought_of_what_is_forgotten_goes, what_was_thought_of_what_is_withdrawn_goes,
-            an_act_of_the_hub_is_whole_or_not_at_all, a_document_keeps_every_version,
+            thoughts_about_erased_memories_are_erased, thoughts_about_withdrawn_memories_are_erased,
+            hub_transactions_are_atomic, a_document_keeps_every_version,
             a_prompt_reads_no_more_than_it_names, conflicts_wait_until_they_are_settled,
             labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
             an_erasure_is_not_taken_back_by_an_older_one,

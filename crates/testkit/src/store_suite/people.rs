@@ -48,7 +48,7 @@ pub async fn facts_are_kept_one_by_one(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A picture takes another's place; a reset takes picture, voice and card.
+/// A new picture replaces the old one. A reset removes picture, voice and card.
 pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     let luna = PersonaId::new("luna")?;
     store.ensure_persona(&luna, "Luna", at(0)).await?;
@@ -76,7 +76,7 @@ pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A name on a channel is one user's, until that user lets it go.
+/// A name on a channel belongs to one user until that user gives it up.
 pub async fn names_elsewhere_belong_to_one_user(store: &dyn Store) -> Outcome {
     let (ann, bob) = (UserId::new("ann")?, UserId::new("bob 小明")?);
     let discord =
@@ -115,7 +115,7 @@ pub async fn names_elsewhere_belong_to_one_user(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Failed turns are listed until they are asked again.
+/// Failed turns are listed until they are retried.
 pub async fn failed_turns_wait_for_a_person(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut turns = Vec::new();

@@ -9,7 +9,7 @@ use memory::{PersonaId, Scope, UserId};
 use super::Outcome;
 use super::stage::{Stage, at};
 
-/// A name that is there stays until somebody renames.
+/// A name stays until a person changes it.
 pub async fn personas_and_users_are_kept(store: &dyn Store) -> Outcome {
     let (luna, vera, ann) = (PersonaId::new("luna")?, PersonaId::new("a-vera")?, UserId::new("ann")?);
     assert_eq!(store.ensure_persona(&luna, "Luna", at(0)).await?.display_name, "Luna");
@@ -68,8 +68,8 @@ pub async fn personas_are_listed_in_pages(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The first words are written all at once, and only where none are.
-pub async fn first_words_are_written_once(store: &dyn Store) -> Outcome {
+/// Name, facts and blocks of the first persona are written together, and only if it has none yet.
+pub async fn the_first_persona_is_written_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let first = |name: &str, style: &str| FirstPersona {
         display_name: name.to_owned(),

@@ -51,7 +51,7 @@ pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The terms of a phrase are consecutive; nothing in them is a command.
+/// The terms of a phrase are consecutive, and nothing in them is read as query syntax.
 pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut seqs = Vec::new();
@@ -207,7 +207,7 @@ pub async fn messages_are_outlined_and_found_by_time(store: &dyn Store) -> Outco
 }
 
 /// The frequency of a phrase is right at any time, also if it was counted before: rows are added and removed meanwhile.
-pub async fn frequencies_follow_what_comes_and_goes(store: &dyn Store) -> Outcome {
+pub async fn frequencies_follow_added_and_removed_rows(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let frequency = async |newest: u32| -> Result<u64, StoreError> {
         let hits = store.phrase_hits(&stage.scope, Corpus::Messages, &[phrase("tea")], newest).await?.1;
@@ -267,7 +267,8 @@ pub async fn all_rows_of_a_phrase_may_come_at_once(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// By the entity a node is about, by when it happened, by kind and subject, by when it was written.
+/// Nodes are found by the entity that they are about, by time of the event, by kind and subject, and by
+/// time of writing.
 pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("a busy week", 0).await?;

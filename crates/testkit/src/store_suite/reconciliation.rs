@@ -51,7 +51,7 @@ pub async fn a_pair_is_asked_about_until_it_is_answered(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// Both are known by their numbers and by what was said, until one of them is said again: then it is asked again.
+/// A decided pair is recognised by its ids and its texts until one of the two is said again. Then it is decided anew.
 pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
@@ -83,7 +83,8 @@ pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) ->
     Ok(())
 }
 
-/// Words without a memory become a former one; what stays true of a memory is one of its own until the change is taken back.
+/// Words without a memory become a former memory. What stays true of a memory is a memory of its own until the
+/// change is undone.
 pub async fn an_answer_leaves_former_memories_and_what_stays_true(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("sister Mea lives in Bonn", 0).await?;

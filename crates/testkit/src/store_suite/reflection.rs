@@ -33,7 +33,7 @@ pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A run that led to nothing is decided, and does not count.
+/// A reflection that gave no thoughts is settled, and is not counted.
 pub async fn a_reflection_without_thoughts_leaves_only_its_mark(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("hello", 0).await?;

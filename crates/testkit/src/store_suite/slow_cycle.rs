@@ -95,7 +95,7 @@ pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Transcripts are listed, and go with their time; the counts stay.
+/// Transcripts are listed and expire; the counts stay.
 pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("she moves to the sea", 10).await?;
@@ -153,8 +153,8 @@ pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// An entity with enough memories may be described, but never against its owner.
-pub async fn entities_are_described_by_what_is_told_of_them(store: &dyn Store) -> Outcome {
+/// An entity with enough memories is described, and only from the scope that it belongs to.
+pub async fn entities_are_described_from_their_memories(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (cat, town) = (stage.entity_id(), stage.entity_id());
     let mut events = Vec::new();
@@ -190,8 +190,8 @@ pub async fn entities_are_described_by_what_is_told_of_them(store: &dyn Store) -
     Ok(())
 }
 
-/// A memory that lost its words takes with it what was thought of it, and a cycle that had read it keeps only its counts.
-pub async fn what_was_thought_of_what_is_withdrawn_goes(store: &dyn Store) -> Outcome {
+/// Thoughts about a memory are erased when its words are, and a cycle that read it keeps only its counts.
+pub async fn thoughts_about_withdrawn_memories_are_erased(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("she moves to the sea", 10).await?;
     let event = stage.event("she moves to the sea", &message);
@@ -223,8 +223,8 @@ pub async fn what_was_thought_of_what_is_withdrawn_goes(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// Forgetting takes what was said about it, and a cycle that was thinking meanwhile keeps only its counts.
-pub async fn what_was_thought_of_what_is_forgotten_goes(store: &dyn Store) -> Outcome {
+/// An erasure also erases what was said about it, and a cycle that runs meanwhile keeps only its counts.
+pub async fn thoughts_about_erased_memories_are_erased(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn_id = stage.turn_id();
     let mut line = stage.user_line("her secret is the sea", 10);

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Outcome;
 use super::stage::{Stage, at};
 
-/// Sums are by task and quarter of an hour; an unknown price is not nothing.
+/// Sums are by task and quarter of an hour. An unknown price does not count as zero.
 pub async fn costs_are_added_up(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let session = SessionId(stage.id());
@@ -62,7 +62,7 @@ pub async fn costs_are_added_up(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A trace belongs to its turn, the last one counts, and it goes with its time.
+/// A trace belongs to its turn, the last one counts, and it expires.
 pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut heads = Vec::new();
@@ -105,7 +105,7 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
-/// The phases of a session are told in order, each as its last attempt left it.
+/// The phases of a session are listed in order, each as its last attempt left it.
 pub async fn traces_of_sessions_are_kept_for_a_while(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("hello", 10).await?;

@@ -58,7 +58,7 @@ pub async fn vectors_follow_their_rows(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Whoever has read up to a revision misses nothing, also when an old row's vector is written again.
+/// A reader that has read up to a revision misses nothing, even if the vector of an old row is written again.
 pub async fn vectors_are_numbered_by_their_writing(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut said = Vec::new();

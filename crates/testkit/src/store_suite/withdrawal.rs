@@ -24,8 +24,8 @@ fn edit(message: &Message, content: &str, seconds: i64) -> MessageEdit {
     }
 }
 
-/// The old words are found by nobody, what rested on them is gone, what they had replaced is current again, and the
-/// session becomes memory once more.
+/// The old words are not found any more, what depended on them is gone, what they had replaced is current again, and
+/// the session is consolidated once more.
 pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
@@ -77,7 +77,8 @@ pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// Only the user's own messages can be edited; the same words change nothing; a worker that holds the session loses it.
+/// Only the user's own messages can be edited. An edit to the same words changes nothing. A worker loses its
+/// claim on the session.
 pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("I moved to Ulm", 0).await?;
@@ -95,7 +96,7 @@ pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// A memory with other words stays; one that a person vouched for stays; a mention is one less.
+/// A memory with other evidence stays, and so does one that a person approved. Its mentions are one fewer.
 pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, session) = stage.claimed_session("I play chess", 0).await?;
@@ -134,7 +135,7 @@ pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Thoughts follow their events as they are told to.
+/// Thoughts about erased events are erased or kept as the request says.
 pub async fn thoughts_are_orphaned_or_go_along(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for (place, thoughts) in
@@ -165,7 +166,7 @@ pub async fn thoughts_are_orphaned_or_go_along(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Another reply takes the place of the first one, in its session, and what rested on the first goes.
+/// A second reply replaces the first one in its session, and what depended on the first is erased.
 pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn = stage.turn_id();
@@ -209,8 +210,8 @@ pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> O
     Ok(())
 }
 
-/// Of all replies that give way at once it is told what goes with them, each thing once.
-pub async fn replies_that_give_way_together_take_all_that_is_theirs(store: &dyn Store) -> Outcome {
+/// A preview of several replaced replies names each thing that is erased with them once.
+pub async fn replies_replaced_together_are_erased_with_their_memories(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn = stage.turn_id();
     let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
@@ -272,7 +273,8 @@ pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) ->
     Ok(())
 }
 
-/// Erased text leaves its places in messages that stay, once each; they are moved by edits and go with their message.
+/// The positions of erased text in messages that stay are recorded once each. Edits move them, and they are erased
+/// with their message.
 pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let forget = async |selection| {
@@ -313,7 +315,7 @@ pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Words that are silenced are listed by message, with those of the reply that say them again; an edit takes them along, and another
+/// Silenced words are listed by message, with the words of a reply that repeat them. An edit moves them, and another
 /// memory of the same words does not undo it.
 pub async fn silenced_words_are_known_by_message(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
@@ -354,9 +356,9 @@ fn quote_part(message: &Message, start: u32, end: u32) -> Evidence {
     Evidence { message_id: message.id, quote, start, end }
 }
 
-/// A memory that holds edited words goes where its session becomes memory again, also when it quotes other words; one
-/// that words elsewhere prove says what is left.
-pub async fn words_that_were_unsaid_stand_in_no_memory(store: &dyn Store) -> Outcome {
+/// A memory with edited words is erased if its session is consolidated again, even if it quotes other words too. One
+/// that words of another session prove keeps what is left.
+pub async fn edited_words_leave_every_memory(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let cat = stage.say("I keep a cat", 0).await?;
     let (name, session) = stage.claimed_session("called coal", 1).await?;
@@ -385,7 +387,7 @@ pub async fn words_that_were_unsaid_stand_in_no_memory(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// A bare yes proves nothing when the question that it answered is deleted, nor the question without the yes.
+/// A bare yes proves nothing once its question is deleted, and the question proves nothing without the yes.
 pub async fn a_yes_goes_with_its_question(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for (place, deletes_yes) in [(0, true), (1, false)] {

@@ -44,7 +44,7 @@ async fn readability_is_the_share_that_is_not_cjk_unless_set() {
 }
 
 #[tokio::test]
-async fn it_fails_when_told_and_notes_every_call() {
+async fn it_fails_on_request_and_records_every_call() {
     let embedder = WordHashEmbedder::new().with_fingerprint("other");
     let failure = EmbedError::Failed("out of memory".to_owned());
     embedder.fail_with(Some(failure.clone()));

@@ -106,7 +106,7 @@ async fn a_streamed_reply_comes_word_by_word_with_its_usage() {
 }
 
 #[tokio::test]
-async fn anthropics_protocol_is_spoken_too() {
+async fn requests_follow_the_protocol_of_anthropic() {
     let model = ScriptedModel::start().await.unwrap();
     model.recognise("extraction", |request| !request.is_streamed() && request.system().contains("Mira"));
     model.answer_task("extraction", |_| Reply::json(json!({"events": []})).usage(70, 5, 60));
@@ -301,7 +301,7 @@ async fn it_stops_when_dropped() {
 }
 
 #[tokio::test]
-async fn the_stand_in_answers_every_task() {
+async fn the_scripted_model_answers_every_task() {
     let model = ScriptedModel::start().await.unwrap();
     answer_plausibly(&model, Pace::default());
     let transcript =

@@ -99,7 +99,7 @@ fn the_personas_promise_rests_on_the_personas_words() {
 }
 
 #[test]
-fn a_persons_word_outweighs_what_was_unsaid_and_not_what_was_forgotten() {
+fn a_person_can_restore_withdrawn_text_but_not_erased_text() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let corrected =
         Memory { word_of_person: true, ..Memory::new(Subject::User, "用户养了小黑", &lines) };
@@ -110,7 +110,7 @@ fn a_persons_word_outweighs_what_was_unsaid_and_not_what_was_forgotten() {
 }
 
 #[test]
-fn what_is_found_anew_goes_where_it_would_say_what_was_unsaid() {
+fn new_memories_that_repeat_withdrawn_text_are_dropped() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let cat = Memory::new(Subject::User, "用户养了猫,叫小黑", &lines);
     let says = Verdict::Rewrite("用户说:「我养了猫」".to_owned());

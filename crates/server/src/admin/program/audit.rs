@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_acts_and_looks_are_not() {
+    fn changes_are_audited_and_reads_are_not() {
         let act = |method: Method, path| action_name(&method, path);
         let stop = act(Method::POST, "/api/admin/stop");
         assert_eq!(stop.as_deref(), Some("POST /api/admin/stop"));
