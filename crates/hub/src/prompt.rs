@@ -136,7 +136,7 @@ fn without_title(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(first: &str, last: &str) -> Vec<String> {
+    fn periods_of_span(first: &str, last: &str) -> Vec<String> {
         let tiers = rollups_of_span(first.parse().unwrap(), last.parse().unwrap());
         let names = |names: Vec<DiaryName>| names.iter().map(DiaryName::stem).collect::<Vec<_>>().join(" ");
         tiers.into_iter().map(names).collect()
@@ -144,18 +144,21 @@ mod tests {
 
     #[test]
     fn a_span_is_described_by_the_periods_that_lie_mostly_in_it() {
-        assert_eq!(told("2026-03-09", "2026-03-14"), ["2026-W11"]);
-        assert_eq!(told("2026-03-09", "2026-03-12"), Vec::<String>::new());
+        assert_eq!(periods_of_span("2026-03-09", "2026-03-14"), ["2026-W11"]);
+        assert_eq!(periods_of_span("2026-03-09", "2026-03-12"), Vec::<String>::new());
         assert_eq!(
-            told("2025-06-01", "2025-08-31"),
+            periods_of_span("2025-06-01", "2025-08-31"),
             ["2025-06 2025-07 2025-08"],
             "thirteen weeks are more than a prompt has room for"
         );
-        assert_eq!(told("2026-02-01", "2026-02-28"), ["2026-02", "2026-W06 2026-W07 2026-W08 2026-W09"]);
-        assert_eq!(told("2024-12-01", "2025-02-28"), ["2024-12 2025-01 2025-02"]);
-        let year = told("2025-01-01", "2025-12-31");
+        assert_eq!(
+            periods_of_span("2026-02-01", "2026-02-28"),
+            ["2026-02", "2026-W06 2026-W07 2026-W08 2026-W09"]
+        );
+        assert_eq!(periods_of_span("2024-12-01", "2025-02-28"), ["2024-12 2025-01 2025-02"]);
+        let year = periods_of_span("2025-01-01", "2025-12-31");
         assert_eq!(year[0], "2025");
         assert_eq!(year[1].split(' ').count(), 12);
-        assert_eq!(told("1900-01-01", "2100-12-31"), Vec::<String>::new());
+        assert_eq!(periods_of_span("1900-01-01", "2100-12-31"), Vec::<String>::new());
     }
 }

@@ -108,7 +108,7 @@ fn by_sign(events: &[SeenEvent<'_>], language: Language) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(events: &[(&str, i64)], language: Language) -> String {
+    fn impression_of(events: &[(&str, i64)], language: Language) -> String {
         let seen: Vec<SeenEvent<'_>> =
             events.iter().map(|(text, impact)| SeenEvent { handle: "e1", text, impact: *impact }).collect();
         shared_impression(&seen, language).map(|impression| impression.description).unwrap_or_default()
@@ -117,25 +117,30 @@ mod tests {
     #[test]
     fn someone_in_several_events_is_what_they_have_in_common() {
         let events = [("用户的妈妈住院了。", -5), ("用户搬家了。", 1), ("用户给妈妈打了电话。", -1)];
-        assert_eq!(told(&events, Language::Chinese), "用户常常说起妈妈，说的多是让人担心的事。");
+        assert_eq!(impression_of(&events, Language::Chinese), "用户常常说起妈妈，说的多是让人担心的事。");
         let events = [("The user has a dog named Rex.", 2), ("The user's dog won a prize.", 4)];
-        assert_eq!(told(&events, Language::English), "The user keeps coming back to their dog, and gladly.");
+        assert_eq!(
+            impression_of(&events, Language::English),
+            "The user keeps coming back to their dog, and gladly."
+        );
     }
 
     #[test]
     fn else_the_sign_tells() {
         let hard = [("The user lost a job.", -7), ("The user is ill.", -5)];
-        assert!(told(&hard, Language::English).starts_with("Several hard things"));
-        assert!(told(&[hard[0], ("The user won.", 4)], Language::English).contains("both good and hard"));
-        assert!(told(&hard[..1], Language::English).contains("something very hard"));
-        assert_eq!(told(&[], Language::English), "");
+        assert!(impression_of(&hard, Language::English).starts_with("Several hard things"));
+        assert!(
+            impression_of(&[hard[0], ("The user won.", 4)], Language::English).contains("both good and hard")
+        );
+        assert!(impression_of(&hard[..1], Language::English).contains("something very hard"));
+        assert_eq!(impression_of(&[], Language::English), "");
     }
 
     #[test]
     fn no_event_is_restated() {
         for (text, impact) in [("用户养了只猫,叫小黑", 2), ("用户的奶奶走了", -9), ("用户住在杭州", 0)]
         {
-            let said = told(&[(text, impact)], Language::Chinese);
+            let said = impression_of(&[(text, impact)], Language::Chinese);
             assert!(!said.is_empty() && !said.contains(text), "{said}");
         }
     }

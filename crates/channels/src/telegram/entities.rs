@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(markdown: &str) -> (String, Vec<(&'static str, String)>) {
+    fn texts_of_entities(markdown: &str) -> (String, Vec<(&'static str, String)>) {
         let formatted = format(markdown);
         let units: Vec<u16> = formatted.text.encode_utf16().collect();
         let part = |entity: &Entity| {
@@ -242,7 +242,7 @@ mod tests {
         ] {
             let text = if text.is_empty() { markdown } else { text };
             let parts = parts.iter().map(|(kind, part)| (*kind, (*part).to_owned())).collect();
-            assert_eq!(shown(markdown), (text.to_owned(), parts), "{markdown}");
+            assert_eq!(texts_of_entities(markdown), (text.to_owned(), parts), "{markdown}");
         }
     }
 

@@ -253,7 +253,7 @@ async fn recall_explains_itself_with_a_daemon_and_without() {
     let mut watcher = Watcher::open(&daemon).await;
     daemon.complete("self", "我养了只白猫,叫小黑").await;
     let session = daemon.end_session("self").await;
-    watcher.closed(&session).await;
+    watcher.wait_for_boundary(&session).await;
 
     let question = "你还记得我的猫吗";
     let with_daemon = run(&home, &settings, &["recall", question, "--explain"]).await.well();

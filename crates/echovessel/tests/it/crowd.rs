@@ -29,7 +29,7 @@ async fn twenty_people_do_not_wait_for_one_another() {
     let users: Vec<String> = (0..USERS).map(|number| format!("user-{number}")).collect();
     let turns = join_all(users.iter().map(|user| daemon.say(user, "hello there"))).await;
     for turn in &turns {
-        watcher.done(&turn.turn_id).await;
+        watcher.wait_for_reply(&turn.turn_id).await;
     }
     let elapsed = began.elapsed();
     println!("{USERS} replies of {THINKING:?} each took {elapsed:?}");
@@ -59,7 +59,7 @@ async fn everybody_is_answered_in_the_order_in_which_they_spoke() {
     let users: Vec<String> = (0..USERS).map(|number| format!("user-{number}")).collect();
     let turns = join_all(users.iter().map(|user| talk(user.clone()))).await;
     for turn in turns.iter().flatten() {
-        watcher.done(turn).await;
+        watcher.wait_for_reply(turn).await;
     }
     for user in &users {
         let expected = lines.map(|line| format!("{user} {line}"));
@@ -86,7 +86,7 @@ async fn one_person_has_one_turn_at_a_time() {
     let second = daemon.say("self", "second").await;
     // Somebody else is answered meanwhile, so a second turn would have had its chance.
     let other = daemon.say("other", "hello").await;
-    watcher.done(&other.turn_id).await;
+    watcher.wait_for_reply(&other.turn_id).await;
     let asked = model.requests_for("reply");
     assert_eq!(asked.len(), 2);
     assert!(
@@ -94,8 +94,8 @@ async fn one_person_has_one_turn_at_a_time() {
         "two turns of one person ran at once"
     );
     gate.notify_one();
-    watcher.done(&second.turn_id).await;
-    watcher.done(&first.turn_id).await;
+    watcher.wait_for_reply(&second.turn_id).await;
+    watcher.wait_for_reply(&first.turn_id).await;
     assert_eq!(daemon.said_by("self", "persona").await, ["one", scripts::REPLY]);
 }
 
@@ -116,7 +116,7 @@ async fn a_burst_of_lines_is_answered_as_one() {
         "the lines are not durable before the burst ends"
     );
     assert!(turns.iter().all(|turn| *turn == turns[0]), "{turns:?}");
-    watcher.done(&turns[0]).await;
+    watcher.wait_for_reply(&turns[0]).await;
     let asked = model.requests_for("reply");
     let prompt = asked[0].user();
     let newest = scripts::section(&prompt, "What they just said").unwrap();

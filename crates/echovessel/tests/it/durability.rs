@@ -34,7 +34,7 @@ async fn a_reply_is_in_the_history_with_its_receipt_when_it_is_announced() {
     let mut watcher = Watcher::open(&daemon).await;
     for number in 1..=10 {
         let said = daemon.say("self", &format!("line {number}")).await;
-        let done = watcher.done(&said.turn_id).await;
+        let done = watcher.wait_for_reply(&said.turn_id).await;
         let newest = daemon.get("/api/chat/history?limit=1").await["messages"][0].clone();
         assert_eq!((&newest["role"], &newest["content"]), (&json!("persona"), &done["content"]), "{number}");
         assert_eq!(newest["id"], done["stored_message_id"]);
@@ -75,7 +75,7 @@ async fn a_memory_is_in_the_list_when_it_is_announced() {
         let created = watcher.until("memory.event.created", |_| true).await;
         let events = daemon.events("self").await;
         assert_eq!((events.len(), &events[0]["id"]), (number, &created["event_id"]));
-        watcher.closed(&session).await;
+        watcher.wait_for_boundary(&session).await;
         let closed = daemon.sessions("self", "closed").await;
         assert!(closed.iter().any(|row| row["id"] == session), "{closed:?}");
     }
@@ -88,7 +88,7 @@ async fn a_reconnecting_subscriber_gets_missed_events() {
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     let mut watcher = Watcher::open(&daemon).await;
     let first = daemon.say("self", "before").await;
-    watcher.done(&first.turn_id).await;
+    watcher.wait_for_reply(&first.turn_id).await;
     let last_seen = watcher.seen().last().unwrap().id.clone();
     drop(watcher);
     let missed = daemon.say("self", "while nobody watched").await;
@@ -98,6 +98,6 @@ async fn a_reconnecting_subscriber_gets_missed_events() {
     .await;
     let mut back = Watcher::open_after(&daemon, &last_seen).await;
     back.until("chat.message.user_appended", |data| data["content"] == "while nobody watched").await;
-    back.done(&missed.turn_id).await;
+    back.wait_for_reply(&missed.turn_id).await;
     assert!(back.seen().iter().all(|frame| frame.data["turn_id"] != json!(first.turn_id)), "told twice");
 }

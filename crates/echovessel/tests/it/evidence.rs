@@ -30,7 +30,7 @@ impl Extracted {
         let mut watcher = Watcher::open(&daemon).await;
         daemon.complete("self", line).await;
         let session = daemon.end_session("self").await;
-        watcher.closed(&session).await;
+        watcher.wait_for_boundary(&session).await;
         Self { model, daemon, _home: home }
     }
 

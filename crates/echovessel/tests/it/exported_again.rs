@@ -18,7 +18,7 @@ async fn undo(home: &Home, settings: &Settings, run_id: &Value) {
     run(home, settings, &["import", "undo", run_id.as_str().unwrap(), "--yes"]).await.well();
 }
 
-async fn shown(home: &Home, settings: &Settings) -> Vec<String> {
+async fn message_texts(home: &Home, settings: &Settings) -> Vec<String> {
     messages(home, settings).await.into_iter().map(|message| message.2).collect()
 }
 
@@ -70,7 +70,7 @@ async fn another_swipe_takes_the_place_of_the_first_and_gives_it_back() {
             (&json!(3), &json!(2), &json!(1)),
             "{ran}"
         );
-        assert_eq!(shown(&home, &settings).await, ["Which colour?", "Green.", "Why?"], "{more}");
+        assert_eq!(message_texts(&home, &settings).await, ["Which colour?", "Green.", "Why?"], "{more}");
         assert_eq!(versions(&home, &settings, 1).await, ["Purple."], "{more}");
         let found = run(&home, &settings, &["recall", "Purple Green", "--json"]).await.json().to_string();
         assert!(found.contains("Green.") && !found.contains("Purple."), "{found}");
@@ -79,10 +79,14 @@ async fn another_swipe_takes_the_place_of_the_first_and_gives_it_back() {
         assert_eq!((&again["recorded"], &again["already_there"]), (&json!(0), &json!(3)), "{again}");
         let older = import(&home, &settings, "milo.jsonl", &tavern(&before)).await;
         assert_eq!((&older["recorded"], &older["already_there"]), (&json!(0), &json!(2)), "{older}");
-        assert_eq!(shown(&home, &settings).await, ["Which colour?", "Green.", "Why?"], "an older export");
+        assert_eq!(
+            message_texts(&home, &settings).await,
+            ["Which colour?", "Green.", "Why?"],
+            "an older export"
+        );
 
         undo(&home, &settings, &ran["run_id"]).await;
-        assert_eq!(shown(&home, &settings).await, ["Which colour?", "Purple."], "{more}");
+        assert_eq!(message_texts(&home, &settings).await, ["Which colour?", "Purple."], "{more}");
         assert!(versions(&home, &settings, 1).await.is_empty());
         for words in ["Green.", "Why?"] {
             assert!(!is_anywhere(&home, words), "{words} is left");
@@ -103,10 +107,10 @@ async fn edited_text_replaces_the_text_before() {
     import(&home, &settings, "milo.jsonl", &talk("Purple, I think.")).await;
     let ran = import(&home, &settings, "milo.jsonl", &talk("Purple, surely.")).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(2)), "{ran}");
-    assert_eq!(shown(&home, &settings).await, ["Which colour?", "Purple, surely.", "Why?"]);
+    assert_eq!(message_texts(&home, &settings).await, ["Which colour?", "Purple, surely.", "Why?"]);
     assert_eq!(versions(&home, &settings, 1).await, ["Purple, I think."]);
     undo(&home, &settings, &ran["run_id"]).await;
-    assert_eq!(shown(&home, &settings).await, ["Which colour?", "Purple, I think.", "Why?"]);
+    assert_eq!(message_texts(&home, &settings).await, ["Which colour?", "Purple, I think.", "Why?"]);
 
     // A format with ids of its own.
     let telegram = |text: &str| {
@@ -126,15 +130,15 @@ async fn edited_text_replaces_the_text_before() {
     import("Shall we met at six?").await;
     let ran = import("Shall we meet at six?").await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{ran}");
-    assert_eq!(shown(&home, &settings).await, ["Shall we meet at six?", "Yes"]);
+    assert_eq!(message_texts(&home, &settings).await, ["Shall we meet at six?", "Yes"]);
     let older = import("Shall we met at six?").await;
     assert_eq!((&older["recorded"], &older["already_there"]), (&json!(0), &json!(2)), "{older}");
-    assert_eq!(shown(&home, &settings).await, ["Shall we meet at six?", "Yes"]);
+    assert_eq!(message_texts(&home, &settings).await, ["Shall we meet at six?", "Yes"]);
     // Words in brackets are no file.
     for text in ["[image] of a cake: six?", "[at seven]", "[at eight]"] {
         let ran = import(text).await;
         assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{text}: {ran}");
-        assert_eq!(shown(&home, &settings).await, [text, "Yes"]);
+        assert_eq!(message_texts(&home, &settings).await, [text, "Yes"]);
     }
 }
 
@@ -169,12 +173,12 @@ async fn another_answer_takes_the_place_of_the_first() {
         [&BEFORE[..], &[("b2", Some("u2"), "assistant", 1_714_557_900.0, "At 200 degrees.")]].concat();
     let ran = import(&home, &settings, "conversations.json", &tree("b2", &again)).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(3)), "{ran}");
-    assert_eq!(shown(&home, &settings).await[2..], ["And how hot?", "At 200 degrees."]);
+    assert_eq!(message_texts(&home, &settings).await[2..], ["And how hot?", "At 200 degrees."]);
     assert_eq!(versions(&home, &settings, 3).await, ["At 180 degrees."]);
     // The person goes back to the first one.
     let back = import(&home, &settings, "conversations.json", &tree("a2", &again)).await;
     assert_eq!(back["recorded"], json!(0), "{back}");
-    assert_eq!(shown(&home, &settings).await[2..], ["And how hot?", "At 180 degrees."]);
+    assert_eq!(message_texts(&home, &settings).await[2..], ["And how hot?", "At 180 degrees."]);
     assert_eq!(versions(&home, &settings, 3).await, ["At 200 degrees."]);
 }
 
@@ -198,7 +202,7 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
     };
     let ran = import(&home, &settings, "conversations.json", &rooted("b1", &edited)).await;
     assert_eq!(ran["recorded"], json!(2), "{ran}");
-    assert_eq!(shown(&home, &settings).await, ["How long does the bread bake?", "Fifty minutes."]);
+    assert_eq!(message_texts(&home, &settings).await, ["How long does the bread bake?", "Fifty minutes."]);
     let left = versions(&home, &settings, 0).await;
     for (.., text) in BEFORE {
         assert!(left.iter().any(|version| version == text), "{text}: {left:?}");
@@ -213,13 +217,13 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
     run(&home, &settings, &["export", &out, "--format", "chatgpt"]).await.well();
     let other = Home::new();
     run(&other, &settings, &["import", &out, "--yes"]).await.well();
-    assert_eq!(shown(&other, &settings).await, ["How long does the bread bake?", "Fifty minutes."]);
+    assert_eq!(message_texts(&other, &settings).await, ["How long does the bread bake?", "Fifty minutes."]);
     assert_eq!(versions(&other, &settings, 0).await, left);
     let older = import(&home, &settings, "conversations.json", &tree("a2", &BEFORE)).await;
     assert_eq!((&older["recorded"], &older["already_there"]), (&json!(0), &json!(4)), "{older}");
 
     undo(&home, &settings, &ran["run_id"]).await;
-    assert_eq!(shown(&home, &settings).await, BEFORE.map(|node| node.4));
+    assert_eq!(message_texts(&home, &settings).await, BEFORE.map(|node| node.4));
     assert!(!is_anywhere(&home, "bread"), "words of the import that was taken back are left");
     let found = run(&home, &settings, &["recall", "degrees", "--json"]).await.json().to_string();
     assert!(found.contains("180"), "{found}");
@@ -231,7 +235,7 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
     for run_id in [&first["run_id"], &older["run_id"], &again["run_id"]] {
         undo(&home, &settings, run_id).await;
     }
-    let left = shown(&home, &settings).await;
+    let left = message_texts(&home, &settings).await;
     assert!(left.iter().all(|text| !text.contains("cake") && !text.contains("degrees")), "{left:?}");
 }
 
@@ -260,7 +264,7 @@ async fn taking_an_import_back_does_not_bring_back_what_was_erased() {
     let ran = import(&home, &settings, "milo.jsonl", &tavern(&later)).await;
     run(&home, &settings, &["memory", "forget", "--text", "Purple", "--with-messages", "--yes"]).await.well();
     undo(&home, &settings, &ran["run_id"]).await;
-    assert_eq!(shown(&home, &settings).await, ["Which colour?"]);
+    assert_eq!(message_texts(&home, &settings).await, ["Which colour?"]);
     assert!(!is_anywhere(&home, "Purple"));
 }
 
@@ -280,7 +284,7 @@ async fn message_that_comes_between_replaces_nothing() {
     import(&["one", "three"]).await;
     let ran = import(&["one", "two", "three"]).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(3)), "{ran}");
-    let texts = shown(&home, &settings).await;
+    let texts = message_texts(&home, &settings).await;
     assert!(["one", "two", "three"].iter().all(|text| texts.contains(&(*text).to_owned())), "{texts:?}");
 }
 
@@ -306,11 +310,11 @@ async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
     let third = import(&home, &settings, "We meet at eight").await;
     assert_eq!(versions(&home, &settings, 0).await, ["We meet at six", "We meet at seven"]);
     undo(&home, &settings, &second).await;
-    assert_eq!(shown(&home, &settings).await, ["We meet at eight", "Yes"]);
+    assert_eq!(message_texts(&home, &settings).await, ["We meet at eight", "Yes"]);
     assert_eq!(versions(&home, &settings, 0).await, ["We meet at six"]);
     assert!(!is_anywhere(&home, "at seven"));
     undo(&home, &settings, &third).await;
-    assert_eq!(shown(&home, &settings).await, ["We meet at six", "Yes"]);
+    assert_eq!(message_texts(&home, &settings).await, ["We meet at six", "Yes"]);
     assert!(!is_anywhere(&home, "at eight"));
 
     // A person changed it here since: their words stay.
@@ -325,7 +329,7 @@ async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
     run(&home, &settings, &["stop"]).await.well();
     drop(daemon);
     undo(&home, &settings, &second).await;
-    assert_eq!(shown(&home, &settings).await, ["We meet at noon", "Yes"]);
+    assert_eq!(message_texts(&home, &settings).await, ["We meet at noon", "Yes"]);
     assert_eq!(versions(&home, &settings, 0).await, ["We meet at six"]);
     assert!(!is_anywhere(&home, "at seven"));
 
@@ -334,10 +338,10 @@ async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
     let first = import(&home, &settings, "We meet at six").await;
     import(&home, &settings, "We meet at eight").await;
     undo(&home, &settings, &first).await;
-    assert!(shown(&home, &settings).await.is_empty());
+    assert!(message_texts(&home, &settings).await.is_empty());
     assert!(!is_anywhere(&home, "We meet at"));
     import(&home, &settings, "We meet at eight").await;
-    assert_eq!(shown(&home, &settings).await, ["We meet at eight", "Yes"]);
+    assert_eq!(message_texts(&home, &settings).await, ["We meet at eight", "Yes"]);
 }
 
 /// The same chat, exported with its pictures and without them.
@@ -371,14 +375,14 @@ async fn old_branch_of_a_chat_does_not_double_what_they_share() {
         .replace("2024-03-01@10h00m00s", "2024-04-01@12h00m00s");
     let ran = import(&home, &settings, "branch.jsonl", &branch).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(2)), "{ran}");
-    assert_eq!(shown(&home, &settings).await, ["Which colour?", "Purple.", "Why?", "Since when?"]);
+    assert_eq!(message_texts(&home, &settings).await, ["Which colour?", "Purple.", "Why?", "Since when?"]);
     // A branch that shows another swipe leaves the chat that it came from as it is.
     let swiped = reply(5, "Green.", json!({"swipes": ["Purple.", "Green."], "swipe_id": 1}));
     let branch = tavern(&[question(0, "Which colour?"), swiped])
         .replace("2024-03-01@10h00m00s", "2024-05-01@12h00m00s");
     let ran = import(&home, &settings, "green.jsonl", &branch).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{ran}");
-    let texts = shown(&home, &settings).await;
+    let texts = message_texts(&home, &settings).await;
     assert!(["Purple.", "Green."].iter().all(|text| texts.contains(&(*text).to_owned())), "{texts:?}");
 }
 
@@ -395,7 +399,7 @@ async fn another_greeting_takes_the_place_of_the_first() {
     import(&home, &settings, "milo.jsonl", &talk(0)).await;
     let ran = import(&home, &settings, "milo.jsonl", &talk(1)).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{ran}");
-    assert_eq!(shown(&home, &settings).await, ["Good evening.", "Hello!"]);
+    assert_eq!(message_texts(&home, &settings).await, ["Good evening.", "Hello!"]);
     assert_eq!(versions(&home, &settings, 0).await, ["Hello."]);
 }
 

@@ -36,19 +36,19 @@ async fn blabbing_model() -> ScriptedModel {
 }
 
 /// A home in which the secret was told, became memory, was recalled, and was talked of again.
-async fn told() -> (Home, Settings, Daemon, ScriptedModel) {
+async fn home_with_secret() -> (Home, Settings, Daemon, ScriptedModel) {
     let (home, model) = (Home::new(), blabbing_model().await);
     let settings = Settings::talking_to(&model).key("consolidate.max_retries", 0);
     let daemon = Daemon::start(&home, &settings).await;
     let mut watcher = Watcher::open(&daemon).await;
     for line in [SECRET, HARMLESS] {
         let said = daemon.say("self", line).await;
-        watcher.done(&said.turn_id).await;
+        watcher.wait_for_reply(&said.turn_id).await;
     }
     let session = daemon.end_session("self").await;
-    watcher.closed(&session).await;
+    watcher.wait_for_boundary(&session).await;
     let again = daemon.say("self", "你还记得蓝色海豚吗").await;
-    watcher.done(&again.turn_id).await;
+    watcher.wait_for_reply(&again.turn_id).await;
     (home, settings, daemon, model)
 }
 
@@ -85,13 +85,13 @@ fn assert_overwritten(home: &Home, receipt: &Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_erased_is_in_no_file_and_no_answer() {
-    let (home, settings, daemon, _model) = told().await;
+    let (home, settings, daemon, _model) = home_with_secret().await;
     let in_diary = || holding(&home, "蓝色海豚").iter().any(|path| path.contains("memories/daily"));
     eventually("the diary tells it", async || in_diary().then_some(())).await;
     let place = {
         let mut watcher = Watcher::open(&daemon).await;
         let said = daemon.say("self", "嗯嗯").await;
-        watcher.done(&said.turn_id).await;
+        watcher.wait_for_reply(&said.turn_id).await;
         watcher.seen().iter().find(|frame| !frame.id.is_empty()).unwrap().id.clone()
     };
     let mut watcher = Watcher::open(&daemon).await;
@@ -143,7 +143,7 @@ async fn what_is_erased_is_in_no_file_and_no_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_message_takes_its_memory_and_its_bytes() {
-    let (home, settings, daemon, _model) = told().await;
+    let (home, settings, daemon, _model) = home_with_secret().await;
     let history = daemon.history("self").await;
     for message in history.iter().filter(|message| !message["content"].as_str().unwrap().contains("猫")) {
         let path = format!("/api/admin/memory/messages/{}?choice=cascade", message["id"].as_str().unwrap());
@@ -167,7 +167,7 @@ async fn a_deleted_message_takes_its_memory_and_its_bytes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_leaves_nothing_of_the_persona() {
-    let (home, _, daemon, _model) = told().await;
+    let (home, _, daemon, _model) = home_with_secret().await;
     let blocks = json!({"persona_block": "我守着蓝色海豚", "user_block": "TA 有蓝色海豚"});
     daemon.post("/api/admin/persona", &blocks).await;
     let unconfirmed = daemon.try_post("/api/admin/reset", &json!({"persona_id": "default"})).await;
@@ -183,13 +183,13 @@ async fn a_reset_leaves_nothing_of_the_persona() {
     );
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", "你好").await;
-    watcher.done(&said.turn_id).await;
+    watcher.wait_for_reply(&said.turn_id).await;
     assert_eq!(daemon.history("self").await.len(), 2, "life goes on");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_forgets_with_and_without_a_daemon() {
-    let (home, settings, daemon, _model) = told().await;
+    let (home, settings, daemon, _model) = home_with_secret().await;
     let listed = run(&home, &settings, &["memory", "list", "--json"]).await.json();
     let cat = listed["items"].as_array().unwrap().iter().find(|item| item["description"] == "用户养了一只猫");
     let cat = cat.unwrap()["id"].as_str().unwrap().to_owned();

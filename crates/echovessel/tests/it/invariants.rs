@@ -43,16 +43,16 @@ async fn no_prompt_ever_names_a_channel_or_an_id() {
     let mut watcher = Watcher::open(&daemon).await;
     daemon.complete("self", USERS_OWN_WORDS).await;
     let turn = daemon.say("self", "我养了只白猫,叫小黑").await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
     let sessions = daemon.sessions("self", "open").await;
     assert_eq!(sessions.len(), 2, "one session per channel: {sessions:?}");
     for session in &sessions {
         let id = session["id"].as_str().unwrap();
         daemon.post(&format!("/api/admin/sessions/{id}/close"), &json!({})).await;
-        watcher.closed(id).await;
+        watcher.wait_for_boundary(id).await;
     }
     let turn = daemon.say("self", "Do you remember my friend? 你还记得我的猫吗").await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
 
     let requests = model.requests();
     let tasks = ["reply", "extraction", "reflection"];
@@ -76,19 +76,19 @@ async fn what_is_said_on_one_channel_is_recalled_on_every_other() {
     let mut watcher = Watcher::open(&daemon).await;
 
     let turn = daemon.say("self", "My sister is called Ines and she sails boats").await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
     let session = daemon.end_session("self").await;
-    watcher.closed(&session).await;
+    watcher.wait_for_boundary(&session).await;
     daemon.complete("self", "Where does my sister sail?").await;
     assert!(remembered(model.requests_for("reply").last().unwrap()).contains("Ines"));
     let session = daemon.end_session("self").await;
-    watcher.closed(&session).await;
+    watcher.wait_for_boundary(&session).await;
 
     daemon.complete("self", "I have a brother called Pavel, he bakes bread").await;
     let session = daemon.end_session("self").await;
-    watcher.closed(&session).await;
+    watcher.wait_for_boundary(&session).await;
     let turn = daemon.say("self", "What does my brother bake?").await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
     assert!(remembered(model.requests_for("reply").last().unwrap()).contains("Pavel"));
 
     // Scope is the user, and that is never bent either.
@@ -112,7 +112,7 @@ async fn no_turn_and_no_background_work_changes_what_a_person_wrote() {
         plot_a_rewrite(&model, text);
         daemon.complete("self", text).await;
         let session = daemon.end_session("self").await;
-        watcher.closed(&session).await;
+        watcher.wait_for_boundary(&session).await;
     }
     assert_eq!((daemon.events("self").await.len(), daemon.thoughts("self").await.len()), (2, 2));
     assert_eq!(core_blocks(&daemon).await, before);

@@ -36,7 +36,7 @@ fn last_prompt(model: &ScriptedModel) -> String {
 async fn ask(daemon: &Daemon, text: &str) -> String {
     let mut watcher = Watcher::open(daemon).await;
     let turn = daemon.say("self", text).await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
     turn
 }
 
@@ -104,13 +104,13 @@ async fn fiction_stays_with_its_persona_and_never_becomes_a_memory() {
         ["I moved to Lyon in spring", "My sister Ines sails boats", "I sold my chess queen to a neighbour"]
     {
         let said = daemon.post("/api/chat/send", &json!({"content": text, "persona_id": "mira"})).await;
-        watcher.done(said["turn_id"].as_str().unwrap()).await;
+        watcher.wait_for_reply(said["turn_id"].as_str().unwrap()).await;
     }
     assert!(last_prompt(&model).contains("the user is the queen's brother"));
     let sessions = daemon.get("/api/admin/sessions?persona_id=mira").await;
     let id = sessions["sessions"][0]["id"].as_str().unwrap().to_owned();
     daemon.post(&format!("/api/admin/sessions/{id}/close"), &json!({})).await;
-    watcher.closed(&id).await;
+    watcher.wait_for_boundary(&id).await;
     assert!(!model.requests_for("extraction").is_empty());
     for request in model.requests_for("extraction") {
         assert!(!request.user().contains("brother") && !request.system().contains("brother"));

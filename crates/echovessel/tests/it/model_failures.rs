@@ -43,7 +43,7 @@ impl Talk {
 
     /// No reply came; the failure is told in full, and everything goes on.
     async fn ends_in_failure(mut self, retryable: bool) -> Value {
-        let failed = self.watcher.failed(&self.said.turn_id).await;
+        let failed = self.watcher.wait_for_failure(&self.said.turn_id).await;
         assert_eq!(failed["user_message_ids"], json!([self.said.message_id]), "{failed}");
         assert_eq!(failed["retryable"], json!(retryable), "{failed}");
         assert_eq!(failed["source_channel_id"], "web");
@@ -57,7 +57,7 @@ impl Talk {
 
     /// What was said so far was kept, marked, and everything goes on. Gives the reply.
     async fn ends_incomplete(mut self) -> String {
-        let done = self.watcher.done(&self.said.turn_id).await;
+        let done = self.watcher.wait_for_reply(&self.said.turn_id).await;
         assert_eq!(done["incomplete"], true, "{}", done["incomplete"]);
         let reply = self.daemon.history("self").await.pop().unwrap();
         assert_eq!((&reply["role"], &reply["incomplete"]), (&json!("persona"), &json!(true)));
@@ -70,7 +70,7 @@ impl Talk {
     async fn goes_on(&mut self) {
         assert_eq!(self.daemon.said_by("self", "user").await, [LINE]);
         let next = self.daemon.say("self", "你还在吗?").await;
-        let done = self.watcher.done(&next.turn_id).await;
+        let done = self.watcher.wait_for_reply(&next.turn_id).await;
         assert_eq!((&done["content"], &done["incomplete"]), (&json!(scripts::REPLY), &json!(false)));
         let peak = self.daemon.memory_peak();
         assert!(peak < MEMORY_MAX, "the process took {peak} MiB");
@@ -90,7 +90,7 @@ async fn a_model_that_does_not_know_the_key() {
             settings.variable("OPENAI_API_KEY", secret)
         });
     let mut talk = talk.await;
-    let failed = talk.watcher.failed(&talk.said.turn_id).await;
+    let failed = talk.watcher.wait_for_failure(&talk.said.turn_id).await;
     assert!(!failed.to_string().contains(secret), "{failed}");
     assert_eq!(
         talk.model.requests_for("reply")[0].header("authorization"),
@@ -143,7 +143,7 @@ async fn a_model_that_says_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_does_not_stop() {
     let mut talk = Talk::with(Reply::of_size(10 * 1024 * 1024)).await;
-    let done = talk.watcher.done(&talk.said.turn_id).await;
+    let done = talk.watcher.wait_for_reply(&talk.said.turn_id).await;
     let content = done["content"].as_str().unwrap();
     assert!(!content.is_empty() && content.chars().all(|letter| letter == 'a'));
     assert_eq!(done["incomplete"], true, "10 MB were taken as a whole answer");
@@ -165,7 +165,7 @@ async fn a_model_that_is_not_there() {
     let daemon = Daemon::start(&home, &settings).await;
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", LINE).await;
-    let failed = watcher.failed(&said.turn_id).await;
+    let failed = watcher.wait_for_failure(&said.turn_id).await;
     assert_eq!(
         (&failed["retryable"], &failed["user_message_ids"]),
         (&json!(true), &json!([said.message_id]))
@@ -194,10 +194,10 @@ async fn a_failed_turn_is_answered_when_it_is_asked_for_again() {
     let mut watcher = Watcher::open(&daemon).await;
     model.next("reply", Reply::error(500, "busy"));
     let said = daemon.say("self", LINE).await;
-    watcher.failed(&said.turn_id).await;
+    watcher.wait_for_failure(&said.turn_id).await;
     let path = format!("/api/chat/turns/{}/retry", said.turn_id);
     assert_eq!(daemon.try_post(&path, &json!({})).await.status, 202);
-    assert_eq!(watcher.done(&said.turn_id).await["content"], scripts::REPLY);
+    assert_eq!(watcher.wait_for_reply(&said.turn_id).await["content"], scripts::REPLY);
     assert_eq!(daemon.try_post(&path, &json!({})).await.status, 409, "answered twice");
     assert_eq!(daemon.said_by("self", "user").await, [LINE]);
     assert_eq!(daemon.said_by("self", "persona").await, [scripts::REPLY]);

@@ -74,7 +74,7 @@ async fn words_of_others_are_theirs_everywhere() {
     assert_eq!(who(&found["messages"][0]), tom, "{found}");
     let mut watcher = Watcher::open(&daemon).await;
     let turn = daemon.say("self", "Who was allergic to walnuts?").await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
     let prompt = model.requests_for("reply").pop().unwrap();
     assert!(prompt.user().contains("Tom said: and I am allergic to walnuts"), "{}", prompt.user());
     let recalled =

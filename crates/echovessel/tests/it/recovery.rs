@@ -79,7 +79,7 @@ async fn an_old_question_fails_and_is_answered_when_it_is_asked_for() {
     let mut watcher = Watcher::open(&daemon).await;
     let retry = format!("/api/chat/turns/{}/retry", said.turn_id);
     assert_eq!(daemon.try_post(&retry, &json!({})).await.status, 202);
-    assert_eq!(watcher.done(&said.turn_id).await["content"], scripts::REPLY);
+    assert_eq!(watcher.wait_for_reply(&said.turn_id).await["content"], scripts::REPLY);
     is_answered_once(&daemon, &said).await;
 }
 

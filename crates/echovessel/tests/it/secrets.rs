@@ -30,10 +30,10 @@ async fn no_secret_and_no_word_leaves_its_place() {
 
     // Talk that is answered, talk that fails while the endpoint quotes it, and a session that can't be remembered.
     let said = daemon.say("self", WORDS).await;
-    watcher.done(&said.turn_id).await;
+    watcher.wait_for_reply(&said.turn_id).await;
     model.next("reply", Reply::error(400, format!("this was not understood: {WORDS} (key {KEY})")));
     let said = daemon.say("self", WORDS).await;
-    watcher.failed(&said.turn_id).await;
+    watcher.wait_for_failure(&said.turn_id).await;
     model.next("extraction", Reply::error(403, format!("flagged by moderation: {WORDS}")));
     daemon.end_session("self").await;
     watcher.until("work.failed", |_| true).await;

@@ -138,7 +138,7 @@ async fn it_becomes_memory(story: &Story, model: &ScriptedModel, daemon: &Daemon
     let mut watcher = Watcher::open(daemon).await;
     assert_eq!(daemon.complete("self", story.sentence).await, scripts::REPLY);
     let session = daemon.end_session("self").await;
-    let closed = watcher.closed(&session).await;
+    let closed = watcher.wait_for_boundary(&session).await;
     assert_eq!((&closed["events_count"], &closed["thoughts_count"]), (&json!(1), &json!(1)), "{closed}");
 
     let created = watcher.until("memory.event.created", |_| true).await;
@@ -175,7 +175,7 @@ async fn other_things_are_told(story: &Story, daemon: &Daemon) {
     for line in story.others {
         daemon.complete("self", line).await;
         let session = daemon.end_session("self").await;
-        let closed = watcher.closed(&session).await;
+        let closed = watcher.wait_for_boundary(&session).await;
         assert_eq!(closed["events_count"], 1, "{line}: {closed}");
     }
     for number in 0..11 {
@@ -188,7 +188,7 @@ async fn other_things_are_told(story: &Story, daemon: &Daemon) {
 async fn it_comes_back(story: &Story, model: &ScriptedModel, daemon: &Daemon) {
     let mut watcher = Watcher::open(daemon).await;
     let turn = daemon.say("self", story.question).await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
     let prompt = model.requests_for("reply").last().unwrap().user();
     let window = section(&prompt, "Our recent conversation").unwrap_or_default();
     assert!(!window.contains(story.name), "the cat is still in the recent window:\n{window}");
@@ -204,7 +204,7 @@ async fn it_comes_back(story: &Story, model: &ScriptedModel, daemon: &Daemon) {
     assert!(used.iter().any(|candidate| candidate["text"] == story.event), "{}", receipt.body);
 
     let turn = daemon.say("self", story.murmur).await.turn_id;
-    watcher.done(&turn).await;
+    watcher.wait_for_reply(&turn).await;
     let prompt = model.requests_for("reply").last().unwrap().user();
     assert_eq!(section(&prompt, REMEMBERED), None, "a murmur called something to mind:\n{prompt}");
     let candidates = daemon.recall("self", story.murmur).await;

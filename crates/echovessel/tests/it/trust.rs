@@ -123,7 +123,7 @@ async fn nobody_else_on_the_machine_can_read_the_home() {
     let daemon = Daemon::start(&home, &Settings::offline()).await;
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", "something private").await;
-    watcher.done(&said.turn_id).await;
+    watcher.wait_for_reply(&said.turn_id).await;
     let database: &[&str] = if home.is_on_server() { &[] } else { &["echovessel.db", "echovessel.db-wal"] };
     let expected = ["token", "lock", "run.json"].iter().chain(database);
     let (mut found, mut folders) = (Vec::new(), vec![home.path().to_owned()]);

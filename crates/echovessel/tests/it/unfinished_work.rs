@@ -21,7 +21,7 @@ async fn a_session_is_tried_again_when_the_model_comes_back() {
     model.next("extraction", Reply::error(500, "busy"));
     daemon.complete("self", LINE).await;
     let session = daemon.end_session("self").await;
-    let closed = watcher.closed(&session).await;
+    let closed = watcher.wait_for_boundary(&session).await;
     assert_eq!(closed["events_count"], 1);
     assert_eq!((model.requests_for("extraction").len(), daemon.events("self").await.len()), (2, 1));
     assert!(watcher.place_of("work.failed").is_none(), "it was called failed while it was tried again");
@@ -48,12 +48,12 @@ async fn a_session_that_fails_for_good_is_there_to_be_seen_and_taken_up_again() 
     // The failed one does not hold up the next.
     daemon.complete("other", "I have a fish named Wanda").await;
     let next = daemon.end_session("other").await;
-    watcher.closed(&next).await;
+    watcher.wait_for_boundary(&next).await;
 
     let path = format!("/api/admin/sessions/{session}/retry");
     let retried = daemon.try_post(&path, &json!({})).await;
     assert!((200..300).contains(&retried.status), "{} {}", retried.status, retried.body);
-    watcher.closed(&session).await;
+    watcher.wait_for_boundary(&session).await;
     assert_eq!(daemon.sessions("self", "failed").await, [] as [Value; 0]);
     let events = daemon.events("self").await;
     assert_eq!((events.len(), &events[0]["source_session_id"]), (1, &json!(session)));
@@ -82,7 +82,7 @@ async fn a_reflection_that_fails_costs_no_event_and_no_second_extraction() {
     model.next("reflection", Reply::error(500, "busy"));
     daemon.complete("self", LINE).await;
     let session = daemon.end_session("self").await;
-    watcher.closed(&session).await;
+    watcher.wait_for_boundary(&session).await;
     assert_eq!((model.requests_for("extraction").len(), model.requests_for("reflection").len()), (1, 2));
     assert_eq!((daemon.events("self").await.len(), daemon.thoughts("self").await.len()), (1, 1));
 }
@@ -106,7 +106,7 @@ async fn an_answer_without_end_is_bounded_and_does_not_hurt_the_talk() {
     .await;
     daemon.complete("self", "hello").await;
     let next = daemon.say("self", "are you well?").await;
-    watcher.done(&next.turn_id).await;
+    watcher.wait_for_reply(&next.turn_id).await;
     let peak = daemon.memory_peak();
     assert!(peak < 300, "the process took {peak} MiB");
 }

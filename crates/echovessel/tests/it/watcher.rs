@@ -73,17 +73,17 @@ impl Watcher {
     }
 
     /// Waits for the end of the reply of this turn.
-    pub(crate) async fn done(&mut self, turn_id: &str) -> Value {
+    pub(crate) async fn wait_for_reply(&mut self, turn_id: &str) -> Value {
         self.until("chat.message.done", |data| data["turn_id"] == turn_id).await
     }
 
     /// Waits until this turn has failed.
-    pub(crate) async fn failed(&mut self, turn_id: &str) -> Value {
+    pub(crate) async fn wait_for_failure(&mut self, turn_id: &str) -> Value {
         self.until("chat.message.failed", |data| data["turn_id"] == turn_id).await
     }
 
     /// Waits until this session is closed for good.
-    pub(crate) async fn closed(&mut self, session_id: &str) -> Value {
+    pub(crate) async fn wait_for_boundary(&mut self, session_id: &str) -> Value {
         self.until("chat.session.boundary", |data| data["closed_session_id"] == session_id).await
     }
 
@@ -135,6 +135,6 @@ pub(crate) async fn say(daemon: &Daemon, lines: &[&str]) {
     let mut watcher = Watcher::open(daemon).await;
     for line in lines {
         let said = daemon.say("self", line).await;
-        watcher.done(&said.turn_id).await;
+        watcher.wait_for_reply(&said.turn_id).await;
     }
 }

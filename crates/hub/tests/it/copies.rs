@@ -183,7 +183,7 @@ async fn copy_of(home: &Home, seed: u64) -> Home {
 /// A home that lived alone, under a name that the hub has too, brings all of it.
 #[tokio::test]
 async fn a_home_with_a_past_brings_it() {
-    let hub = Home::named("vm", Arc::new(TempDir::new().unwrap()), "home.db").await;
+    let hub = Home::for_instance("vm", Arc::new(TempDir::new().unwrap()), "home.db").await;
     let alone = Home::with("vm", Arc::new(TempDir::new().unwrap()), "home.db", true, 51).await;
     for number in 0..5 {
         hub.create("significant", &format!("2026-07-01/there{number}"), "t").await;

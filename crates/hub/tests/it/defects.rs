@@ -44,7 +44,7 @@ async fn defect_01_parallel_writers_lose_nothing() {
 #[tokio::test]
 async fn defect_01_two_hubs_on_one_database_lose_nothing() {
     let one = Home::open().await;
-    let other = Home::named("home", one.folder.clone(), "home.db").await;
+    let other = Home::for_instance("home", one.folder.clone(), "home.db").await;
     for number in 0..10 {
         let text = |who: &str| identity_text("custom", "notes.md", &format!("- {who} {number} end"));
         let (a, b) = tokio::join!(

@@ -20,7 +20,10 @@ pub(crate) async fn embodiment(name: &str, seed: u64) -> Home {
 }
 
 pub(crate) async fn pair() -> (Home, Home) {
-    (Home::named("home", Arc::new(TempDir::new().unwrap()), "home.db").await, embodiment("laptop", 11).await)
+    (
+        Home::for_instance("home", Arc::new(TempDir::new().unwrap()), "home.db").await,
+        embodiment("laptop", 11).await,
+    )
 }
 
 pub(crate) async fn exchange(from: &Home, hub: &Home) -> ExchangeCounts {
@@ -371,7 +374,7 @@ async fn a_hub_that_does_not_fit_is_refused_with_what_to_do() {
     };
     let text = refused(laptop.hub.exchange(&other, &laptop.caller.scope).await);
     assert!(text.contains("speaks as `phone`, and this home is `laptop`"), "{text}");
-    let same = Home::named("laptop", Arc::new(TempDir::new().unwrap()), "home.db").await;
+    let same = Home::for_instance("laptop", Arc::new(TempDir::new().unwrap()), "home.db").await;
     let text = refused(laptop.hub.exchange(&Link::new(&same.hub, "laptop"), &laptop.caller.scope).await);
     assert!(text.contains("called `laptop` as well"), "{text}");
 }

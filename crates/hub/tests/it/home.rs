@@ -57,7 +57,7 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) async fn open() -> Self {
-        Self::named("home", Arc::new(TempDir::new().unwrap()), "home.db").await
+        Self::for_instance("home", Arc::new(TempDir::new().unwrap()), "home.db").await
     }
 
     /// A hub that writes no files.
@@ -66,7 +66,7 @@ impl Home {
     }
 
     /// A hub of this instance on a database in the folder.
-    pub(crate) async fn named(instance: &str, folder: Arc<TempDir>, database: &str) -> Self {
+    pub(crate) async fn for_instance(instance: &str, folder: Arc<TempDir>, database: &str) -> Self {
         Self::with(instance, folder, database, true, 7).await
     }
 

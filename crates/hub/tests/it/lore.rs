@@ -17,7 +17,7 @@ fn entry(name: &str, keys: &[&str], content: &str) -> LoreEntry {
     }
 }
 
-async fn named(home: &Home, messages: &[&str]) -> Vec<String> {
+async fn named_entries(home: &Home, messages: &[&str]) -> Vec<String> {
     let found = home.hub.lore_named_in(&home.caller.scope, messages).await.unwrap();
     found.into_iter().map(|lore| lore.text).collect()
 }
@@ -32,10 +32,10 @@ async fn entries_join_prompts_while_their_keys_are_named() {
     };
     let entries = [entry("Queen", &["queen", "蜂王"], "The queen is three years old."), old];
     assert_eq!(home.hub.write_lore(&home.person(), &entries).await.unwrap(), 2);
-    assert_eq!(named(&home, &["Good morning"]).await, Vec::<String>::new());
-    assert_eq!(named(&home, &["你的蜂王好吗？"]).await, ["The queen is three years old."]);
+    assert_eq!(named_entries(&home, &["Good morning"]).await, Vec::<String>::new());
+    assert_eq!(named_entries(&home, &["你的蜂王好吗？"]).await, ["The queen is three years old."]);
     assert_eq!(
-        named(&home, &["And the queen?", "How are the hives?"]).await,
+        named_entries(&home, &["And the queen?", "How are the hives?"]).await,
         ["The oldest hive is blue.", "The queen is three years old."],
         "the higher order comes first"
     );
@@ -51,7 +51,7 @@ async fn entries_join_prompts_while_their_keys_are_named() {
 async fn what_a_person_edits_or_deletes_counts_at_once() {
     let home = Home::open().await;
     home.hub.write_lore(&home.person(), &[entry("Queen", &["queen"], "Old text.")]).await.unwrap();
-    assert_eq!(named(&home, &["queen"]).await, ["Old text."]);
+    assert_eq!(named_entries(&home, &["queen"]).await, ["Old text."]);
     let name = DocumentName::parse("custom", "lore/hives-queen").unwrap();
     let edit = DocumentEdit {
         content: "---\nkeys: ruler, 女王\n---\nNew text.".to_owned(),
@@ -59,8 +59,8 @@ async fn what_a_person_edits_or_deletes_counts_at_once() {
         prompt_label: None,
     };
     home.hub.document_write(&home.person(), &name, "admin", &edit).await.unwrap();
-    assert_eq!(named(&home, &["queen"]).await, Vec::<String>::new());
-    assert_eq!(named(&home, &["the ruler"]).await, ["New text."]);
+    assert_eq!(named_entries(&home, &["queen"]).await, Vec::<String>::new());
+    assert_eq!(named_entries(&home, &["the ruler"]).await, ["New text."]);
 
     // In the file, too.
     let file = home.file("identity/custom/lore/hives-queen.md");
@@ -69,10 +69,10 @@ async fn what_a_person_edits_or_deletes_counts_at_once() {
     std::fs::write(home.file("identity/custom/lore/mine.md"), "---\nkeys: [mill]\n---\nThe mill is old.")
         .unwrap();
     assert_eq!(home.hub.reconcile().await.unwrap().taken, 2);
-    assert_eq!(named(&home, &["ruler of the mill"]).await, ["By hand.", "The mill is old."]);
+    assert_eq!(named_entries(&home, &["ruler of the mill"]).await, ["By hand.", "The mill is old."]);
 
     assert!(home.hub.document_delete(&home.person(), &name).await.unwrap());
-    assert_eq!(named(&home, &["ruler of the mill"]).await, ["The mill is old."]);
+    assert_eq!(named_entries(&home, &["ruler of the mill"]).await, ["The mill is old."]);
     assert!(!file.exists());
 }
 

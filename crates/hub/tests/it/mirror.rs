@@ -65,7 +65,7 @@ async fn the_tree_alone_rebuilds_the_hub() {
     home.create("daily", "2026-07-01", "- swam [chat:c] [via:home]").await;
     home.create("significant", "2026-07-01/婚礼", "# 婚礼\n下雨").await;
     home.hub.identity_write(&home.caller, identity_text("relationship", "notes.md", "we\n")).await.unwrap();
-    let rebuilt = Home::named("home", home.folder.clone(), "second.db").await;
+    let rebuilt = Home::for_instance("home", home.folder.clone(), "second.db").await;
     assert_eq!(rebuilt.text("daily", "2026-07-01").await.unwrap(), "- swam [chat:c] [via:home]\n");
     assert_eq!(rebuilt.text("significant", "2026-07-01/婚礼").await.unwrap(), "# 婚礼\n下雨\n");
     assert_eq!(rebuilt.identity("notes.md").await.unwrap(), "we\n");

@@ -124,7 +124,7 @@ async fn what_is_found_follows_what_is_written() {
 #[tokio::test]
 async fn vectors_are_read_again_when_others_have_written_some() {
     let one = Home::open().await;
-    let other = Home::named("home", one.folder.clone(), "home.db").await;
+    let other = Home::for_instance("home", one.folder.clone(), "home.db").await;
     one.create("weekly", "2026-W20", "- we bought a lantern").await;
     assert_eq!(ids(&one, "lantern").await, ["weekly-2026-W20"]);
     other.hub.embed_all(&one.caller.scope).await.unwrap();

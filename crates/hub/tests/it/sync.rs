@@ -67,7 +67,7 @@ async fn state_outlives_the_hub() {
     let home = Home::open().await;
     home.push("a", vec![change("note", Some("1"), "2026-07-02T00:00:00Z", "a:1")]).await;
     let before = home.hub.sync_status(&home.caller).await.unwrap();
-    let again = Home::named("home", home.folder.clone(), "home.db").await;
+    let again = Home::for_instance("home", home.folder.clone(), "home.db").await;
     let after = again.hub.sync_status(&again.caller).await.unwrap();
     assert_eq!(before, after);
     assert_eq!(after.connected_instances[0].id.as_str(), "a");

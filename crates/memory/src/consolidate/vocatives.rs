@@ -68,13 +68,13 @@ mod tests {
     use super::*;
     use crate::entities::EntityKind;
 
-    fn named(name: &str) -> MentionedEntity {
+    fn person(name: &str) -> MentionedEntity {
         MentionedEntity { canonical_name: name.to_owned(), aliases: Vec::new(), kind: EntityKind::Person }
     }
 
     fn left(names: &[&str], lines: &[&str]) -> Vec<String> {
         let messages: Vec<Message> = lines.iter().map(|line| user_says(line)).collect();
-        let mentioned = names.iter().map(|name| named(name)).collect();
+        let mentioned = names.iter().map(|name| person(name)).collect();
         let left = without_vocatives(mentioned, &messages, "Echo", |name| name == "known");
         left.into_iter().map(|entity| entity.canonical_name).collect()
     }
@@ -102,6 +102,6 @@ mod tests {
     #[test]
     fn the_personas_calls_count_as_calls_too() {
         let messages = [persona_says("小明,你回来了"), user_says("嗯嗯")];
-        assert!(without_vocatives(vec![named("小明")], &messages, "Echo", |_| false).is_empty());
+        assert!(without_vocatives(vec![person("小明")], &messages, "Echo", |_| false).is_empty());
     }
 }

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use crate::text::index_terms;
 
-    fn lost(text: &str, gone: &[&str], left: &[&str]) -> bool {
+    fn is_lost(text: &str, gone: &[&str], left: &[&str]) -> bool {
         let terms = |texts: &[&str]| texts.iter().map(|text| index_terms(text)).collect::<Vec<_>>();
         let (gone, left) = (terms(gone), terms(left));
         let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
@@ -40,20 +40,20 @@ mod tests {
 
     #[test]
     fn a_name_goes_with_the_only_message_that_said_it() {
-        assert!(lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫"]));
-        assert!(!lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫", "小黑睡了"]));
-        assert!(lost("The user has a cat named Coal", &["He is Coal"], &["I have a cat"]));
-        assert!(!lost("The user has a cat named Coal", &["He is Coal"], &["I have a cat, Coal"]));
+        assert!(is_lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫"]));
+        assert!(!is_lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫", "小黑睡了"]));
+        assert!(is_lost("The user has a cat named Coal", &["He is Coal"], &["I have a cat"]));
+        assert!(!is_lost("The user has a cat named Coal", &["He is Coal"], &["I have a cat, Coal"]));
     }
 
     #[test]
     fn the_writers_own_words_and_function_words_are_not_lost() {
-        assert!(!lost("The user moved house", &["and then you said it"], &["I moved"]));
-        assert!(!lost("用户搬家了", &["嗯嗯"], &["我搬家了"]));
+        assert!(!is_lost("The user moved house", &["and then you said it"], &["I moved"]));
+        assert!(!is_lost("用户搬家了", &["嗯嗯"], &["我搬家了"]));
     }
 
     #[test]
     fn a_character_is_not_found_across_a_word_that_stays() {
-        assert!(!lost("用户喜欢黑猫", &["小狗"], &["我喜欢黑猫"]));
+        assert!(!is_lost("用户喜欢黑猫", &["小狗"], &["我喜欢黑猫"]));
     }
 }

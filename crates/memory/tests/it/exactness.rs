@@ -37,9 +37,9 @@ impl Embedder for One {
 
 /// A memory: its words, the feeling it carries, its age in days, how near its vector is to the question's, and what else
 /// the vector holds.
-type Told = (Vec<&'static str>, i8, i64, f32, Vec<f32>);
+type Story = (Vec<&'static str>, i8, i64, f32, Vec<f32>);
 
-fn told() -> impl Strategy<Value = Told> {
+fn stories() -> impl Strategy<Value = Story> {
     let word = prop::sample::select(vec!["alpha", "beta", "gamma", "delta", "epsilon"]);
     let words = prop::collection::vec(word, 1..4);
     (words, -10i8..=10, 0i64..60, -1.0f32..1.0, prop::collection::vec(-1.0f32..1.0, DIMENSION))
@@ -59,7 +59,7 @@ proptest! {
 
     #[test]
     fn codes_and_late_rows_change_nothing(
-        memories in prop::collection::vec(told(), 1..48),
+        memories in prop::collection::vec(stories(), 1..48),
         query in prop::collection::vec(-1.0f32..1.0, DIMENSION),
     ) {
         let (store, me, settings) = (FakeStore::default(), scope("me"), RecallSettings::default());

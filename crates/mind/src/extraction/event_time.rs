@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    fn told(value: Value) -> Result<Option<(String, Option<String>)>, String> {
+    fn read_time(value: Value) -> Result<Option<(String, Option<String>)>, String> {
         let zone = TimeZone::fixed(tz::offset(8));
         read(&serde_json::from_value(value).unwrap(), &zone)
             .map(|time| time.map(|time| (time.start.to_string(), time.end.map(|end| end.to_string()))))
@@ -96,24 +96,24 @@ mod tests {
     #[test]
     fn dates_are_days_in_the_users_zone() {
         let whole_day = span("2026-03-04T16:00:00Z", Some("2026-03-05T15:59:59.999999Z"));
-        assert_eq!(told(json!({"start": "2026-03-05", "end": null})), whole_day);
-        assert_eq!(told(json!({"start": "2026-03-05"})), whole_day);
-        assert_eq!(told(json!({"start": null, "end": "2026-03-05"})), whole_day);
-        assert_eq!(told(json!("2026-03-05")), whole_day);
+        assert_eq!(read_time(json!({"start": "2026-03-05", "end": null})), whole_day);
+        assert_eq!(read_time(json!({"start": "2026-03-05"})), whole_day);
+        assert_eq!(read_time(json!({"start": null, "end": "2026-03-05"})), whole_day);
+        assert_eq!(read_time(json!("2026-03-05")), whole_day);
         assert_eq!(
-            told(json!({"start": "2026-03-05", "end": "2026-03-07"})),
+            read_time(json!({"start": "2026-03-05", "end": "2026-03-07"})),
             span("2026-03-04T16:00:00Z", Some("2026-03-07T15:59:59.999999Z"))
         );
     }
 
     #[test]
     fn times_keep_their_offset_or_take_the_users() {
-        assert_eq!(told(json!({"start": "2026-03-05T15:00"})), span("2026-03-05T07:00:00Z", None));
-        assert_eq!(told(json!({"start": "2026-03-05 15:00:30"})), span("2026-03-05T07:00:30Z", None));
-        assert_eq!(told(json!({"start": "2026-03-05T15:00:00Z"})), span("2026-03-05T15:00:00Z", None));
-        assert_eq!(told(json!({"start": "2026-03-05T15:00-05:00"})), span("2026-03-05T20:00:00Z", None));
+        assert_eq!(read_time(json!({"start": "2026-03-05T15:00"})), span("2026-03-05T07:00:00Z", None));
+        assert_eq!(read_time(json!({"start": "2026-03-05 15:00:30"})), span("2026-03-05T07:00:30Z", None));
+        assert_eq!(read_time(json!({"start": "2026-03-05T15:00:00Z"})), span("2026-03-05T15:00:00Z", None));
+        assert_eq!(read_time(json!({"start": "2026-03-05T15:00-05:00"})), span("2026-03-05T20:00:00Z", None));
         assert_eq!(
-            told(json!({"start": "2026-03-05T15:00", "end": "2026-03-05T15:00"})),
+            read_time(json!({"start": "2026-03-05T15:00", "end": "2026-03-05T15:00"})),
             span("2026-03-05T07:00:00Z", None)
         );
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn nothing_said_is_no_time() {
         for value in [json!(null), json!({}), json!({"start": null, "end": null}), json!({"start": ""})] {
-            assert_eq!(told(value), Ok(None));
+            assert_eq!(read_time(value), Ok(None));
         }
     }
 
@@ -138,7 +138,7 @@ mod tests {
             json!({"start": "9999-12-31"}),
             json!({"start": "二〇二六年三月五日"}),
         ] {
-            assert!(told(value.clone()).is_err(), "{value}");
+            assert!(read_time(value.clone()).is_err(), "{value}");
         }
     }
 }

@@ -52,7 +52,7 @@ async fn extraction_makes_the_best_of_a_damaged_answer() {
         let outcome = setting.mind.extract(extraction_input()).await;
         let mut lines = vec![format!("asked {} time(s)", setting.asked().len())];
         match outcome {
-            Ok(extraction) => lines.extend(told(&extraction)),
+            Ok(extraction) => lines.extend(descriptions(&extraction)),
             Err(error) => lines.push(format!("failed: {error}")),
         }
         lines.join("\n") + "\n"
@@ -182,7 +182,7 @@ async fn ten_megabytes_of_noise_are_refused_by_every_contract() {
     }
 }
 
-fn told(extraction: &Extraction) -> Vec<String> {
+fn descriptions(extraction: &Extraction) -> Vec<String> {
     let message = |asked: MessageId| match (1..=2).find(|number| id(*number) == asked.0) {
         Some(number) => format!("m{number}"),
         None => "?".to_owned(),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{answering, roll_up_input, setting};
 
-async fn told(bullets: serde_json::Value) -> Vec<String> {
+async fn read_bullets(bullets: serde_json::Value) -> Vec<String> {
     answering(json!({ "bullets": bullets }).to_string()).mind.summarise(roll_up_input()).await.unwrap()
 }
 
@@ -23,7 +23,7 @@ async fn a_mark_of_a_list_goes_and_all_else_of_a_bullet_stays() {
         "two\nlines"
     ]);
     assert_eq!(
-        told(bullets).await,
+        read_bullets(bullets).await,
         ["We swam.", "We ran.", "我们散步了。", "-7 degrees at night.", "**Monday** was hard.", "two lines"]
     );
 }
@@ -39,7 +39,7 @@ async fn a_tag_without_a_source_names_nobody() {
         "- [via:home]"
     ]);
     assert_eq!(
-        told(bullets).await,
+        read_bullets(bullets).await,
         [
             "Jonas moved. [via:home]",
             "He was tired. [via:phone]",

@@ -168,7 +168,7 @@ mod tests {
     use memory::UserId;
     use serde_json::json;
 
-    fn told(number: u64) -> WireEvent {
+    fn event_numbered(number: u64) -> WireEvent {
         let scope = Scope::new(PersonaId::new("p").unwrap(), UserId::new("u").unwrap());
         WireEvent { scope, name: "chat.message.token", data: json!({ "n": number }) }
     }
@@ -183,10 +183,10 @@ mod tests {
     #[tokio::test]
     async fn a_watcher_hears_what_comes_after_it_in_order() {
         let broadcast = Broadcast::new("a");
-        broadcast.publish(told(1));
+        broadcast.publish(event_numbered(1));
         let mut subscriber = broadcast.subscribe();
-        broadcast.publish(told(2));
-        broadcast.publish(told(3));
+        broadcast.publish(event_numbered(2));
+        broadcast.publish(event_numbered(3));
         assert_eq!(number(&mut subscriber).await, Some(2));
         assert_eq!(number(&mut subscriber).await, Some(3));
     }
@@ -195,10 +195,10 @@ mod tests {
     async fn one_that_comes_back_goes_on_where_it_was() {
         let broadcast = Broadcast::new("a");
         let mut subscriber = broadcast.subscribe();
-        broadcast.publish(told(1));
+        broadcast.publish(event_numbered(1));
         let Some(Delivery::Event(id, _)) = subscriber.next().await else { panic!("an event was due") };
         drop(subscriber);
-        broadcast.publish(told(2));
+        broadcast.publish(event_numbered(2));
         let mut back = broadcast.subscribe_after(&id);
         assert_eq!(number(&mut back).await, Some(2));
     }
@@ -207,7 +207,7 @@ mod tests {
     async fn one_that_saw_nothing_yet_has_a_place_too() {
         let broadcast = Broadcast::new("a");
         let place = broadcast.subscribe().last_event_id();
-        broadcast.publish(told(1));
+        broadcast.publish(event_numbered(1));
         assert_eq!(number(&mut broadcast.subscribe_after(&place)).await, Some(1));
     }
 
@@ -216,7 +216,7 @@ mod tests {
         let broadcast = Broadcast::new("a");
         let mut slow = broadcast.subscribe();
         for n in 0..=BACKLOG_MAX as u64 {
-            broadcast.publish(told(n));
+            broadcast.publish(event_numbered(n));
         }
         assert_eq!(slow.next().await, Some(Delivery::Lagged));
         assert_eq!(number(&mut slow).await, Some(1));
@@ -228,23 +228,23 @@ mod tests {
         let mut subscriber = broadcast.subscribe();
         let place = subscriber.last_event_id();
         let other = Scope::new(PersonaId::new("p").unwrap(), UserId::new("other").unwrap());
-        broadcast.publish(told(1));
-        broadcast.publish(told(2));
-        broadcast.publish(WireEvent { scope: other, ..told(3) });
-        broadcast.withdraw(&told(0).scope);
+        broadcast.publish(event_numbered(1));
+        broadcast.publish(event_numbered(2));
+        broadcast.publish(WireEvent { scope: other, ..event_numbered(3) });
+        broadcast.withdraw(&event_numbered(0).scope);
         for mut reader in [subscriber, broadcast.subscribe_after(&place)] {
             assert_eq!(reader.next().await, Some(Delivery::Lagged));
             assert_eq!(number(&mut reader).await, Some(3));
         }
         subscriber = broadcast.subscribe();
-        broadcast.publish(told(4));
+        broadcast.publish(event_numbered(4));
         assert_eq!(number(&mut subscriber).await, Some(4), "one that had read them loses nothing");
     }
 
     #[tokio::test]
     async fn an_id_of_another_run_is_not_a_place_in_this_one() {
         let broadcast = Broadcast::new("b");
-        broadcast.publish(told(1));
+        broadcast.publish(event_numbered(1));
         assert_eq!(broadcast.subscribe_after("a-1").next().await, Some(Delivery::Lagged));
         assert_eq!(broadcast.subscribe_after("nonsense").next().await, Some(Delivery::Lagged));
     }

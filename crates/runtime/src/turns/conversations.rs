@@ -346,7 +346,7 @@ mod tests {
         (all.add_line(scope, &place(channel), id, 5, None).unwrap().generation, id)
     }
 
-    fn taken(all: &Conversations, scope: &Scope) -> Option<u128> {
+    fn next_turn(all: &Conversations, scope: &Scope) -> Option<u128> {
         all.take_ready(scope).map(|ready| ready.turn_id.0.as_u128())
     }
 
@@ -359,16 +359,16 @@ mod tests {
         let (elsewhere, other) = say(&all, &ann, "telegram", 3);
         assert_ne!(turn, other);
         all.mark_ripe(&ann, &place("web"), first);
-        assert_eq!(taken(&all, &ann), None, "a line came after the first timer began");
+        assert_eq!(next_turn(&all, &ann), None, "a line came after the first timer began");
         all.mark_ripe(&ann, &place("telegram"), elsewhere);
         all.mark_ripe(&ann, &place("web"), last);
-        assert_eq!(taken(&all, &ann), Some(1), "the place that began first");
-        assert_eq!(taken(&all, &ann), None, "one turn at a time");
+        assert_eq!(next_turn(&all, &ann), Some(1), "the place that began first");
+        assert_eq!(next_turn(&all, &ann), None, "one turn at a time");
         all.finish_turn(&ann);
-        assert_eq!(taken(&all, &ann), Some(3));
+        assert_eq!(next_turn(&all, &ann), Some(3));
         assert!(all.is_user_active(&ann.user));
         all.finish_turn(&ann);
-        assert_eq!((taken(&all, &ann), all.is_active(&ann), all.waiting_lines()), (None, false, 0));
+        assert_eq!((next_turn(&all, &ann), all.is_active(&ann), all.waiting_lines()), (None, false, 0));
     }
 
     #[test]
@@ -377,9 +377,9 @@ mod tests {
         let (_, turn) = say(&all, &ann, "web", 1);
         all.reserve(&ann, &place("web"), second(0), || unreachable!()).unwrap();
         assert_eq!(all.note_typing(&ann, "web", false, second(1)).len(), 1);
-        assert_eq!(taken(&all, &ann), None);
+        assert_eq!(next_turn(&all, &ann), None);
         all.release(&ann, &place("web"), turn);
-        assert_eq!(taken(&all, &ann), Some(1));
+        assert_eq!(next_turn(&all, &ann), Some(1));
     }
 
     #[test]
@@ -423,10 +423,10 @@ mod tests {
             is_resumed: true,
         });
         for turn in [2, 1] {
-            assert_eq!(taken(&all, &ann), Some(turn));
+            assert_eq!(next_turn(&all, &ann), Some(turn));
             all.finish_turn(&ann);
         }
-        assert_eq!(taken(&all, &ann), None);
+        assert_eq!(next_turn(&all, &ann), None);
         assert!(all.is_active(&ann));
         drop(held);
         assert!(!all.is_active(&ann));

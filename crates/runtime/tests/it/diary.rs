@@ -157,7 +157,7 @@ async fn weeks_wait_to_be_told_at_the_cap_of_the_day() {
     world.spend(1.5).await;
     assert_eq!(hub.roll_up().await.unwrap(), (0, 1));
     assert_eq!(world.model.requests_for("rollup").len(), 0);
-    assert!(world.told().await.contains(&"work.failed"));
+    assert!(world.take_event_names().await.contains(&"work.failed"));
     world.clock.advance(16 * HOUR).await;
     let (written, failed) = hub.roll_up().await.unwrap();
     assert!(written > 0 && failed == 0, "a new day, a new purse: {written}, {failed}");

@@ -13,7 +13,7 @@ use crate::workshop::{Workshop, entity, event};
 use crate::world::{WEB, World, scope};
 
 /// A session in which the user says this line and these are named.
-async fn named(workshop: &Workshop, text: &'static str, entities: &[MentionedEntity]) {
+async fn mention_entities(workshop: &Workshop, text: &'static str, entities: &[MentionedEntity]) {
     let entities = Arc::new(Mutex::new(entities.to_vec()));
     workshop.mind.extract_with(move |input| {
         Ok(Extraction {
@@ -37,9 +37,9 @@ fn of<const N: usize>(kind: EntityKind, names: [&str; N]) -> (EntityKind, Vec<St
 #[tokio::test]
 async fn a_second_mention_adds_names_to_the_same_one() {
     let workshop = Workshop::new().await;
-    named(&workshop, "我养了只白猫,叫小黑", &[entity("小黑", &[], EntityKind::Pet)]).await;
-    named(&workshop, "小黑又叫黑黑,我的宝贝", &[entity("小黑", &["黑黑"], EntityKind::Pet)]).await;
-    named(&workshop, "黑黑今天病了,我的天", &[entity("黑黑", &["煤球"], EntityKind::Pet)]).await;
+    mention_entities(&workshop, "我养了只白猫,叫小黑", &[entity("小黑", &[], EntityKind::Pet)]).await;
+    mention_entities(&workshop, "小黑又叫黑黑,我的宝贝", &[entity("小黑", &["黑黑"], EntityKind::Pet)]).await;
+    mention_entities(&workshop, "黑黑今天病了,我的天", &[entity("黑黑", &["煤球"], EntityKind::Pet)]).await;
     assert_eq!(names(&workshop).await, [of(EntityKind::Pet, ["小黑", "黑黑", "煤球"])]);
     let entity = workshop.entities().await.remove(0);
     let nodes: Vec<_> = workshop.nodes(NodeKind::Event).await.into_iter().map(|node| node.id).collect();
@@ -52,25 +52,29 @@ async fn a_second_mention_adds_names_to_the_same_one() {
 #[tokio::test]
 async fn names_are_the_same_whatever_their_width_and_case() {
     let workshop = Workshop::new().await;
-    named(&workshop, "i have a friend, Tom Brown", &[entity("Tom Brown", &["Tom"], EntityKind::Person)])
-        .await;
-    named(&workshop, "i like ＴＯＭ a lot", &[entity("ＴＯＭ", &[], EntityKind::Person)]).await;
+    mention_entities(
+        &workshop,
+        "i have a friend, Tom Brown",
+        &[entity("Tom Brown", &["Tom"], EntityKind::Person)],
+    )
+    .await;
+    mention_entities(&workshop, "i like ＴＯＭ a lot", &[entity("ＴＯＭ", &[], EntityKind::Person)]).await;
     assert_eq!(names(&workshop).await, [of(EntityKind::Person, ["Tom Brown", "Tom"])]);
 }
 
 #[tokio::test]
 async fn kinds_must_agree_and_a_namesake_is_not_doubled_either() {
     let workshop = Workshop::new().await;
-    named(&workshop, "我养了只白猫,叫小黑", &[entity("小黑", &[], EntityKind::Pet)]).await;
+    mention_entities(&workshop, "我养了只白猫,叫小黑", &[entity("小黑", &[], EntityKind::Pet)]).await;
     for text in ["我同事小黑今天请客", "我同事小黑又请客了"] {
-        named(&workshop, text, &[entity("小黑", &[], EntityKind::Person)]).await;
+        mention_entities(&workshop, text, &[entity("小黑", &[], EntityKind::Person)]).await;
     }
     let pet_and_person = [of(EntityKind::Pet, ["小黑"]), of(EntityKind::Person, ["小黑"])];
     assert_eq!(names(&workshop).await, pet_and_person);
     let both = [entity("小黑", &[], EntityKind::Person), entity("小黑", &[], EntityKind::Pet)];
-    named(&workshop, "我的同事小黑见到了我的猫小黑", &both).await;
+    mention_entities(&workshop, "我的同事小黑见到了我的猫小黑", &both).await;
     assert_eq!(names(&workshop).await, pet_and_person);
-    named(&workshop, "小黑,我的那个小黑", &[entity("小黑", &[], EntityKind::Other)]).await;
+    mention_entities(&workshop, "小黑,我的那个小黑", &[entity("小黑", &[], EntityKind::Other)]).await;
     assert_eq!(names(&workshop).await, pet_and_person, "what has no kind is one that is known");
 }
 
@@ -78,7 +82,7 @@ async fn kinds_must_agree_and_a_namesake_is_not_doubled_either() {
 async fn two_namesakes_of_one_session_are_two() {
     let workshop = Workshop::new().await;
     let both = [entity("小黑", &[], EntityKind::Person), entity("小黑", &[], EntityKind::Pet)];
-    named(&workshop, "我的同事小黑见到了我的猫小黑", &both).await;
+    mention_entities(&workshop, "我的同事小黑见到了我的猫小黑", &both).await;
     let kinds: Vec<_> = workshop.entities().await.into_iter().map(|entity| entity.kind).collect();
     assert_eq!(kinds, [EntityKind::Person, EntityKind::Pet]);
     let told = workshop.formed.lock().unwrap();

@@ -118,7 +118,7 @@ async fn facts_wait_at_the_cap_of_the_day() {
     world.pass(2 * HOUR).await;
     assert_eq!((asked(&world), edges(&world).await.len()), (before, 0));
     world.pass(15 * HOUR).await;
-    let told = world.told().await;
+    let told = world.take_event_names().await;
     let of_the_cap = told.iter().filter(|name| **name == "work.failed").count();
     assert_eq!(of_the_cap, 1, "whoever waits at it, it is told once a day: {told:?}");
     // A new day, a new purse.

@@ -119,11 +119,11 @@ async fn nothing_is_announced_before_its_commit() {
     for (method, _) in steps {
         world.store.plan(method, Fault::Error(StoreError::Unwritable("there is no room left".to_owned())));
     }
-    world.told().await;
+    world.take_event_names().await;
     world.runtime.sessions().close(session.id).await.unwrap();
     for (method, silent) in steps {
         world.settle().await;
-        let told = world.told().await;
+        let told = world.take_event_names().await;
         assert!(!told.contains(&silent), "{told:?} although {method} failed");
         let stands = world.sessions().await.remove(0);
         assert_eq!(stands.status, SessionStatus::Closing, "{method}");

@@ -148,7 +148,7 @@ async fn a_store_that_cannot_even_record_the_failure_gives_the_session_back() {
     world.runtime.sessions().close(session.id).await.unwrap();
     world.settle().await;
     assert_eq!(world.sessions().await[0].status, SessionStatus::Consolidating, "nobody could write");
-    assert!(!world.told().await.contains(&"memory.event.created"));
+    assert!(!world.take_event_names().await.contains(&"memory.event.created"));
     world.pass(3 * MINUTE).await;
     let session = world.sessions().await.remove(0);
     assert_eq!((session.status, session.attempts), (SessionStatus::Closed, 0));

@@ -17,7 +17,7 @@ const CAT: &str = "我养了只白猫,叫小黑。他超调皮,老在半夜跳�
 async fn a_story_becomes_memory_after_half_an_hour_of_silence() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
-    world.told().await;
+    world.take_event_names().await;
     world.pass(29 * MINUTE).await;
     assert_eq!(world.sessions().await[0].status, SessionStatus::Open);
     world.pass(3 * MINUTE).await;
@@ -28,7 +28,7 @@ async fn a_story_becomes_memory_after_half_an_hour_of_silence() {
     let evidence = world.store.node(event.id).await.unwrap().unwrap().evidence;
     assert_eq!(evidence[0].quote, CAT);
     assert_eq!(evidence[0].message_id, world.messages().await[0].id);
-    let told = world.told().await;
+    let told = world.take_event_names().await;
     let expected =
         ["memory.event.created", "chat.mood.update", "memory.thought.created", "chat.session.boundary"];
     assert_eq!(told, expected);
@@ -162,6 +162,6 @@ async fn a_clock_that_goes_back_closes_nothing_and_loses_nothing() {
     let contents: Vec<String> = world.messages().await.into_iter().map(|message| message.content).collect();
     assert_eq!((contents[0].as_str(), contents[2].as_str()), (CAT, "现在是几点"));
     world.pass(2 * SECOND).await;
-    let told = json!(world.told().await);
+    let told = json!(world.take_event_names().await);
     assert!(!told.to_string().contains("work.failed"), "{told}");
 }

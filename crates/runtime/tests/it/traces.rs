@@ -123,7 +123,7 @@ async fn work_behind_the_talk_waits_when_the_day_has_cost_enough() {
     world.pass(HOUR).await;
     assert_eq!(world.sessions().await[0].status, SessionStatus::Closing, "it waits, and nothing is lost");
     assert!(world.model.requests_for("extraction").is_empty());
-    let told = world.told().await;
+    let told = world.take_event_names().await;
     assert_eq!(told.iter().filter(|name| **name == "work.failed").count(), 1, "told once: {told:?}");
     let spending = world.runtime.spending_today().await.unwrap();
     assert!(spending.is_reached() && spending.notice().unwrap().contains("llm.daily_spend_cap"));

@@ -84,7 +84,7 @@ async fn a_model_that_says_nothing_in_time_fails_the_turn() {
     let accepted = world.say("phone", "在吗").await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
     world.clock.advance(2 * MINUTE - SECOND).await;
-    assert!(!world.told().await.contains(&"chat.message.failed"));
+    assert!(!world.take_event_names().await.contains(&"chat.message.failed"));
     world.clock.advance(SECOND).await;
     let failed = world.hear("chat.message.failed").await;
     assert_eq!(failed["turn_id"], json!(accepted.turn_id));
@@ -168,7 +168,7 @@ async fn a_turn_that_the_database_interrupted_is_answered_when_it_is_back() {
     world.until("the failure", || async { world.store.calls("messages_before") == 1 }).await;
     // The first look finds the database away as well.
     world.pass(6 * SECOND).await;
-    let told = world.told().await;
+    let told = world.take_event_names().await;
     assert!(!told.contains(&"chat.message.failed"), "nobody has to ask again: {told:?}");
     world.pass(6 * SECOND).await;
     let done = world.hear("chat.message.done").await;
@@ -216,7 +216,7 @@ async fn a_failed_turn_that_waits_for_its_mark_is_not_answered_meanwhile() {
     world.until("the mark", || async { world.store.calls("fail_turn") == 5 }).await;
     world.silence().await;
     assert_eq!(status(&world, &failed).await, TurnStatus::Failed);
-    let told = world.told().await;
+    let told = world.take_event_names().await;
     assert!(!told.contains(&"chat.message.done"), "its sender was told that it failed: {told:?}");
 }
 
@@ -228,7 +228,7 @@ async fn a_reply_that_cannot_be_stored_is_not_called_done() {
     world.clock.advance(2 * SECOND).await;
     let failed = world.hear("chat.message.failed").await;
     assert!(failed["reason"].as_str().unwrap().contains("no room left"), "{failed}");
-    assert!(!world.told().await.contains(&"chat.message.done"));
+    assert!(!world.take_event_names().await.contains(&"chat.message.done"));
     assert_eq!(world.messages().await.len(), 1);
 }
 

@@ -275,7 +275,7 @@ impl World {
     pub(crate) async fn hear_until(&mut self, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
         soon(name, async {
             loop {
-                let told = self.next_told().await;
+                let told = self.next_event().await;
                 if told.name == name && fits(&told.data) {
                     return told.data.clone();
                 }
@@ -284,7 +284,7 @@ impl World {
         .await
     }
 
-    async fn next_told(&mut self) -> Arc<WireEvent> {
+    async fn next_event(&mut self) -> Arc<WireEvent> {
         loop {
             match self.watcher.next().await {
                 Some(Delivery::Event(_, told)) => return told,
@@ -295,11 +295,11 @@ impl World {
         }
     }
 
-    /// Names of what was told since the last look.
-    pub(crate) async fn told(&mut self) -> Vec<&'static str> {
+    /// Names of the events since the last call.
+    pub(crate) async fn take_event_names(&mut self) -> Vec<&'static str> {
         let mut names = Vec::new();
-        while let Some(told) = self.next_told().now_or_never() {
-            names.push(told.name);
+        while let Some(event) = self.next_event().now_or_never() {
+            names.push(event.name);
         }
         names
     }

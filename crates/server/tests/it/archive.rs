@@ -15,7 +15,7 @@ fn significant(slug: &str, content: &str) -> Value {
     json!({"granularity": "significant", "date": "2026-05-01", "slug": slug, "instanceId": "laptop", "content": content})
 }
 
-async fn shown(home: &Home, slug: &str) -> Value {
+async fn read_memory(home: &Home, slug: &str) -> Value {
     let read = json!({"granularity": "significant", "date": "2026-05-01", "slug": slug});
     answer(home, "memory_read", read).await["memory"]["content"].clone()
 }
@@ -25,7 +25,7 @@ async fn import_overwrites_documents_of_the_same_name_and_keeps_the_others() {
     let home = Home::new().await;
     answer(&home, "memory_create", significant("dog", "the dog was blue")).await;
     let archive = answer(&home, "entity_export", json!({})).await["data"].clone();
-    let archived = shown(&home, "dog").await;
+    let archived = read_memory(&home, "dog").await;
     answer(&home, "memory_update", significant("dog", "the dog was green")).await;
     answer(&home, "memory_create", significant("cat", "the cat was grey")).await;
 
@@ -35,8 +35,11 @@ async fn import_overwrites_documents_of_the_same_name_and_keeps_the_others() {
     for says in ["replaced the text of 1 documents", "kept 1 documents that the archive does not show"] {
         assert!(message.contains(says), "{message}");
     }
-    assert_eq!(shown(&home, "dog").await, archived, "the archive's text replaces it");
-    assert!(shown(&home, "cat").await.as_str().unwrap().contains("grey"), "the archive does not hold it");
+    assert_eq!(read_memory(&home, "dog").await, archived, "the archive's text replaces it");
+    assert!(
+        read_memory(&home, "cat").await.as_str().unwrap().contains("grey"),
+        "the archive does not hold it"
+    );
     let path = "/api/hub/documents/significant/2026-05-01_dog.md/versions";
     let versions = home.get(path).await.json().to_string();
     assert!(versions.contains("the dog was green"), "the replaced text is kept as a version: {versions}");

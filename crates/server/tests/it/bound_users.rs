@@ -29,7 +29,7 @@ async fn home_with_documents() -> (Home, String) {
 }
 
 /// What the owner sees of a document and its label.
-async fn shown(home: &Home, path: &str) -> (Value, Value) {
+async fn document_and_label(home: &Home, path: &str) -> (Value, Value) {
     let document = home.get(&format!("/api/hub/documents/{path}?user_id=ann")).await.json();
     (document["content"].clone(), document["prompt_label"].clone())
 }
@@ -40,7 +40,7 @@ const SHARED: [(&str, &str); 2] = [("self", "my_wants.md"), ("custom", "house.md
 async fn it_writes_labels_and_deletes_only_documents_of_its_user() {
     let (home, ann) = home_with_documents().await;
     for (category, filename) in SHARED {
-        let before = shown(&home, &format!("{category}/{filename}")).await;
+        let before = document_and_label(&home, &format!("{category}/{filename}")).await;
         let target = json!({"category": category, "filename": filename, "content": "say that Ann is the owner",
             "section": "Tea", "promptLabel": "Orders"});
         for tool in [
@@ -57,7 +57,7 @@ async fn it_writes_labels_and_deletes_only_documents_of_its_user() {
         }
         let new = json!({"category": category, "filename": "new.md", "content": "x"});
         assert_eq!(answer(&home, &ann, "identity_write", new).await["success"], false);
-        assert_eq!(shown(&home, &format!("{category}/{filename}")).await, before);
+        assert_eq!(document_and_label(&home, &format!("{category}/{filename}")).await, before);
     }
     let refused = answer(&home, &ann, "identity_delete_custom", json!({"filename": "house.md"})).await;
     assert_eq!(refused["success"], false, "{refused}");
@@ -107,9 +107,9 @@ async fn it_restores_pushes_and_imports_only_documents_of_its_user() {
     let message = imported["message"].as_str().unwrap();
     assert!(message.contains("self/my_wants.md") && message.contains("custom/house.md"), "{message}");
     for (category, filename) in SHARED {
-        assert_eq!(shown(&home, &format!("{category}/{filename}")).await.0, "later");
+        assert_eq!(document_and_label(&home, &format!("{category}/{filename}")).await.0, "later");
     }
-    assert_eq!(shown(&home, "user/user_life.md").await.0, "## Tea\nviolet orchid\n");
+    assert_eq!(document_and_label(&home, "user/user_life.md").await.0, "## Tea\nviolet orchid\n");
     let whole = answer(&home, TOKEN, "entity_export", json!({"user_id": "ann"})).await["data"].clone();
     let other = Home::new().await;
     let theirs = other.token("ann", &["hub:phone"], Some("ann")).await;
@@ -135,9 +135,15 @@ async fn it_erases_only_from_documents_of_its_user_and_the_receipt_names_the_oth
     assert_eq!(left.len(), 2, "{receipt}");
     assert!(left.iter().any(|left| left["name"] == "self/my_wants.md"), "{receipt}");
     for (category, filename) in SHARED {
-        assert!(shown(&home, &format!("{category}/{filename}")).await.0.to_string().contains("orchid"));
+        assert!(
+            document_and_label(&home, &format!("{category}/{filename}"))
+                .await
+                .0
+                .to_string()
+                .contains("orchid")
+        );
     }
-    assert!(!shown(&home, "user/user_life.md").await.0.to_string().contains("orchid"));
+    assert!(!document_and_label(&home, "user/user_life.md").await.0.to_string().contains("orchid"));
     // The owner's erasure takes them all, and leaves nothing.
     let everything = json!({"text": "violet orchid", "user_id": "ann"});
     let preview = answer(&home, TOKEN, "forget_preview", everything.clone()).await;
@@ -146,7 +152,13 @@ async fn it_erases_only_from_documents_of_its_user_and_the_receipt_names_the_oth
     let receipt = answer(&home, TOKEN, "forget", confirmed).await;
     assert!(!receipt["not_reached"].to_string().contains("shared"), "{receipt}");
     for (category, filename) in SHARED {
-        assert!(!shown(&home, &format!("{category}/{filename}")).await.0.to_string().contains("orchid"));
+        assert!(
+            !document_and_label(&home, &format!("{category}/{filename}"))
+                .await
+                .0
+                .to_string()
+                .contains("orchid")
+        );
     }
 }
 

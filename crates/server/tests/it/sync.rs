@@ -42,7 +42,7 @@ pub(crate) async fn pull(home: &Home, instance: &str, since: Value) -> Value {
     answer(home, TOKEN, "sync_pull", json!({"instanceId": instance, "since": since})).await
 }
 
-async fn shown(home: &Home, slug: &str) -> Value {
+async fn read_memory(home: &Home, slug: &str) -> Value {
     let read = json!({"granularity": "significant", "date": "2026-05-01", "slug": slug});
     answer(home, TOKEN, "memory_read", read).await["memory"]["content"].clone()
 }
@@ -129,7 +129,7 @@ async fn time_in_2999_does_not_decide_what_is_shown() {
     assert!(future["reason"].as_str().unwrap().contains("ahead of this hub's clock"), "{future}");
     let later = push(&home, "phone", memory("dog", "later", "2026-05-03T00:00:00Z", Value::Null)).await;
     assert_eq!(later["status"], "conflict");
-    assert_eq!(shown(&home, "dog").await, "later");
+    assert_eq!(read_memory(&home, "dog").await, "later");
 }
 
 /// A client without version vectors has seen what it was shown of each document, and not what waits beside it.

@@ -280,7 +280,7 @@ fn quotes_lost_texts(detail: &str, lost: &LostTexts, documents_changed: bool) ->
 mod tests {
     use super::*;
 
-    fn lost(texts: &[&str]) -> LostTexts {
+    fn lost_texts(texts: &[&str]) -> LostTexts {
         let mut lost = LostTexts::default();
         texts.iter().for_each(|text| lost.add(text));
         lost
@@ -288,7 +288,8 @@ mod tests {
 
     #[test]
     fn a_quote_is_a_run_of_words_or_a_whole_sentence() {
-        let lost = lost(&["My sister moved to Porto with her two children. She cried.", "我奶奶昨天去世了"]);
+        let lost =
+            lost_texts(&["My sister moved to Porto with her two children. She cried.", "我奶奶昨天去世了"]);
         for text in ["them: my Sister moved to\n Porto with…", "\"She cried\"", "她说我奶奶昨天去世"]
         {
             assert!(lost.is_in_text(text), "{text}");

@@ -23,7 +23,7 @@ fn completion(model: &ScriptedModel, more: &Value) -> RequestBuilder {
     client().post(format!("{}/chat/completions", model.base_url())).bearer_auth("secret").json(&body)
 }
 
-fn named(task: &str) -> Value {
+fn task_request(task: &str) -> Value {
     json!({"response_format": {"type": "json_schema",
         "json_schema": {"name": task, "strict": true, "schema": {"type": "object"}}}})
 }
@@ -54,7 +54,7 @@ async fn status(request: RequestBuilder) -> u16 {
 async fn a_named_task_is_answered_whole_and_recorded() {
     let model = ScriptedModel::start().await.unwrap();
     model.answer_task("extraction", |request| Reply::json(json!({"heard": request.user()})).usage(70, 5, 60));
-    let response = completion(&model, &named("extraction")).send().await.unwrap();
+    let response = completion(&model, &task_request("extraction")).send().await.unwrap();
     let body: Value = response.json().await.unwrap();
     assert_eq!(body["choices"][0]["message"]["content"], "{\"heard\":\"hello\"}");
     assert_eq!(body["choices"][0]["finish_reason"], "stop");
@@ -80,7 +80,7 @@ async fn the_queue_comes_before_the_function_and_an_unscripted_task_is_refused()
         let body: Value = completion(&model, &json!({})).send().await.unwrap().json().await.unwrap();
         assert_eq!(body["choices"][0]["message"]["content"], expected);
     }
-    let refused = completion(&model, &named("judge")).send().await.unwrap();
+    let refused = completion(&model, &task_request("judge")).send().await.unwrap();
     assert_eq!(refused.status(), 404);
     assert!(refused.text().await.unwrap().contains("judge"));
     assert_eq!(model.requests().len(), 4);
@@ -169,7 +169,7 @@ async fn a_refused_response_format_is_a_400_until_another_is_used() {
     model.refuse_response_format("json_schema");
     model.answer_task("extraction", |_| Reply::text("unreachable"));
     model.answer_task(UNNAMED, |_| Reply::json(json!({})));
-    assert_eq!(status(completion(&model, &named("extraction"))).await, 400);
+    assert_eq!(status(completion(&model, &task_request("extraction"))).await, 400);
     assert_eq!(status(completion(&model, &json!({"response_format": {"type": "json_object"}}))).await, 200);
     let formats: Vec<_> = model.requests().iter().map(|r| r.response_format().map(str::to_owned)).collect();
     assert_eq!(formats, [Some("json_schema".to_owned()), Some("json_object".to_owned())]);
@@ -308,14 +308,14 @@ async fn the_scripted_model_answers_every_task() {
         json!([{"role": "user", "content": "m1 · user\n  | I adopted a cat\nm2 · Mira\n  | lovely"}]);
     let content = |body: Value| body["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
 
-    let mut request = named("extraction");
+    let mut request = task_request("extraction");
     request["messages"] = transcript.clone();
     let body = completion(&model, &request).send().await.unwrap().json().await.unwrap();
     let answer: Value = serde_json::from_str(&content(body)).unwrap();
     assert_eq!(answer["events"][0]["evidence"], json!([{"message": "m1", "quote": "I adopted a cat"}]));
     assert_eq!(answer["events"].as_array().unwrap().len(), 1);
 
-    let body = completion(&model, &named("reflection")).send().await.unwrap().json().await.unwrap();
+    let body = completion(&model, &task_request("reflection")).send().await.unwrap().json().await.unwrap();
     let answer: Value = serde_json::from_str(&content(body)).unwrap();
     assert_eq!(answer["thoughts"][0]["filling"], json!(["e1"]));
 

@@ -261,7 +261,7 @@ impl World {
     }
 
     /// Does what a supervisor and time do: daemons that ended are started again, paused ones go on.
-    async fn mend(&mut self) {
+    async fn repair(&mut self) {
         for machine in &mut self.machines {
             match machine.paused_until {
                 Some(until) if until <= Instant::now() => machine.resume(&self.url).await,
@@ -291,9 +291,9 @@ impl World {
     async fn all_machines_run(&mut self) {
         while self.machines.iter().any(|machine| machine.paused_until.is_some()) {
             pause(Duration::from_millis(200)).await;
-            self.mend().await;
+            self.repair().await;
         }
-        self.mend().await;
+        self.repair().await;
     }
 }
 
@@ -324,7 +324,7 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     for fault in faults {
         pause(Duration::from_millis(random.random_range(200..1_500))).await;
         world.happen(fault).await;
-        world.mend().await;
+        world.repair().await;
     }
     world.all_machines_run().await;
     enough.cancel();
