@@ -156,7 +156,7 @@ async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<
         println!("             and on {forgotten} that were forgotten");
     }
     for thought in shown["dependent_thought_descriptions"].as_array().into_iter().flatten() {
-        println!("  bears      {}", shorten(thought.as_str().unwrap_or_default(), LINE_LENGTH));
+        println!("  supports   {}", shorten(thought.as_str().unwrap_or_default(), LINE_LENGTH));
     }
     Ok(())
 }
