@@ -155,7 +155,7 @@ async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> 
     if shared.json {
         println!("{}", json!({"deleted": true, "name": name}));
     } else {
-        println!("The token `{name}` opens nothing any more.");
+        println!("The token `{name}` is revoked.");
     }
     Ok(())
 }
