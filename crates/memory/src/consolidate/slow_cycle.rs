@@ -359,18 +359,18 @@ mod tests {
         Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes)
     }
 
-    fn decided(standing: &SlowCycleState, urgent: bool) -> SlowCycleDecision {
+    fn decide(standing: &SlowCycleState, urgent: bool) -> SlowCycleDecision {
         decide_slow_cycle(at(1_000), standing, urgent, true, &SlowCycleSettings::default())
     }
 
     #[test]
     fn it_rests_half_an_hour_and_a_shock_or_a_correction_does_not_wait() {
         let last = |minutes| SlowCycleState { last_at: Some(at(minutes)), ..SlowCycleState::default() };
-        assert_eq!(decided(&SlowCycleState::default(), false), SlowCycleDecision::Runs);
-        assert_eq!(decided(&last(970), false), SlowCycleDecision::Runs);
-        assert_eq!(decided(&last(971), false), SlowCycleDecision::CoolingDown);
-        assert_eq!(decided(&last(999), true), SlowCycleDecision::Runs);
-        assert_eq!(decided(&last(1_001), false), SlowCycleDecision::Runs, "a clock that went backwards");
+        assert_eq!(decide(&SlowCycleState::default(), false), SlowCycleDecision::Runs);
+        assert_eq!(decide(&last(970), false), SlowCycleDecision::Runs);
+        assert_eq!(decide(&last(971), false), SlowCycleDecision::CoolingDown);
+        assert_eq!(decide(&last(999), true), SlowCycleDecision::Runs);
+        assert_eq!(decide(&last(1_001), false), SlowCycleDecision::Runs, "a clock that went backwards");
     }
 
     #[test]
@@ -381,10 +381,10 @@ mod tests {
             output_tokens,
             ..SlowCycleState::default()
         };
-        assert_eq!(decided(&standing(35, 134_000, 28_000), true), SlowCycleDecision::Runs);
-        assert_eq!(decided(&standing(36, 0, 0), true), SlowCycleDecision::CyclesSpent);
-        assert_eq!(decided(&standing(0, 134_001, 0), true), SlowCycleDecision::InputSpent);
-        assert_eq!(decided(&standing(0, 0, 28_001), true), SlowCycleDecision::OutputSpent);
+        assert_eq!(decide(&standing(35, 134_000, 28_000), true), SlowCycleDecision::Runs);
+        assert_eq!(decide(&standing(36, 0, 0), true), SlowCycleDecision::CyclesSpent);
+        assert_eq!(decide(&standing(0, 134_001, 0), true), SlowCycleDecision::InputSpent);
+        assert_eq!(decide(&standing(0, 0, 28_001), true), SlowCycleDecision::OutputSpent);
     }
 
     #[test]
