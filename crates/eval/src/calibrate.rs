@@ -12,8 +12,7 @@ use serde::Serialize;
 use crate::data::DataSet;
 use crate::loading;
 
-/// Most units that are taken of a data set, evenly spaced. All are compared with all questions, so the bound
-/// keeps a calibration short.
+/// Most units that are taken of a data set, evenly spaced. Each is compared with those of every other set.
 const UNITS_MAX: usize = 1000;
 /// Most questions that are taken of a data set, evenly spaced.
 const QUESTIONS_MAX: usize = 300;

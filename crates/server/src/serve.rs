@@ -37,8 +37,7 @@ const HEADERS_MAX: usize = 100;
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// Connections of the home at once. A command has one; further ones wait in the system's backlog.
 const HOME_CONNECTIONS_MAX: usize = 256;
-/// Pause after the socket failed (for example, if file handles run out). Without it the loop would spin until they
-/// are free again.
+/// Pause after the socket failed (for example, if file handles run out), so that the loop does not spin.
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
 /// Why serving ended before it was told to.

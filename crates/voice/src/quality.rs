@@ -7,8 +7,7 @@ use std::fmt;
 const SILENCE_DBFS: f64 = -45.0;
 /// Length of the parts that are called silent or not. A syllable is longer than one part.
 const FRAMES_PER_SECOND: usize = 50;
-/// From this level on a sample is cut off. Just below the greatest number of 16 bits: converters round, so cut peaks
-/// lie a little under it.
+/// Level from which a sample is cut off, just below the largest of 16 bits (32,767).
 const CLIPPED_LEVEL: u16 = 32_700;
 /// Share of cut samples from which a recording is too loud. Single peaks can't be heard; more give a cloned voice a rattle.
 const CLIPPED_SHARE_MAX: f64 = 0.01;

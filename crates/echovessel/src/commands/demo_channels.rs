@@ -32,7 +32,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Real time between two checks. The other tasks of the demo run meanwhile.
 const CHECK_PAUSE: Duration = Duration::from_millis(10);
-/// Most checks before the demo gives up. Together they are 20 seconds, and a condition is true within one.
+/// Most checks before the demo gives up. With the pause between them they take 20 seconds.
 const CHECKS_MAX: usize = 2_000;
 
 struct Story {

@@ -10,7 +10,7 @@ use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName};
 use crate::service::{Caller, Hub};
 
-/// Results where no number is given. Each is a single line, so there are twice as many as of a search.
+/// Results where no number is given. Each has only the words around its first match.
 const RESULTS_DEFAULT: u32 = 20;
 /// Words of a query that are looked for. Each is looked up by itself.
 const WORDS_MAX: usize = 64;

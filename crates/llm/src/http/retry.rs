@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::LlmError;
 
-/// Pauses before retries: each is twice the last one, between these two. Somebody may be waiting for
-/// the reply meanwhile.
+/// Pauses before retries: each is twice the last one, between these two. A person may be waiting.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 

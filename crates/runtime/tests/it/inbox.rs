@@ -177,7 +177,7 @@ async fn a_capture_that_fails_gives_its_room_back() {
             "{refused:?}"
         );
     }
-    assert_eq!(world.take_event_names().await, Vec::<&str>::new(), "nothing happened, so nothing is told");
+    assert_eq!(world.take_event_names().await, Vec::<&str>::new(), "nothing happened, so there is no event");
     world.say(WEB, "still here").await;
     world.store.plan("capture", Fault::Error(full));
     world.accept("ann", WEB, "lost again").await.unwrap_err();

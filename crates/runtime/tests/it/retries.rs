@@ -108,7 +108,7 @@ async fn an_extraction_that_cannot_be_written_is_retried_and_reported_once() {
     workshop.store.plan("commit_extraction", Fault::Error(full()));
     let session = workshop.said(CAT).await;
     workshop.consolidate().await;
-    assert!(workshop.formed.lock().unwrap().is_empty(), "nothing is committed, so nothing is told");
+    assert!(workshop.formed.lock().unwrap().is_empty(), "nothing is committed, so nothing is announced");
     assert_eq!(workshop.now_stands(&session).await.status, SessionStatus::Closing);
     workshop.pass(2 * SECOND).await;
     workshop.consolidate().await;

@@ -27,8 +27,7 @@ use crate::mcp::{ToolContext, answer_program, greeting_line};
 pub(super) const PATH: &str = "/daemon/hub";
 /// Bytes on their way back to a program.
 const PIPE_BYTES: usize = 256 * 1024;
-/// Pause after a connection that could not be taken. Without it the loop would spin until file handles
-/// are free again.
+/// Pause after a connection that could not be taken, so that the loop does not spin.
 const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers a program whose words another daemon passes on.

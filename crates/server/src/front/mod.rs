@@ -38,8 +38,7 @@ use passed_on::Sender;
 
 /// Time for which a request waits for a daemon that holds the home. One that fell silent is replaced in twenty seconds.
 const HOLDER_WAIT_MAX: Duration = Duration::from_secs(30);
-/// Pause after which a holder that took no connection is tried again. A daemon that stands by looks for a free
-/// home as often.
+/// Pause after which a holder that took no connection is tried again. A standby checks as often.
 const REST: Duration = Duration::from_millis(500);
 /// Largest body that is kept until its request is answered, in bytes, so that it can be sent again. Larger ones are sent once.
 const KEPT_BODY_MAX: usize = 1024 * 1024;

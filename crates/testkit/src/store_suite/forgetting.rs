@@ -315,8 +315,7 @@ pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> O
     Ok(())
 }
 
-/// A turn is erased with its last message, a receipt with any message of its turn. Other receipts lose
-/// the erased words.
+/// A turn is erased with its last message, a receipt with any message of its turn. Others lose only the text.
 pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (secret, turn, unanswered) = (stage.say("my secret", 0).await?, stage.turn_id(), stage.turn_id());

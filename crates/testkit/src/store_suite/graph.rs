@@ -160,8 +160,7 @@ pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore
     Ok(())
 }
 
-/// Erasing a memory erases its edges and nodes, unless another memory says the same. What has no memory
-/// behind it stays.
+/// Erasing a memory erases its edges and nodes, except those of another memory or of none.
 pub async fn what_rests_on_a_memory_goes_with_it<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     for (topic, memory) in [("tea", Some("m1")), ("tea", Some("m2")), ("rain", Some("m1")), ("chess", None)] {
@@ -246,8 +245,7 @@ async fn draw_edge<S: Store + GraphStore>(
     Ok(())
 }
 
-/// Facts of a memory that was replaced end. Those of an erased one are erased, with everything that
-/// nothing else supports.
+/// A fact ends when its memory is replaced, and is erased when its memory is erased.
 pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Ulm", 0).await?;

@@ -78,8 +78,7 @@ pub(super) async fn put_version(
     commit(store, scope, HubCommit { documents, ..HubCommit::default() }).await
 }
 
-/// A decision that was made on an outdated revision changes nothing, and a transaction is written whole or
-/// not at all.
+/// A commit at an outdated revision changes nothing. A commit is written whole or not at all.
 pub async fn hub_transactions_are_atomic<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let (day, notes) = (document_name("daily", "2024-10-04_laptop")?, document_name("custom", "notes")?);

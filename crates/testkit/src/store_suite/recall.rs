@@ -267,8 +267,7 @@ pub async fn all_rows_of_a_phrase_may_come_at_once(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// Nodes are found by the entity that they are about, by time of the event, by kind and subject, and by
-/// time of writing.
+/// Nodes are found by entity, by time of the event, by kind and subject, and by time of writing.
 pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("a busy week", 0).await?;

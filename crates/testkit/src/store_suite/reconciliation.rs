@@ -51,7 +51,7 @@ pub async fn a_pair_is_asked_about_until_it_is_answered(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// A decided pair is recognised by its ids and its texts until one of the two is said again. Then it is decided anew.
+/// A decided pair is not asked about again until one of the two is said again.
 pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
@@ -83,8 +83,7 @@ pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) ->
     Ok(())
 }
 
-/// Words without a memory become a former memory. What stays true of a memory is a memory of its own until the
-/// change is undone.
+/// A statement without a memory becomes a former memory. A part that stays true is a memory until undo.
 pub async fn an_answer_leaves_former_memories_and_what_stays_true(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("sister Mea lives in Bonn", 0).await?;

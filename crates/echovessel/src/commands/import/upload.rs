@@ -22,7 +22,7 @@ use crate::system::{SystemClock, random_bytes};
 
 /// Time between two queries of the daemon's progress. A bar that moves five times a second looks smooth.
 const POLL_EVERY: Duration = Duration::from_millis(200);
-/// Bytes that are read and sent at once. The bar moves on after each of them.
+/// Bytes that are read and sent at once. An upload takes no more memory, however large the file is.
 const CHUNK_SIZE: usize = 256 * 1024;
 
 /// Uploads, starts, and waits until everything is recorded.

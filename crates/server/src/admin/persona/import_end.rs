@@ -12,8 +12,7 @@ use crate::extract::run_detached;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Time for which a request waits for the end of an import. The import goes on without it, and the client
-/// can ask again.
+/// Time for which a request waits for an import. The import goes on without it.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
 /// Fails with 404 if the import was not started.
