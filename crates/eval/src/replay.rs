@@ -215,7 +215,7 @@ fn by_time(questions: &[Question]) -> Vec<usize> {
     places
 }
 
-/// Number of the units, which that are in order of time, were said before a question; all where it has no time.
+/// Number of units that were said before a question, all if it has no time. `units` are in order of time.
 fn units_before(units: &[Unit], at: Option<Timestamp>) -> usize {
     at.map_or(units.len(), |at| units.partition_point(|unit| unit.at < at))
 }

@@ -61,7 +61,7 @@ pub fn is_misleading(set: &str, question: &RankedUnits) -> bool {
 }
 
 impl Report {
-    /// Sums the rankings up. In LoCoMo the adversarial questions are kept apart.
+    /// Averages the rankings. In LoCoMo the adversarial questions are kept apart.
     pub fn new(set: &str, name: &str, data: &DataSet, vectors: bool, answered: &[AnsweredQuestion]) -> Self {
         let asked = || answered.iter().filter(|one| !one.ranked.gold.is_empty()).map(|one| &one.ranked);
         let mut by_category: BTreeMap<String, Vec<&RankedUnits>> = BTreeMap::new();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_is_counted_and_what_succeeds_too() {
+    fn failures_and_successes_are_counted() {
         let log = ExtractionLog::default();
         log.set_available(true);
         log.note_failure(Timestamp::UNIX_EPOCH, "the model is away");

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_the_fact_is_refused() {
+    fn invalid_facts_are_refused() {
         assert_eq!(Fact::BirthDate.read("1994-02-30"), Err(InvalidFact::NoDay));
         assert_eq!(Fact::BirthDate.read("spring"), Err(InvalidFact::NoDay));
         for zone in ["Mars/Olympus", "/etc/passwd", "../../etc/passwd", "CET\u{0}"] {

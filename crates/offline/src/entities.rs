@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nothing_is_no_name() {
+    fn sentences_without_a_name_yield_none() {
         for sentence in [
             "我叫李雷",
             "我的名字叫李雷",

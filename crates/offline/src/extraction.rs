@@ -195,23 +195,23 @@ impl RuleContext<'_> {
             if let Some(statement) = self_statement(clause) {
                 worth = true;
                 finding.raise_impact(statement.impact, statement.emotion);
-                finding.relate(statement.identity, IDENTITY_BEARING);
+                finding.tag_if(statement.identity, IDENTITY_BEARING);
             }
             if let Some(peak) = heaviest_peak(clause, &names) {
                 worth = true;
                 finding.asked |= !clause.states() && clauses.len() == 1 && clause.asks;
                 finding.raise_impact(peak.impact, Some(peak.emotion));
-                finding.relate(peak.vulnerable, "vulnerability");
+                finding.tag_if(peak.vulnerable, "vulnerability");
             }
             if clause.states() && clause.has(speech::PROMISE) {
                 worth = true;
                 finding.raise_impact(1, None);
-                finding.relate(true, "commitment");
+                finding.tag_if(true, "commitment");
             }
             worth |= clause.has(speech::CORRECTION);
         }
         match correction_cue(sentence) {
-            Some(CorrectionCue::Mistaken) => finding.relate(worth, "correction"),
+            Some(CorrectionCue::Mistaken) => finding.tag_if(worth, "correction"),
             // Who says that something has changed says what is so now.
             Some(CorrectionCue::Changed) => worth |= clauses.iter().any(Clause::states),
             _ => {}
@@ -302,7 +302,7 @@ impl Finding {
         merge(&mut self.emotions, emotion.into_iter().collect(), MOST_EMOTION_TAGS);
     }
 
-    fn relate(&mut self, holds: bool, tag: &'static str) {
+    fn tag_if(&mut self, holds: bool, tag: &'static str) {
         if holds {
             merge(&mut self.relations, vec![tag], MOST_RELATIONAL_TAGS);
         }

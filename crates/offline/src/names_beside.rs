@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_follows_is_no_name() {
+    fn words_after_a_relation_are_no_names() {
         for clause in [
             "我的猫喜欢睡觉",
             "我妹妹怀孕了",

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_sounds_like_loss_is_none() {
+    fn figures_of_speech_are_no_loss() {
         check(&[
             ("我先走了,拜拜", 0),
             ("我们走了很久", 0),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_sounds_like_crisis_is_none() {
+    fn figures_of_speech_are_no_crisis() {
         check(&[
             ("程序又崩溃了", 0),
             ("想死你了", 0),

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_is_said_in_its_language_and_all_else_is_silence() {
+    fn due_memories_are_quoted_in_their_language_and_nothing_else_is_sent() {
         let said = |trigger: &str, about: &str| {
             let inputs = ProactiveInputs { trigger: trigger.to_owned(), about: Some(about.to_owned()) };
             write_first(&inputs).message

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_beside_a_question_is_an_answer_where_it_fits() {
+    fn statements_beside_a_question_count_as_answers() {
         let said = |text: &str, before: &str| {
             says(json!({"user_text": text, "passages": [{"speaker": "user", "text": before}]}))
         };
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merely_nearest_is_no_answer() {
+    fn the_nearest_memory_alone_is_no_answer() {
         let inputs = |text: &str, memory: &str| {
             json!({"user_text": text, "memories": [{"description": memory, "kind": "event"}], "nothing_found": true,
                 "passages": [{"speaker": "user", "text": memory}]})
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_a_moment_ago_is_known() {
+    fn recent_messages_are_known() {
         let recent = json!([{"speaker": "user", "text": "我叫小林,在杭州做设计师。"}]);
         let said = says(json!({"user_text": "我叫什么名字?", "recent": recent}));
         assert_eq!(said, "我记得：你说过：「我叫小林,在杭州做设计师。」");

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_already_is_not_told_again_and_labels_are_left_out() {
+    fn known_thoughts_are_not_repeated_and_labels_are_left_out() {
         let events = json!([{"handle": "e1", "text": "用户有抑郁症。", "impact": -6, "due": "2026-03-06"}]);
         let answer = thought_of(json!({"events": events}));
         assert_eq!(answer["new_thoughts"][0]["description"], "用户心里有件不好受的事。");

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_something_is_no_small_talk() {
+    fn statements_are_no_small_talk() {
         for text in [
             "Hello, I'm Mia",
             "Goodnight moon is my favourite book",

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_asks_states_nothing() {
+    fn questions_state_nothing() {
         for text in [
             "What did I say about my accordion teacher?",
             "what did i say about my accordion teacher",

@@ -86,16 +86,28 @@ fn names_in(text: &str, stems: Stems) -> Names {
     if stems.nouns_are_capitalised() { Names::default() } else { Names::from_text(text) }
 }
 
+/// Terms up to which a scan finds a repetition sooner than a set does, which needs a copy of each phrase. Most questions have
+/// fewer.
+const SCANNED_TERMS_MAX: usize = 32;
+
 /// Query terms in text order, each phrase once.
 #[derive(Default)]
 struct DistinctTerms {
     in_order: Vec<QueryTerm>,
+    /// Filled from [`SCANNED_TERMS_MAX`] terms on.
     phrases: HashSet<Phrase>,
 }
 
 impl DistinctTerms {
     fn push(&mut self, term: QueryTerm) {
-        if self.phrases.insert(term.phrase.clone()) {
+        if self.in_order.len() == SCANNED_TERMS_MAX {
+            self.phrases.extend(self.in_order.iter().map(|known| known.phrase.clone()));
+        }
+        let is_new = match self.in_order.len() < SCANNED_TERMS_MAX {
+            true => self.in_order.iter().all(|known| known.phrase != term.phrase),
+            false => self.phrases.insert(term.phrase.clone()),
+        };
+        if is_new {
             self.in_order.push(term);
         }
     }
@@ -334,6 +346,15 @@ mod tests {
 
     fn surfaces(text: &str) -> Vec<String> {
         query_terms(text).into_iter().map(|term| term.surface).collect()
+    }
+
+    #[test]
+    fn repeated_terms_are_dropped_however_many_there_are() {
+        for count in [1, SCANNED_TERMS_MAX - 1, SCANNED_TERMS_MAX, SCANNED_TERMS_MAX + 1, 200] {
+            let words: Vec<String> = (0..count).map(|number| format!("zx{number}")).collect();
+            let thrice = [&words[..], &words[..], &words[..]].concat().join(" ");
+            assert_eq!(surfaces(&thrice), words, "{count}");
+        }
     }
 
     #[test]

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_is_shown() {
+    fn durations_print_as_they_were_written() {
         for text in ["500ms", "2s", "30m", "12h", "14d", "0ms"] {
             assert_eq!(text.parse::<ConfigDuration>().unwrap().to_string(), text);
         }

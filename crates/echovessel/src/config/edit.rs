@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_key_is_refused() {
+    fn unknown_keys_are_refused() {
         let known = known_keys().unwrap();
         for wanted in [
             json!({}),

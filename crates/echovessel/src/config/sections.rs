@@ -247,9 +247,9 @@ section!(
         idle: ConfigDuration = minutes(30),
         /// Interval of the scan for quiet conversations.
         scan_every: ConfigDuration = seconds(60),
-        /// Messages at which it is over.
+        /// Number of messages after which a session ends.
         max_messages: u32 = 200,
-        /// Tokens at which it is over.
+        /// Number of tokens after which a session ends.
         max_tokens: u64 = 20_000,
         /// Age up to which a turn that a crash interrupted is still answered.
         answer_within: ConfigDuration = minutes(10),

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_waits_wakes_when_the_clock_is_set() {
+    async fn sleepers_wake_when_the_clock_is_set() {
         let clock = StoryClock::new(Timestamp::UNIX_EPOCH);
         let mut hour = clock.sleep(Duration::from_secs(3_600));
         assert!(futures_util::poll!(&mut hour).is_pending());

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_not_be_taken_is_not_made() {
+    fn archives_beyond_the_limits_are_not_written() {
         let most = (ARCHIVE_BYTES_MAX, vec![INDEX_BYTES_MAX; 6]);
         assert_eq!(check_sizes(most.0, &most.1), Ok(()));
         let told = |bytes: usize, sizes: &[u64]| check_sizes(bytes, sizes).unwrap_err();

@@ -54,7 +54,7 @@ impl Graph {
     ) -> GraphWrite {
         let memory = document.name.id();
         let mut write =
-            self.write_of_relations(&document.lines, &|_| memory.clone(), facts.relations, instance);
+            self.build_relation_write(&document.lines, &|_| memory.clone(), facts.relations, instance);
         for (label, node_type) in facts.names {
             write.nodes.push(NewGraphNode {
                 id: self.ids.next(write.at),

@@ -36,7 +36,7 @@ impl Graph {
             }
         };
         let write =
-            self.write_of_relations(&session.events, &|event| event.node.to_string(), facts, instance);
+            self.build_relation_write(&session.events, &|event| event.node.to_string(), facts, instance);
         let Some(written) = self.store.commit_facts(&session, write).await? else {
             self.retries.note(session.session, self.clock.now());
             return Ok(ExtractionStep::Failed {
@@ -65,7 +65,7 @@ impl Graph {
     }
 
     /// Builds the write for relations; `memory` names the memory that each event belongs to.
-    pub(super) fn write_of_relations(
+    pub(super) fn build_relation_write(
         &self,
         events: &[UnreadEvent],
         memory: &dyn Fn(&UnreadEvent) -> String,

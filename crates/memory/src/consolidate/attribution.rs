@@ -107,7 +107,7 @@ fn find(text: &str, word: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn whose(description: &str, content: &str, quote: &str) -> Option<String> {
+    fn other_person_in(description: &str, content: &str, quote: &str) -> Option<String> {
         let (start, _) = crate::text::find_quote(content, quote).unwrap();
         somebody_else(description, content, start, &["小明".to_owned(), "anna".to_owned()])
     }
@@ -126,12 +126,12 @@ mod tests {
             ("The user is allergic to peanuts", "Anna is allergic to peanuts", "is allergic to peanuts"),
             ("User is allergic to peanuts", "she is allergic to peanuts", "allergic to peanuts"),
         ] {
-            assert!(whose(description, content, quote).is_some(), "{description} ← {content}");
+            assert!(other_person_in(description, content, quote).is_some(), "{description} ← {content}");
         }
     }
 
     #[test]
-    fn what_is_the_users_or_is_told_as_anothers_passes() {
+    fn statements_about_the_user_or_attributed_to_others_pass() {
         for (description, content, quote) in [
             ("用户对花生过敏", "我对花生过敏", "对花生过敏"),
             ("用户对花生过敏", "小明,我对花生过敏", "我对花生过敏"),
@@ -147,7 +147,7 @@ mod tests {
             ("The user has a sister who is allergic", "my sister is allergic", "is allergic"),
             ("The user has a sore leg", "my leg hurts", "leg hurts"),
         ] {
-            assert_eq!(whose(description, content, quote), None, "{description} ← {content}");
+            assert_eq!(other_person_in(description, content, quote), None, "{description} ← {content}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn decide_gate(messages: &[Message], settings: &ConsolidateSettings) -> Gate
     if !short {
         return GateDecision::LongEnough;
     }
-    let extended = Patterns::default().with_more(&settings.strong_emotion_words);
+    let extended = Patterns::default().with_patterns(&settings.strong_emotion_words);
     if messages.iter().any(|m| STRONG_EMOTION.occur_in(&m.content) || extended.occur_in(&m.content)) {
         return GateDecision::StrongEmotion;
     }

@@ -321,7 +321,8 @@ impl Consolidator<'_> {
         let Some(closed) = self.store.finish_session(session.id, self.clock.now()).await? else {
             return Ok(None);
         };
-        let (detail, events) = (trace::closed_json(trivial, closed.closed_at), closed.extracted_events);
+        let (detail, events) =
+            (trace::closed_session_json(trivial, closed.closed_at), closed.extracted_events);
         (self.formed)(ConsolidationEvent::Closed { session: Box::new(closed), events, thoughts });
         Ok(Some(detail))
     }

@@ -27,7 +27,7 @@ impl Patterns {
     }
 
     /// Adds patterns of the configuration to the list.
-    pub fn with_more(mut self, more: &[String]) -> Self {
+    pub fn with_patterns(mut self, more: &[String]) -> Self {
         self.parts.extend(more.iter().map(|line| parse_pattern(line)));
         self
     }

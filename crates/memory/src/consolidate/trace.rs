@@ -128,7 +128,7 @@ pub(super) fn reflection(
     })
 }
 
-pub(super) fn closed_json(trivial: bool, at: Option<Timestamp>) -> Value {
+pub(super) fn closed_session_json(trivial: bool, at: Option<Timestamp>) -> Value {
     let close_trigger = if trivial { "trivial" } else { "extracted" };
     json!({"status": "closed", "extracted_at": at, "close_trigger": close_trigger})
 }

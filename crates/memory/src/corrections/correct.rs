@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cant_be_a_text_is_refused() {
+    fn empty_and_overlong_texts_are_refused() {
         assert_eq!(check_text(" \n"), Err(CorrectError::Empty));
         let length = DESCRIPTION_LENGTH_MAX + 1;
         assert_eq!(check_text(&"长".repeat(length)), Err(CorrectError::TooLong { length }));

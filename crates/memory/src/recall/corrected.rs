@@ -13,7 +13,7 @@ use crate::corrections::{ReplacedQuery, ReplacedSpan, ReplacedValue, ReplacedVal
 use crate::identifiers::{EntityId, MessageId, NodeId};
 use crate::messages::{Message, Role};
 use crate::nodes::{Node, NodeKind};
-use crate::ports::{CorrectionStore, Store, StoreError};
+use crate::ports::{CorrectionStore, StoreError};
 use crate::scope::Scope;
 use crate::text::{Utterance, Values, content_terms, correction_cue, split_sentences};
 
@@ -66,12 +66,8 @@ pub struct OutdatedValues {
     asks_for_the_past: bool,
 }
 
-/// Takes out of what came to mind all that rested on a value which is no longer current, and notes the rest.
-pub(super) async fn hold_back_former(
-    store: &dyn Store,
-    request: &RecallRequest,
-    found: &mut RecallResult,
-) -> Result<(), StoreError> {
+/// Query for the former values that anything recalled may state.
+pub(super) fn query_of_recalled(request: &RecallRequest, found: &RecallResult) -> ReplacedQuery {
     let pinned = &found.pinned;
     let chosen = found.nodes.iter().map(|scored| &scored.node);
     let citing =
@@ -86,15 +82,24 @@ pub(super) async fn hold_back_former(
     let texts = texts.chain(
         named.flat_map(|entity| [Some(&entity.canonical_name), entity.description.as_ref()]).flatten(),
     );
-    let about = ReplacedQuery {
+    ReplacedQuery {
         sessions: pinned.summaries.iter().map(|session| session.id).collect(),
         texts: texts.chain([&request.text]).cloned().collect(),
         messages: passages.chain(request.window.iter().copied()).collect(),
         nodes: chosen.clone().chain(&pinned.events).map(|node| node.id).collect(),
         citing: citing.chain(&pinned.fulfilled).map(|node| node.seq).collect(),
         entities: found.entities.iter().map(|entity| entity.id).collect(),
-    };
-    let replaced = store.replaced_values(&request.scope, &about).await?;
+    }
+}
+
+/// Takes out of what was recalled all that depends on a value which is no longer current, and notes the rest. `nodes` are those
+/// of the query that found the values.
+pub(super) fn hold_back_former(
+    request: &RecallRequest,
+    found: &mut RecallResult,
+    replaced: ReplacedValues,
+    nodes: Vec<NodeId>,
+) {
     let mut corrected = OutdatedValues {
         values: FormerValues::new(replaced.values),
         spans: replaced.spans,
@@ -108,7 +113,7 @@ pub(super) async fn hold_back_former(
     corrected.hold_back_nodes(found, &outdated);
     corrected.hold_back_replies(found);
     corrected.hold_back_texts(found, &replaced.descriptions);
-    let current: BTreeSet<NodeId> = about.nodes.into_iter().collect();
+    let current: BTreeSet<NodeId> = nodes.into_iter().collect();
     let is_past = |value: &&ReplacedValue| asks && !value.mistaken && current.contains(&value.current);
     let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_past).cloned().collect();
     let said = corrected.values.all_in(&request.text).filter(|value| !former.contains(value));
@@ -117,7 +122,6 @@ pub(super) async fn hold_back_former(
     former.truncate(TOLD_MAX);
     corrected.former = former;
     found.corrected = corrected;
-    Ok(())
 }
 
 impl OutdatedValues {

@@ -1,7 +1,11 @@
 //! Two memories of which it is not clear whether both are true: neither is given as certain, and the persona asks once.
 
+use std::collections::BTreeSet;
+
 use super::RecallResult;
 use crate::identifiers::{MessageId, NodeId};
+use crate::messages::Message;
+use crate::nodes::Node;
 use crate::ports::{OpenPair, Store, StoreError};
 use crate::scope::Scope;
 
@@ -35,16 +39,33 @@ impl Doubt {
     }
 }
 
-/// The open questions about what was recalled.
-pub(super) async fn find_doubts(
+/// The open questions about what was recalled, also about what is held back afterwards.
+pub(super) async fn read_open_pairs(
     store: &dyn Store,
     scope: &Scope,
     found: &RecallResult,
-) -> Result<Vec<Doubt>, StoreError> {
-    let recalled = found.nodes.iter().map(|scored| scored.node.seq);
-    let nodes: Vec<i64> = recalled.chain(found.pinned.events.iter().map(|node| node.seq)).collect();
-    let passages = found.passages.iter().flat_map(|passage| &passage.messages);
-    let messages: Vec<i64> = passages.map(|message| message.seq).collect();
-    let open = store.open_pairs(scope, &nodes, &messages).await?;
-    Ok(open.into_iter().map(Doubt::new).collect())
+) -> Result<Vec<OpenPair>, StoreError> {
+    let nodes: Vec<i64> = recalled_nodes(found).map(|node| node.seq).collect();
+    let messages: Vec<i64> = recalled_messages(found).map(|message| message.seq).collect();
+    store.open_pairs(scope, &nodes, &messages).await
+}
+
+/// The questions about what is left.
+pub(super) fn doubts_about(found: &RecallResult, pairs: Vec<OpenPair>) -> Vec<Doubt> {
+    let nodes: BTreeSet<NodeId> = recalled_nodes(found).map(|node| node.id).collect();
+    let messages: BTreeSet<MessageId> = recalled_messages(found).map(|message| message.id).collect();
+    let is_about = |pair: &OpenPair| {
+        nodes.contains(&pair.older.id)
+            || nodes.contains(&pair.newer.id)
+            || pair.messages.iter().any(|(message, _)| messages.contains(message))
+    };
+    pairs.into_iter().filter(is_about).map(Doubt::new).collect()
+}
+
+fn recalled_nodes(found: &RecallResult) -> impl Iterator<Item = &Node> {
+    found.nodes.iter().map(|scored| &scored.node).chain(&found.pinned.events)
+}
+
+fn recalled_messages(found: &RecallResult) -> impl Iterator<Item = &Message> {
+    found.passages.iter().flat_map(|passage| &passage.messages)
 }

@@ -134,10 +134,10 @@ pub async fn recall(
     let passages = async {
         let (scope, window) = (&request.scope, &request.window);
         let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
-        let ranked = silenced::without_silenced(store, scope, &request.text, ranked).await?;
-        let fit = MessageFit::new(&ranked);
-        let chosen = passages::choose_passages(store, scope, &ranked, window, settings).await?;
-        Ok((chosen, fit))
+        let (ranked, around) =
+            passages::read_surroundings(store, scope, &request.text, ranked, settings).await?;
+        let chosen = passages::choose_passages(&ranked, &around, window, settings);
+        Ok((chosen, MessageFit::new(&ranked)))
     };
     let nodes = async {
         let found = try_join!(
@@ -172,8 +172,13 @@ pub async fn recall(
         words_only,
         elapsed,
     };
-    corrected::hold_back_former(store, &request, &mut found).await?;
-    found.corrected.doubts = doubts::find_doubts(store, &request.scope, &found).await?;
+    let about = corrected::query_of_recalled(&request, &found);
+    let (replaced, pairs) = try_join!(
+        store.replaced_values(&request.scope, &about),
+        doubts::read_open_pairs(store, &request.scope, &found),
+    )?;
+    corrected::hold_back_former(&request, &mut found, replaced, about.nodes);
+    found.corrected.doubts = doubts::doubts_about(&found, pairs);
     Ok(found)
 }
 

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_is_bounded() {
+    fn possible_names_are_limited() {
         let nobody = HashSet::new();
         let long = "猫".repeat(20_000);
         assert!(possible_names(&long, &nobody).len() <= NAME_TOKENS_MAX);

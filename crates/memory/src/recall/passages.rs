@@ -1,13 +1,14 @@
 //! Verbatim passages: messages with their speakers and the messages around them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::messages::RankedMessage;
 use super::receipt::{Candidate, CandidateKind};
 use super::settings::RecallSettings;
-use crate::forget::{is_left_empty, without_forgotten};
+use super::silenced::without_silenced;
+use crate::forget::{ForgottenSpan, is_left_empty, without_forgotten};
 use crate::messages::{Message, Role};
-use crate::ports::{Store, StoreError};
+use crate::ports::{IndexedMessage, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::estimate_tokens;
 
@@ -24,44 +25,101 @@ pub struct Passage {
     pub score: f64,
 }
 
-/// The best messages as passages, best first, and what became of each ranked message. Those that are near the best enter, if any of
-/// them is relevant by itself or with the one before it; one that is in an earlier passage makes none of its own.
-pub(super) async fn choose_passages(
+/// The messages next to those that may become passages, by the number of the found one.
+pub(super) type Surroundings = HashMap<i64, Vec<Message>>;
+
+/// The ranked messages, and the surroundings of the best ones, both without silenced words. `asked` is the question.
+///
+/// Surroundings are read before it is known whether a ranked message is left out, because few scopes have silenced words
+/// and each read that waits for another delays the reply. If words are silenced, they are read once more.
+pub(super) async fn read_surroundings(
+    store: &dyn Store,
+    scope: &Scope,
+    asked: &str,
+    ranked: Vec<RankedMessage>,
+    settings: &RecallSettings,
+) -> Result<(Vec<RankedMessage>, Surroundings), StoreError> {
+    let (around, silenced) = read_around(store, scope, &ranked, settings).await?;
+    if silenced.is_empty() {
+        return Ok((ranked, around));
+    }
+    let ranked = without_silenced(ranked, &silenced, asked);
+    let (around, silenced) = read_around(store, scope, &ranked, settings).await?;
+    let mask = |(seq, messages): (i64, Vec<Message>)| {
+        let mut messages = without_forgotten(messages, &silenced);
+        messages.retain(|message| message.seq == seq || !is_left_empty(message));
+        (seq, messages)
+    };
+    Ok((ranked, around.into_iter().map(mask).collect()))
+}
+
+/// The surroundings of the best messages, and the silenced spans of these and of all ranked messages.
+async fn read_around(
     store: &dyn Store,
     scope: &Scope,
     ranked: &[RankedMessage],
+    settings: &RecallSettings,
+) -> Result<(Surroundings, Vec<ForgottenSpan>), StoreError> {
+    let threshold = PassageThreshold::new(ranked, settings);
+    let near = ranked.iter().filter(|ranked| threshold.is_answered && threshold.is_near(ranked));
+    let seqs: Vec<i64> = near.take(2 * settings.passages).map(|ranked| ranked.message.seq).collect();
+    let found = match seqs.is_empty() {
+        true => Vec::new(),
+        false => store.neighbours(scope, &seqs, NEIGHBOURS, NEIGHBOURS).await?,
+    };
+    let plain = |neighbours: Vec<IndexedMessage>| neighbours.into_iter().map(|indexed| indexed.message);
+    let around: Surroundings =
+        found.into_iter().map(|(seq, neighbours)| (seq, plain(neighbours).collect())).collect();
+    let shown = ranked.iter().map(|ranked| &ranked.message).chain(around.values().flatten());
+    let shown: BTreeSet<i64> = shown.map(|message| message.seq).collect();
+    let silenced = store.silenced_spans(scope, &Vec::from_iter(shown)).await?;
+    Ok((around, silenced))
+}
+
+/// Conditions for a message to become a passage.
+struct PassageThreshold {
+    /// Least total of a message that is near the best.
+    total_min: f64,
+    /// True if a message near the best is relevant.
+    is_answered: bool,
+}
+
+impl PassageThreshold {
+    fn new(ranked: &[RankedMessage], settings: &RecallSettings) -> Self {
+        let total_min = ranked.first().map_or(0.0, |best| best.total * settings.passage_share);
+        let near = ranked.iter().filter(|ranked| ranked.total >= total_min);
+        let highest = near.map(relevance).fold(0.0, f64::max);
+        Self { total_min, is_answered: highest >= settings.min_relevance }
+    }
+
+    fn is_near(&self, ranked: &RankedMessage) -> bool {
+        ranked.total >= self.total_min
+    }
+}
+
+fn relevance(ranked: &RankedMessage) -> f64 {
+    ranked.vector.max(ranked.words)
+}
+
+/// The best messages as passages, best first, and what became of each ranked message. Those that are near the best enter, if any of
+/// them is relevant by itself or with the one before it; one that is in an earlier passage makes none of its own.
+pub(super) fn choose_passages(
+    ranked: &[RankedMessage],
+    around: &Surroundings,
     window: &[i64],
     settings: &RecallSettings,
-) -> Result<(Vec<Passage>, Vec<Candidate>), StoreError> {
-    let least = ranked.first().map_or(0.0, |best| best.total * settings.passage_share);
-    let is_near = |ranked: &&RankedMessage| ranked.total >= least;
-    let relevance = |ranked: &RankedMessage| ranked.vector.max(ranked.words);
-    let highest = ranked.iter().filter(is_near).map(relevance).fold(0.0, f64::max);
-    let is_answered = highest >= settings.min_relevance;
-    let near = ranked.iter().filter(is_near).filter(|_| is_answered);
-    let seqs: Vec<i64> = near.take(2 * settings.passages).map(|ranked| ranked.message.seq).collect();
-    let mut around: HashMap<i64, Vec<Message>> = HashMap::new();
-    if !seqs.is_empty() {
-        let found = store.neighbours(scope, &seqs, NEIGHBOURS, NEIGHBOURS).await?;
-        let each = found.iter().flat_map(|(_, neighbours)| neighbours);
-        let silenced =
-            store.silenced_spans(scope, &each.map(|indexed| indexed.message.seq).collect::<Vec<_>>()).await?;
-        for (seq, neighbours) in found {
-            let messages: Vec<Message> = neighbours.into_iter().map(|indexed| indexed.message).collect();
-            let mut messages = without_forgotten(messages, &silenced);
-            messages.retain(|message| message.seq == seq || !is_left_empty(message));
-            around.insert(seq, messages);
-        }
-    }
+) -> (Vec<Passage>, Vec<Candidate>) {
+    let threshold = PassageThreshold::new(ranked, settings);
     let mut shown: HashSet<i64> = window.iter().copied().collect();
     let mut tokens_left = settings.passage_tokens;
     let mut passages: Vec<Passage> = Vec::new();
     let mut candidates = Vec::with_capacity(ranked.len());
     for ranked in ranked {
         let seq = ranked.message.seq;
-        let refusal = if !is_answered {
+        let refusal = if !threshold.is_answered {
             Some(format!("relevance {:.2} is below {}", relevance(ranked), settings.min_relevance))
-        } else if !is_near(&ranked) {
+        } else if !threshold.is_near(ranked) {
+            let least = threshold.total_min;
             Some(format!("{:.2} is below {least:.2}, which is near the best", ranked.total))
         } else if shown.contains(&seq) {
             Some("stands in a better passage".to_owned())
@@ -80,7 +138,7 @@ pub(super) async fn choose_passages(
         };
         candidates.push(receipt_of(ranked, refusal));
     }
-    Ok((passages, candidates))
+    (passages, candidates)
 }
 
 /// The message with those of its neighbours that are not shown yet, or alone where that is too much; none where even

@@ -72,6 +72,7 @@ pub struct ScoreInputs {
 }
 
 /// The score of one node.
+#[inline]
 pub fn score_node(node: &Node, known: ScoreInputs, now: Timestamp, settings: &RecallSettings) -> Score {
     let weights = &settings.weights;
     let flag = |is: bool| if is { 1.0 } else { 0.0 };

@@ -1,28 +1,26 @@
 //! Words that a person wants not to be brought up again: no passage shows them, and they answer no question.
 
 use super::RankedMessage;
-use crate::forget::without_forgotten;
+use crate::forget::{ForgottenSpan, without_forgotten};
 use crate::messages::Message;
 use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
 use crate::text::content_terms;
 
-/// The ranked messages without their silenced words. One whose other words say nothing of what is asked is left out.
-pub(super) async fn without_silenced(
-    store: &dyn Store,
-    scope: &Scope,
-    asked: &str,
+/// The ranked messages without these silenced words. One whose other words say nothing of what is asked is left out.
+pub(super) fn without_silenced(
     ranked: Vec<RankedMessage>,
-) -> Result<Vec<RankedMessage>, StoreError> {
-    let messages = ranked.iter().map(|ranked| ranked.message.clone()).collect();
-    let left = mask_silenced(store, scope, messages).await?;
+    silenced: &[ForgottenSpan],
+    asked: &str,
+) -> Vec<RankedMessage> {
+    let left = without_forgotten(ranked.iter().map(|ranked| ranked.message.clone()).collect(), silenced);
     let asked = content_terms(asked);
     let answers = |message: &Message| !content_terms(&message.content).is_disjoint(&asked);
     let each = ranked.into_iter().zip(left).filter_map(|(ranked, message)| {
         let is_whole = ranked.message.content == message.content;
         (is_whole || answers(&message)).then_some(RankedMessage { message, ..ranked })
     });
-    Ok(each.collect())
+    each.collect()
 }
 
 /// The same messages with an ellipsis in place of their silenced words.

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_said_is_never_a_mark() {
+    fn html_in_messages_is_escaped() {
         assert_eq!(
             marked("rain", "<script>rain</script> & more"),
             "&lt;script&gt;<b>rain</b>&lt;/script&gt; &amp; more"

@@ -61,7 +61,7 @@ impl RuleContext<'_> {
         let meant: Vec<String> = if names_time_ahead(sentence) { Vec::new() } else { meant.collect() };
         let mut event = Event::of_user("event", quote_user(sentence, language, false));
         let mut finding = Finding::default();
-        finding.relate(true, "correction");
+        finding.tag_if(true, "correction");
         self.support(&mut event, message, sentence, finding);
         event.supersedes = meant;
         (!event.supersedes.is_empty()).then_some(event)

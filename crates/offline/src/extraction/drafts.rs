@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_in_mind_is_what_the_rule_says(
+        fn merging_drafts_matches_the_slow_rule(
             made in proptest::collection::vec(
                 (-9..10_i32, 1..4_usize, any::<bool>(), any::<bool>(), proptest::bool::weighted(0.1), 0..12_u8),
                 0..24,

@@ -83,7 +83,7 @@ fn a_death_in_one_line_is_kept_with_its_sign() {
 }
 
 #[test]
-fn what_happens_to_a_named_one_joins_its_event() {
+fn events_about_a_named_pet_are_merged() {
     let answer = said(&["我养了只猫,叫小黑。他昨天死了。"]);
     assert_eq!(answer["events"].as_array().unwrap().len(), 1);
     assert_eq!(answer["events"][0]["emotional_impact"], -9);
@@ -161,7 +161,7 @@ fn a_name_stays_beside_what_is_felt() {
 }
 
 #[test]
-fn who_one_is_is_remembered_in_both_languages() {
+fn self_descriptions_are_remembered_in_both_languages() {
     for (text, description) in [
         ("Hi! I'm Mia and I'm a nurse in Lisbon.", "The user is Mia and the user is a nurse in Lisbon."),
         ("你好，我叫林晚，住在成都。", "用户叫林晚，住在成都。"),
@@ -232,7 +232,7 @@ fn only_an_explicit_change_supersedes() {
 }
 
 #[test]
-fn what_is_taken_back_is_replaced_where_it_is_named() {
+fn corrections_replace_the_memory_that_they_name() {
     let known = json!([
         {"handle": "k1", "text": "The user bought a red yacht in Nice"},
         {"handle": "k2", "text": "用户买了一艘红色的游艇"},

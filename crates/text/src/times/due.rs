@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_or_names_no_time_is_none() {
+    fn past_and_missing_times_are_not_due() {
         for text in [
             "I'll always listen to you",
             "I'll never forget it",

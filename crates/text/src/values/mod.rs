@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_both_be_so_does_not() {
+    fn values_that_can_both_hold_do_not_contradict() {
         for (newer, older) in [
             ("The user lives in Berlin now", "The user lives in Berlin"),
             ("The user lives in Berlin, near the river", "The user lives in Berlin"),
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_with_a_doubt_is_settled_by_what_is_certain() {
+    fn uncertain_statements_are_settled_by_certain_ones() {
         for (newer, older) in [
             ("The user thinks the user's birthday is on 8 June", "The user's birthday is on 3 May"),
             ("The user's birthday might be on 8 June", "The user's birthday is on 3 May"),

@@ -30,7 +30,7 @@ use crate::home::Home;
 use whole_home::WholeHome;
 
 /// Titles that are named where none fits. They show how titles are written in this file.
-const TITLES_NAMED: usize = 10;
+const TITLES_SHOWN_MAX: usize = 10;
 /// Skips that are printed for a person, so that the result stays in sight; all are kept with the run.
 const SKIPS_SHOWN: usize = 10;
 
@@ -173,7 +173,7 @@ fn conversations_named(asked: &Import, look: &Look) -> anyhow::Result<Option<BTr
         let mut found = look.conversations.iter().filter(is_wanted).map(|found| found.id.clone()).peekable();
         if found.peek().is_none() {
             let titles = look.conversations.iter().filter_map(|conversation| conversation.title.as_deref());
-            let titles: Vec<&str> = titles.take(TITLES_NAMED).collect();
+            let titles: Vec<&str> = titles.take(TITLES_SHOWN_MAX).collect();
             bail!(
                 "no conversation is called {wanted:?}; nothing was imported. There are: {}",
                 titles.join(", ")

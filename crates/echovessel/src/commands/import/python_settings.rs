@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_home_sets_stays_as_it_is() {
+    fn existing_settings_are_not_overwritten() {
         let (taken, report) = merged("# mine\n[llm]\nprovider = \"offline\"\n", THEIRS);
         assert_eq!(taken["llm"]["provider"].as_str(), Some("offline"));
         assert_eq!(taken["persona"]["id"].as_str(), Some("luna"));

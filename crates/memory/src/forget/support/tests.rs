@@ -136,7 +136,7 @@ fn quotes_speak_for_themselves_with_their_speaker() {
 }
 
 #[test]
-fn what_is_there_was_said_at_least_once() {
+fn mentions_are_at_least_one() {
     let counts = [(true, 2), (false, 2), (true, 0), (false, 0)].map(|(own, count)| mention_count(own, count));
     assert_eq!(counts, [3, 2, 1, 1]);
 }
@@ -185,7 +185,7 @@ proptest! {
 
     /// The remaining text has no term that only forgotten lines had, and the remaining lines prove it.
     #[test]
-    fn what_stays_says_nothing_that_was_forgotten(memory in memories(), lost in losses()) {
+    fn remaining_memories_contain_nothing_forgotten(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
         let says = match support.decide(LossReason::Forgotten) {
             Verdict::Remove => return Ok(()),
