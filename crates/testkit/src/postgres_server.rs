@@ -60,7 +60,10 @@ impl PostgresServer {
     /// If it does not come up, with its log.
     pub fn start(&self) -> io::Result<()> {
         let folder = self.folder.display();
-        let options = format!("--options=-k {folder} -p {} -c listen_addresses='' -c fsync=off", self.port);
+        // Commits wait for a replica, which looks for its server every five seconds by default.
+        let soon = "-c wal_retrieve_retry_interval=200ms";
+        let options =
+            format!("--options=-k {folder} -p {} -c listen_addresses='' -c fsync=off {soon}", self.port);
         self.run_pg_ctl(&["--wait", &options, "start"])
     }
 

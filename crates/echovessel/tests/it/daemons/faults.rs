@@ -2,8 +2,8 @@
 //! connections are cut and held up. What was acknowledged is stored once, every turn is answered once, every session is remembered
 //! once, and the home answers again within half a minute.
 //!
-//! `ECHOVESSEL_SOAK_ROUNDS` sets how many faults there are, while 64 people talk with 12 personas; else each kind happens once, with 24 and
-//! 6. `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
+//! `ECHOVESSEL_SOAK_ROUNDS` sets how many faults there are, while 64 people talk with 12 personas and replicas take the place of the
+//! database; else each kind but the last happens once, with 24 and 6, on a database without a replica. `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
 
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 use tempfile::TempDir;
-use testkit::postgres::{at_socket, query};
-use testkit::postgres_server::PostgresServer;
+use testkit::postgres::query;
 use tokio_util::sync::CancellationToken;
 
+use super::database::{Database, PORTS};
 use super::haproxy::HaProxy;
 use super::links::Link;
 use super::{TAKEOVER, free_port};
@@ -50,6 +50,8 @@ enum Fault {
     PauseHolder,
     PauseStandby,
     KillDatabase,
+    /// The database is killed for good, and its replica takes its place. Only of a database that has one.
+    FailOver,
     /// The connections of the daemon that answers to the database.
     CutDatabaseLinks,
     StallDatabaseLinks,
@@ -58,6 +60,7 @@ enum Fault {
     StallDaemonLinks,
 }
 
+/// Those of a database without a replica.
 const FAULTS: [Fault; 10] = [
     Fault::KillHolder,
     Fault::PauseHolder,
@@ -88,14 +91,14 @@ struct Machine {
 }
 
 impl Machine {
-    async fn new(settings: &Settings, server: &TempDir, database: &str) -> Self {
+    async fn new(settings: &Settings, database: &Database) -> Self {
         let port = free_port();
-        let (to_database, socket) = Link::to_database(server.path());
+        let (to_database, socket) = Link::to_database(database.folder(), PORTS);
         let (from_daemons, linked) = Link::to_port(port).await;
         let advertised = format!("http://127.0.0.1:{linked}");
         let settings = settings
             .clone()
-            .key("storage.url", at_socket(database, socket.path()))
+            .key("storage.url", Database::url_at(socket.path()))
             .key("server.advertise", &advertised)
             .key("server.behind_proxy", true);
         Self {
@@ -149,24 +152,19 @@ impl Machine {
 }
 
 struct World {
-    server: PostgresServer,
-    url: String,
+    database: Database,
     machines: Vec<Machine>,
     proxy: HaProxy,
     door: Door,
     longest_outage: Duration,
-    _folder: TempDir,
 }
 
 impl World {
-    async fn new(settings: &Settings, personas: usize) -> Self {
-        let folder = TempDir::new().unwrap();
-        let server = PostgresServer::create(folder.path(), "data", 5432).unwrap();
-        query(&server.url("postgres"), "CREATE DATABASE home").unwrap();
-        let url = server.url("home");
+    async fn new(settings: &Settings, personas: usize, has_replica: bool) -> Self {
+        let database = Database::create(has_replica).await;
         let mut machines = Vec::new();
         for _ in 0..DAEMONS {
-            let mut machine = Machine::new(settings, &folder, &url).await;
+            let mut machine = Machine::new(settings, &database).await;
             machine.start().await;
             machines.push(machine);
         }
@@ -177,14 +175,14 @@ impl World {
         for number in 1..personas {
             door.post("/api/admin/personas", &json!({"id": persona(number)})).await;
         }
-        Self { server, url, machines, proxy, door, longest_outage: Duration::ZERO, _folder: folder }
+        Self { database, machines, proxy, door, longest_outage: Duration::ZERO }
     }
 
     /// The machine whose daemon holds the home, once it is known.
     async fn holder(&self) -> usize {
         let held = "SELECT d.address FROM writer w JOIN daemons d ON d.id = CAST(w.program AS TEXT) WHERE d.state <> 'dead'";
         within(TAKEOVER, "a daemon holds the home", async || {
-            let address = query(&self.url, held).ok()?.pop()?;
+            let address = query(&self.database.url(), held).ok()?.pop()?;
             self.machines.iter().position(|machine| machine.advertised == address)
         })
         .await
@@ -225,10 +223,8 @@ impl World {
                     self.machines[paused].paused_until = Some(began + time);
                 }
             }
-            Fault::KillDatabase => {
-                self.server.kill().unwrap();
-                self.server.start().unwrap();
-            }
+            Fault::KillDatabase => self.database.kill_and_restart(),
+            Fault::FailOver => self.database.fail_over(),
             Fault::CutDatabaseLinks => self.machines[holder].to_database.cut(),
             Fault::CutDaemonLinks => self.machines[holder].from_daemons.cut(),
             Fault::StallDatabaseLinks | Fault::StallDaemonLinks => {
@@ -260,11 +256,13 @@ impl World {
         .await;
     }
 
-    /// Does what a supervisor and time do: daemons that ended are started again, paused ones go on.
+    /// Does what a supervisor and time do: daemons that ended are started again, paused ones go on, and a database that
+    /// has lost its replica gets another.
     async fn repair(&mut self) {
+        self.database.restore_replica().await;
         for machine in &mut self.machines {
             match machine.paused_until {
-                Some(until) if until <= Instant::now() => machine.resume(&self.url).await,
+                Some(until) if until <= Instant::now() => machine.resume(&self.database.url()).await,
                 Some(_) => continue,
                 None => {}
             }
@@ -278,7 +276,7 @@ impl World {
     async fn all_sessions_close(&self) {
         let waiting =
             "SELECT COUNT(*)::TEXT FROM sessions WHERE status IN ('open', 'closing', 'consolidating')";
-        let count = || query(&self.url, waiting).unwrap()[0].parse::<u64>().unwrap();
+        let count = || query(&self.database.url(), waiting).unwrap()[0].parse::<u64>().unwrap();
         let mut left = count();
         while left > 0 {
             left = within(STANDSTILL, &format!("fewer than {left} sessions wait"), async || {
@@ -310,7 +308,7 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     let mut random = StdRng::seed_from_u64(seed);
     let rounds = variable("ECHOVESSEL_SOAK_ROUNDS");
     let (users, personas) = if rounds.is_some() { (64, 12) } else { (24, 6) };
-    let mut world = World::new(&settings, personas).await;
+    let mut world = World::new(&settings, personas, rounds.is_some()).await;
     let door = Arc::new(RwLock::new(world.door.clone()));
     let enough = CancellationToken::new();
     let pace =
@@ -319,7 +317,10 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
         (0..users).map(|n| Client::start_with(n, seed, pace(n), &door, &enough)).collect();
     let faults: Vec<Fault> = match rounds {
         None => FAULTS.to_vec(),
-        Some(rounds) => (0..rounds).map(|_| FAULTS[random.random_range(0..FAULTS.len())]).collect(),
+        Some(rounds) => {
+            let kinds = [&FAULTS[..], &[Fault::FailOver]].concat();
+            (0..rounds).map(|_| kinds[random.random_range(0..kinds.len())]).collect()
+        }
     };
     for fault in faults {
         pause(Duration::from_millis(random.random_range(200..1_500))).await;
@@ -337,7 +338,7 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     println!("seed {seed}: {acknowledged} messages acknowledged, longest outage {:?}", world.longest_outage);
     assert!(acknowledged > 200, "{acknowledged} messages prove nothing");
     let failed = "SELECT encode(id, 'hex'), reason FROM turns WHERE status = 'failed'";
-    assert_eq!(query(&world.url, failed).unwrap(), [""; 0], "a turn failed for good");
+    assert_eq!(query(&world.database.url(), failed).unwrap(), [""; 0], "a turn failed for good");
     world.all_sessions_close().await;
     for (door, user, sent) in &sent {
         all_work_finishes(door, user).await;

@@ -24,23 +24,26 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Begins on a socket of the PostgreSQL server in this folder; returns the folder of the new socket too.
-    pub(super) fn to_database(server: &Path) -> (Self, TempDir) {
+    /// Begins on sockets of PostgreSQL servers in this folder, one for each port; returns the folder of the new sockets too.
+    pub(super) fn to_database(servers: &Path, ports: [u16; 2]) -> (Self, TempDir) {
         let folder = TempDir::new().unwrap();
-        let (own, theirs) = (socket(folder.path()), socket(server));
-        let listener = UnixListener::bind(own).unwrap();
         let (flow, flowing) = watch::channel(Flow::default());
         let mut passing = JoinSet::new();
-        passing.spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((client, _)) = listener.accept().await {
-                let (theirs, flowing) = (theirs.clone(), flowing.clone());
-                connections.spawn(async move {
-                    let Ok(server) = UnixStream::connect(theirs).await else { return };
-                    pass(client.into_split(), server.into_split(), flowing).await;
-                });
-            }
-        });
+        for port in ports {
+            let (own, theirs) = (socket(folder.path(), port), socket(servers, port));
+            let listener = UnixListener::bind(own).unwrap();
+            let flowing = flowing.clone();
+            passing.spawn(async move {
+                let mut connections = JoinSet::new();
+                while let Ok((client, _)) = listener.accept().await {
+                    let (theirs, flowing) = (theirs.clone(), flowing.clone());
+                    connections.spawn(async move {
+                        let Ok(server) = UnixStream::connect(theirs).await else { return };
+                        pass(client.into_split(), server.into_split(), flowing).await;
+                    });
+                }
+            });
+        }
         (Self { flow, _passing: passing }, folder)
     }
 
@@ -72,8 +75,8 @@ impl Link {
     }
 }
 
-fn socket(folder: &Path) -> PathBuf {
-    folder.join(".s.PGSQL.5432")
+fn socket(folder: &Path, port: u16) -> PathBuf {
+    folder.join(format!(".s.PGSQL.{port}"))
 }
 
 /// Passes bytes both ways until an end closes or the link is cut.

@@ -1,6 +1,7 @@
 //! Several daemons on one database: any of them takes any request, and when the one that answers goes, another one does.
 //! `scripts/with-postgres` starts the server.
 
+mod database;
 mod faults;
 mod haproxy;
 mod links;
@@ -185,7 +186,7 @@ fn files_with(home: &Home, words: &str) -> Vec<PathBuf> {
 /// The daemon that held the home first still has the document's file when it takes the home again.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
-async fn what_another_holder_erased_does_not_come_back_from_files() {
+async fn text_erased_by_another_holder_does_not_return_from_files() {
     let database = fresh_database().unwrap().unwrap();
     let settings = Settings::offline().key("storage.url", &database);
     let (first_home, second_home) = (Home::new(), Home::new());
