@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_texts_share_is_taken_away() {
+    fn calibration_subtracts_the_common_direction() {
         static CENTRE: [i16; 2] = [30_000, 0];
         let centres = || Centres { han: &CENTRE, latin: &CENTRE };
         let calibration = Calibration { passages: centres(), queries: centres(), strength: 1.0 };

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_piece_covers_is_unreadable() {
+    fn text_without_pieces_is_unreadable() {
         let unknown = vec![4..7, 8..12];
         assert_eq!(readability("abc def ghij kl", &unknown, &latin()), 5.0 / 12.0);
         let emoji = std::iter::once(4..8).collect::<Vec<_>>();

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read_is_refused_with_a_reason() {
+    fn unreadable_sound_is_refused_with_a_reason() {
         let file = tone(1.0, 16_000).to_ogg_opus().unwrap();
         assert_eq!(
             Sound::read(&tone(5.0, 16_000).to_ogg_opus().unwrap(), LengthTrust::Exact, 2),

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_sound_is_refused_with_a_reason() {
+    fn files_that_are_no_sound_are_refused_with_a_reason() {
         let wav = tone(1.0, 8_000).to_wav();
         let mut lying = wav.clone();
         lying[40..44].copy_from_slice(&0x7fff_0000u32.to_le_bytes());

@@ -126,7 +126,7 @@ export const zh: typeof en = {
   importSkipped: "有 {n} 项未导入",
   importSkippedOne: "有 {n} 项未导入",
   importRemember: "形成记忆",
-  importEstimate: "约 {sessions} 个会话、{tokens} 个 token，{cost}。这里正在进行的对话优先。",
+  importEstimate: "约 {sessions} 个会话、{tokens} 个词元，{cost}。这里正在进行的对话优先。",
   importCostUnknown: "价格未知",
   importStart: "记录",
   importDiscard: "放弃这些文件",

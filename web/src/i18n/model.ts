@@ -78,7 +78,7 @@ export const zh: typeof en = {
   modelTry: "试一试",
   modelTrying: "正在等待第一个字…{n} 秒",
   modelTryStop: "停止",
-  modelTried: "{model}：{first} 秒后开始回答，每秒 {speed} 个 token",
+  modelTried: "{model}：{first} 秒后开始回答，每秒 {speed} 个词元",
   modelTriedShort: "{model}：{first} 秒后回答",
   modelSave: "使用这个模型",
   modelSaved: "从现在起由 {model} 回复。",

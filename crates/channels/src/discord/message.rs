@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read_is_named() {
+    fn attachments_are_named() {
         let photo =
             json!({"content": "look", "attachments": [{"filename": "cat.png", "content_type": "image/png"}]});
         assert_eq!(text_of(photo).unwrap(), "[photo cat.png] look");

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_models_write_is_shown_without_marks() {
+    fn markdown_becomes_entities() {
         for (markdown, text, parts) in [
             ("Plain words, 2 * 3 * 4, snake_case_name and #tag.", "", &[][..]),
             ("One line\nand the next.\n\nA paragraph.", "", &[]),

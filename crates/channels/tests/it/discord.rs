@@ -68,7 +68,7 @@ async fn a_session_is_resumed_after_a_cut_and_what_was_said_meanwhile_comes() {
 }
 
 #[tokio::test]
-async fn what_was_said_during_a_session_that_is_lost_is_read_from_the_history() {
+async fn messages_of_a_lost_gateway_session_are_read_from_the_history() {
     let world = linked().await;
     for (number, fault) in
         [GatewayFault::Invalid(false), GatewayFault::Close(4_009), GatewayFault::Close(4_007)]
@@ -338,7 +338,7 @@ async fn in_a_server_only_mentions_of_known_accounts_are_answered() {
 }
 
 #[tokio::test]
-async fn what_is_said_in_private_is_not_answered_where_others_read() {
+async fn replies_go_where_their_messages_were_written() {
     let world = linked().await;
     let before = world.discord.sent().len();
     world.discord.write(7, "between us");
@@ -354,7 +354,7 @@ async fn what_is_said_in_private_is_not_answered_where_others_read() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_read_is_named_or_passed_over() {
+async fn attachments_are_named_and_foreign_messages_are_ignored() {
     let world = linked().await;
     world
         .discord
@@ -409,7 +409,7 @@ async fn a_bot_that_is_refused_is_said_in_plain_words() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_delivered_is_shown_and_can_be_retried() {
+async fn undeliverable_messages_are_listed_and_can_be_retried() {
     let world = linked().await;
     world.discord.fail("POST messages", DiscordFault::Blocked);
     world.discord.write(7, "hello");

@@ -5,7 +5,7 @@ use testkit::discord::DiscordFault;
 use crate::discord::{linked, until_answered};
 
 #[tokio::test]
-async fn what_passes_loses_no_reply_and_what_does_not_is_named() {
+async fn temporary_faults_lose_no_reply_and_permanent_ones_are_named() {
     let world = linked().await;
     let passing = [
         DiscordFault::BlockedByCloudflare,

@@ -69,7 +69,7 @@ async fn until_said_first(world: &World) {
 }
 
 #[tokio::test]
-async fn what_the_persona_says_first_goes_where_the_user_wrote_last() {
+async fn proactive_messages_go_to_the_last_used_channel() {
     for (last, first) in [("discord", "telegram"), ("telegram", "discord")] {
         let world = linked_on_both().await;
         talk(&world, first, "good morning").await;
@@ -91,7 +91,7 @@ async fn what_the_persona_says_first_goes_where_the_user_wrote_last() {
 }
 
 #[tokio::test]
-async fn where_a_channel_fails_it_takes_the_next_one() {
+async fn a_failing_channel_is_replaced_by_the_next_one() {
     let world = linked_on_both().await;
     talk(&world, "telegram", "good morning").await;
     talk(&world, "discord", "see you later").await;

@@ -124,7 +124,7 @@ async fn a_reply_is_delivered_through_limits_errors_and_cuts() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_delivered_is_shown_and_can_be_retried() {
+async fn undeliverable_messages_are_listed_and_can_be_retried() {
     let world = World::new().await;
     world.link("self").await;
     world.platform.fail("sendMessage", TelegramFault::Blocked);
@@ -313,7 +313,7 @@ async fn an_update_of_an_unknown_form_is_passed_over_alone() {
 }
 
 #[tokio::test]
-async fn what_passes_loses_no_reply_and_what_does_not_is_named() {
+async fn temporary_faults_lose_no_reply_and_permanent_ones_are_named() {
     let world = World::new().await;
     world.link("self").await;
     for fault in [TelegramFault::Page(403), TelegramFault::Page(404), TelegramFault::Page(400)] {
@@ -342,7 +342,7 @@ async fn a_wish_for_quiet_is_confirmed_without_the_model() {
 }
 
 #[tokio::test]
-async fn what_is_replied_to_reaches_the_persona() {
+async fn quoted_messages_reach_the_persona() {
     let world = World::new().await;
     world.link("self").await;
     let quoted = json!({"message_id": 1, "text": "Shall we meet on Friday?"});

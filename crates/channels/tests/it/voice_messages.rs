@@ -149,7 +149,7 @@ async fn words_of_a_voice_message_are_the_message_that_is_answered() {
 }
 
 #[tokio::test]
-async fn what_is_written_while_it_is_heard_is_answered_with_it() {
+async fn messages_written_during_transcription_are_answered_together() {
     let parrot = Parrot::hearing([]);
     let world = listening(&parrot).await;
     let bell = parrot.hold();
@@ -167,7 +167,7 @@ async fn what_is_written_while_it_is_heard_is_answered_with_it() {
 }
 
 #[tokio::test]
-async fn what_was_not_heard_when_the_program_stopped_is_heard_at_the_next_start() {
+async fn interrupted_transcriptions_resume_at_the_next_start() {
     for channel in ["telegram", "discord"] {
         let parrot = Parrot::hearing([]);
         let mut world = listening(&parrot).await;
@@ -252,7 +252,7 @@ async fn its_recording_is_kept_where_a_person_wants_that_and_deleted_with_it() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_while_it_is_heard_does_not_come_back() {
+async fn a_voice_message_deleted_during_transcription_stays_deleted() {
     let parrot = Parrot::hearing([]);
     let world = listening(&parrot).await;
     let bell = parrot.hold();

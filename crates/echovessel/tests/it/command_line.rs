@@ -329,7 +329,7 @@ async fn a_missing_key_names_the_variable_and_its_setting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_printed_at_the_start_says_where_it_is_and_whom_it_talks_to() {
+async fn the_start_lines_name_the_address_and_contacted_hosts() {
     let model = scripts::model().await;
     let (home, settings) = (Home::new(), Settings::talking_to(&model));
     let printed = start_line(&home, &settings).await;

@@ -84,7 +84,7 @@ fn assert_overwritten(home: &Home, receipt: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_erased_is_in_no_file_and_no_answer() {
+async fn erased_text_is_in_no_file_and_no_answer() {
     let (home, settings, daemon, _model) = home_with_secret().await;
     let in_diary = || holding(&home, "蓝色海豚").iter().any(|path| path.contains("memories/daily"));
     eventually("the diary tells it", async || in_diary().then_some(())).await;

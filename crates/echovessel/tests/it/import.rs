@@ -194,7 +194,7 @@ async fn imported_talk_becomes_memory_and_undo_leaves_no_byte_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_imported_is_dated_by_when_it_was_said() {
+async fn imported_messages_keep_their_dates() {
     let (home, settings) = (Home::new(), Settings::offline().key("session.idle", "1s"));
     let daemon = Daemon::start(&home, &settings).await;
     let said = "[01.03.24, 14:03:05] Nora: My sister Clara lives in Porto and I miss her so much\n\

@@ -67,7 +67,7 @@ async fn no_prompt_ever_names_a_channel_or_an_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_on_one_channel_is_recalled_on_every_other() {
+async fn memories_of_one_channel_are_recalled_on_every_other() {
     let model = scripts::remembering_model().await;
     let home = Home::new();
     // Without a recent window, nothing but recall can bring it back.

@@ -250,7 +250,7 @@ async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_environment_sets_is_named() {
+async fn settings_from_the_environment_are_named() {
     let (home, model) = (Home::new(), model().await);
     model.require_key(KEY);
     let settings = offline().variable("OPENAI_API_KEY", "key-of-the-environment").key("llm.model", "fixed");

@@ -168,7 +168,7 @@ async fn defect_18_a_change_over_http_holds_at_once_and_the_file_keeps_its_comme
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_not_be_set_changes_nothing_and_says_why() {
+async fn invalid_settings_change_nothing_and_say_why() {
     let home = Home::new();
     let before = format!("[llm]\nprovider = \"offline\"\n\n{FILE}");
     write(&home, &before);

@@ -119,7 +119,7 @@ async fn daemon_ends_in_time_while_the_server_is_silent() {
 /// The server ends all connections again and again while people write: what is acknowledged is stored, once.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
-async fn what_is_acknowledged_survives_lost_connections() {
+async fn acknowledged_writes_survive_lost_connections() {
     let database = fresh_database().unwrap().unwrap();
     let (home, settings) = (Home::new(), Settings::offline().key("storage.url", &database));
     let daemon = Daemon::start(&home, &settings).await;

@@ -125,7 +125,7 @@ async fn a_missing_hub_is_reported() {
 }
 
 #[tokio::test]
-async fn what_is_installed_is_not_fetched_again() {
+async fn installed_models_are_not_downloaded_again() {
     let (hub, folder) = (Hub::start(vec![]).await, tempdir().unwrap());
     fetch(&hub, &folder).await.unwrap();
     fetch(&hub, &folder).await.unwrap();

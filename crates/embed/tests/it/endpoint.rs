@@ -96,7 +96,7 @@ async fn another_length_of_vectors_is_refused() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_retried_after_the_pause_that_was_asked_for() {
+async fn temporary_errors_are_retried_after_the_requested_pause() {
     let (model, clock) = (ScriptedModel::start().await.unwrap(), clock());
     model.next(EMBEDDINGS, Reply::error(503, "starting"));
     model.next(EMBEDDINGS, Reply::rate_limited(7));
@@ -118,7 +118,7 @@ async fn what_may_pass_is_retried_after_the_pause_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_a_person_must_mend_is_not_retried_and_holds_no_key() {
+async fn errors_that_a_person_must_fix_are_not_retried_and_hide_the_key() {
     let model = ScriptedModel::start().await.unwrap();
     let embedder = embedder(settings(&model), &clock());
     for (status, message, told) in [

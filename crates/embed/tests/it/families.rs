@@ -66,7 +66,7 @@ fn distilbert_and_other_activations() {
 }
 
 #[test]
-fn what_the_model_was_not_trained_to_read_is_cut_and_the_end_mark_stays() {
+fn long_texts_are_cut_before_the_end_token() {
     let folder = tempdir().unwrap();
     let tiny = TinyModel::new(Kind::Bert, word_pieces(), 6);
     tiny.write(folder.path());
@@ -173,7 +173,7 @@ fn a_fingerprint_names_what_vectors_depend_on_and_not_where_the_folder_is() {
 }
 
 #[test]
-fn what_can_not_be_computed_is_named_with_its_file_and_its_key() {
+fn unsupported_models_are_refused_with_file_and_key() {
     let told = |change: &dyn Fn(&Path)| {
         let folder = tempdir().unwrap();
         TinyModel::new(Kind::Bert, word_pieces(), 12).write(folder.path());

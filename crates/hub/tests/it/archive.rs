@@ -232,7 +232,7 @@ proptest! {
 
     /// An archive that is taken into an empty home and made again there is the same archive.
     #[test]
-    fn what_moves_house_arrives_whole(steps in proptest::collection::vec(step(), 1..40)) {
+    fn an_archive_restores_everything(steps in proptest::collection::vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let old = Home::without_files().await;

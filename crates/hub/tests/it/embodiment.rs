@@ -68,7 +68,7 @@ pub(crate) async fn daily(home: &Home, instance: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn what_one_instance_experienced_is_known_to_all() {
+async fn documents_of_one_instance_reach_all_others() {
     let (hub, laptop) = pair().await;
     let phone = embodiment("phone", 12).await;
     hub.create("significant", "2026-07-01/move", "We moved to Lyon.").await;
@@ -241,7 +241,7 @@ async fn roll_ups_are_written_by_the_hub_alone() {
 }
 
 #[tokio::test]
-async fn what_is_erased_at_the_hub_goes_from_every_home() {
+async fn erasures_at_the_hub_reach_every_home() {
     let (hub, laptop) = pair().await;
     hub.create("significant", "2026-07-01/code", "The door code is 4711.\nThe garden is open.").await;
     hub.create_as(
@@ -269,7 +269,7 @@ async fn what_is_erased_at_the_hub_goes_from_every_home() {
 }
 
 #[tokio::test]
-async fn what_is_erased_at_an_embodiment_goes_from_the_hub_and_from_there_on() {
+async fn erasures_at_an_embodiment_reach_the_hub_and_other_embodiments() {
     let (hub, laptop) = pair().await;
     let phone = embodiment("phone", 12).await;
     let day = "- My bank is Ravenna [chat:1] [via:laptop]\n- Soup [chat:1] [via:laptop]";

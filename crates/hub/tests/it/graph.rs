@@ -200,7 +200,7 @@ async fn an_edge_gains_weight_and_evidence() {
 }
 
 #[tokio::test]
-async fn what_rests_on_a_memory_goes_with_it() {
+async fn dependent_memories_are_deleted_with_their_source() {
     let world = world().await;
     let from = "daily-2026-05-02_laptop";
     let ann = world.node(json!({"type": "person", "label": "Ann", "sourceMemoryId": from})).await;

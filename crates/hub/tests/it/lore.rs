@@ -48,7 +48,7 @@ async fn entries_join_prompts_while_their_keys_are_named() {
 }
 
 #[tokio::test]
-async fn what_a_person_edits_or_deletes_counts_at_once() {
+async fn edits_and_deletions_of_entries_take_effect_at_once() {
     let home = Home::open().await;
     home.hub.write_lore(&home.person(), &[entry("Queen", &["queen"], "Old text.")]).await.unwrap();
     assert_eq!(named_entries(&home, &["queen"]).await, ["Old text."]);

@@ -186,7 +186,7 @@ impl Pair {
 }
 
 #[tokio::test]
-async fn what_either_side_has_is_at_both_after_one_exchange_and_nothing_goes_twice() {
+async fn one_exchange_copies_each_document_once_both_ways() {
     let pair = Pair::new().await;
     pair.hub.write("self", "my_identity.md", "Mira, patient and curious.");
     pair.hub.write("user", "user_life.md", "Lives in Lisbon.");

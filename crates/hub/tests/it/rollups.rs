@@ -33,7 +33,7 @@ async fn a_late_day_makes_everything_above_it_stale_and_it_is_redone() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_into_a_question_is_told_in_parts() {
+async fn long_periods_are_summarised_in_parts() {
     let home = Home::open().await;
     let long = "a long and winding story of that day ".repeat(60);
     for day in 6..12 {

@@ -43,7 +43,7 @@ async fn the_score_is_the_sum_of_its_parts() {
 }
 
 #[tokio::test]
-async fn what_is_meant_differs_from_what_is_only_near() {
+async fn search_distinguishes_relevant_from_near_documents() {
     let home = Home::open().await;
     home.create("daily", "2026-07-05", "- we adopted a white cat [chat:c] [via:home]").await;
     home.create("daily", "2026-07-14", "- the walls of the white house need paint [chat:d] [via:home]").await;
@@ -103,7 +103,7 @@ async fn ids(home: &Home, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_found_follows_what_is_written() {
+async fn search_follows_edits_and_deletions() {
     let home = Home::open().await;
     home.create("weekly", "2026-W20", "- we bought a lantern").await;
     home.create("weekly", "2026-W21", "- we sold the piano").await;
@@ -161,7 +161,7 @@ impl Embedder for Tired {
 }
 
 #[tokio::test]
-async fn what_a_failing_model_has_embedded_is_kept() {
+async fn vectors_made_before_a_model_fails_are_saved() {
     let home = Home::without_files().await;
     for day in 1..=28 {
         home.create("daily", &format!("2026-06-{day:02}"), "- swam [chat:c] [via:home]").await;

@@ -80,7 +80,7 @@ fn fields_that_are_null_stay_null() {
 }
 
 #[test]
-fn what_a_person_changed_is_in_the_card_and_the_rest_stays() {
+fn a_card_contains_edits_and_keeps_all_other_fields() {
     let draft = draft_for("mira.json", v3().to_string(), Some("Tom"));
     let mut persona = saved(&draft);
     persona.name = "Mirabel".to_owned();

@@ -101,7 +101,7 @@ fn chinese_card_gets_chinese_words() {
 }
 
 #[test]
-fn what_does_not_fit_into_a_block_is_not_lost() {
+fn text_beyond_a_block_becomes_a_document() {
     let mut card = v2();
     let paragraph = "She knows every hive by its sound. ".repeat(30);
     card["data"]["description"] = json!([paragraph.trim(); 8].join("\n\n"));

@@ -206,7 +206,7 @@ fn any_text_can_be_read_as_words_of_the_user() {
 }
 
 #[test]
-fn what_is_not_known_is_skipped_with_a_word() {
+fn unknown_files_are_skipped_with_their_kind() {
     for (bytes, word) in [
         (&b""[..], "empty"),
         (b"%PDF-1.7 ...", "PDF"),

@@ -68,7 +68,7 @@ fn a_time_that_occurs_twice_does_not_go_back() {
 }
 
 #[test]
-fn what_is_left_out_is_a_skip() {
+fn messages_left_out_by_options_are_skips() {
     let text = "1/5/24, 22:30 - Ann: a\n13/5/24, 22:30 - Ann: b\n";
     let since = Mapping { since: Some("2024-05-02".parse().unwrap()), ..Mapping::default() };
     let (messages, skips) = mapped(since, items("_chat.txt", text));

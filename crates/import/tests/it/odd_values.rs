@@ -103,7 +103,7 @@ fn odd_first_element_does_not_hide_the_format() {
 }
 
 #[test]
-fn what_follows_the_first_value_is_named() {
+fn text_after_the_first_value_is_listed_as_skipped() {
     let text = "[{\"role\": \"user\", \"content\": \"one\"}]\n[{\"role\": \"user\", \"content\": \"two\"}]";
     let read = items("talk.json", text);
     assert_eq!(talk(&read), ["user: one"]);

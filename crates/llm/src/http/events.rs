@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn where_the_chunks_are_cut_changes_nothing(
+        fn chunk_boundaries_change_nothing(
             text in "(data: [a猫\\r\\n ]{0,8}|event: x|:c|\r\n|\n|\r){0,12}",
             cuts in prop::collection::vec(0_usize..64, 0..6),
         ) {

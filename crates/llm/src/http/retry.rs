@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_endpoint_asks_for_is_the_least_wait() {
+    fn the_requested_wait_is_a_lower_bound() {
         assert_eq!(pause_before(0, &rate_limited(7), 0.0), Some(Duration::from_secs(7)));
         assert_eq!(pause_before(0, &rate_limited(31), 0.0), None);
     }

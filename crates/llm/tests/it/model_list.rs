@@ -40,7 +40,7 @@ async fn each_protocol_asks_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_is_said_without_the_key() {
+async fn errors_do_not_contain_the_key() {
     let refusal = format!(r#"{{"error": {{"message": "{KEY} is wrong"}}}}"#);
     for (answer, kind, part) in [
         (Answer::status("401 Unauthorized", "", &refusal), "auth", "does not accept the API key"),

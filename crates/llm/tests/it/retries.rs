@@ -70,7 +70,7 @@ async fn retries_end() {
 }
 
 #[tokio::test]
-async fn what_will_fail_again_is_asked_once() {
+async fn permanent_errors_are_not_retried() {
     let server = ScriptedServer::start([Answer::status("401 No", "", "")]).await;
     let provider = llm::connect(patient(&server), Arc::new(NoPauses::default()), Arc::new(OfflineProvider))
         .await

@@ -69,7 +69,7 @@ fn a_short_line_is_not_lost_among_long_ones_that_mention_both_words() {
 }
 
 #[test]
-fn what_was_said_on_a_named_day_is_found_without_any_of_the_words() {
+fn messages_of_a_named_day_are_found_without_common_words() {
     let (store, me) = (FakeStore::default(), scope("me"));
     let mut said = Vec::new();
     for day in 0..400_i64 {

@@ -128,7 +128,7 @@ fn a_speaker_who_is_only_called_is_not_preferred() {
 }
 
 #[test]
-fn what_was_said_at_the_named_time_is_preferred() {
+fn messages_of_the_named_time_are_preferred() {
     let (store, me) = (FakeStore::default(), scope("me"));
     let seqs: Vec<i64> =
         (97..=99).flat_map(|day| talk(&store, &me, day, &[(User, "I baked a cake")])).collect();

@@ -119,7 +119,7 @@ fn somebody(identity: &[&str]) -> (FakeStore, Scope) {
 }
 
 #[test]
-fn who_the_user_is_comes_to_mind_when_it_is_asked() {
+fn questions_about_the_user_recall_their_identity() {
     let (store, me) = somebody(&["用户叫林晚，住在成都。", "用户是护士"]);
     for question in ["我叫什么名字？", "我叫什么", "你知道我是谁吗", "What's my name?", "我住在哪里"]
     {
@@ -214,7 +214,7 @@ fn a_grave_memory_does_not_surface_unasked() {
 }
 
 #[test]
-fn what_the_model_cannot_read_is_not_compared_by_vector() {
+fn unreadable_texts_are_not_compared_by_vector() {
     let (store, me) = (FakeStore::default(), scope("me"));
     for text in ["用户怀孕了", "用户离婚了"] {
         let seq = event(&store, &me, text);

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_in_the_middle_is_left_out() {
+    fn truncated_values_are_left_out() {
         let cases = [
             (r#"{"a": 1, "b": -1"#, json!({"a": 1}), 1),
             (r#"{"a": [{"b": "half a sen"#, json!({"a": [{}]}), 3),

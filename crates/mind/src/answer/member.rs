@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_costs_nothing_beside_it() {
+    fn an_invalid_member_does_not_affect_the_others() {
         let item: Item =
             serde_json::from_value(json!({"name": 7, "weight": 2, "others": ["a", 1, " b ", ""]})).unwrap();
         let mut notes = Notes::default();

@@ -37,7 +37,7 @@ fn never_cut(reply: &RenderedReply) {
 }
 
 #[test]
-fn what_fits_is_not_cut() {
+fn texts_that_fit_are_not_cut() {
     let whole = within(&crowded_input(), 100_000);
     assert_eq!(whole.cut, Vec::<String>::new());
     let exact = within(&crowded_input(), whole.tokens);
@@ -82,7 +82,7 @@ fn a_long_last_message_is_not_cut() {
 }
 
 #[test]
-fn what_a_person_pinned_goes_last_of_its_section() {
+fn pinned_memories_are_the_last_of_their_section_to_be_cut() {
     let mut input = crowded_input();
     if let Some(last) = input.recalled.last_mut() {
         last.pinned = true;
@@ -189,7 +189,7 @@ fn documents_and_periods_leave_room_for_the_talk() {
 }
 
 #[test]
-fn what_is_written_elsewhere_goes_before_the_talk_and_the_promises() {
+fn documents_are_cut_before_conversations_and_promises() {
     let mut input = well_documented_input();
     input.documents.truncate(3);
     input.periods.truncate(1);

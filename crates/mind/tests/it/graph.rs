@@ -93,7 +93,7 @@ async fn an_answer_of_the_wrong_shape_is_asked_for_once_more() {
 }
 
 #[tokio::test]
-async fn what_was_said_never_starts_a_line() {
+async fn quoted_text_never_starts_a_prompt_line() {
     for injection in INJECTIONS {
         let mut session = unread_session();
         session.events[0].description = injection.to_owned();

@@ -21,7 +21,7 @@ fn offline() -> LanguageMind {
 }
 
 #[tokio::test]
-async fn what_was_said_becomes_an_event_with_a_quote_that_holds() {
+async fn statements_become_events_with_valid_quotes() {
     for (said, name) in [("我养了只白猫,叫小黑。", "小黑"), ("I have a white cat named Shadow.", "Shadow")]
     {
         let messages = vec![message(1, Role::User, "2026-03-03T12:00:00Z", said)];

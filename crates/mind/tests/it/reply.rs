@@ -99,7 +99,7 @@ fn the_prompt_with_next_to_nothing() {
 }
 
 #[test]
-fn what_is_not_remembered_is_said() {
+fn the_prompt_says_when_nothing_was_found() {
     let mut input = full_input();
     assert!(!rendered(&input, AMPLE).user.contains("# What you don't remember"));
     input.nothing_found = true;

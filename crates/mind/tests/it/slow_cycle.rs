@@ -87,7 +87,7 @@ async fn every_member_of_the_contract_arrives() {
 }
 
 #[tokio::test]
-async fn what_cites_nothing_valid_is_dropped_and_costs_nothing_else() {
+async fn items_without_a_valid_citation_are_dropped_alone() {
     let cycle = think(json!({
         "new_thoughts": [
             thought("floating", json!([])), thought("invented", json!(["e9", "t1", id(1).to_string()])),

@@ -73,7 +73,7 @@ async fn a_reply_that_never_began_is_in_the_ledger() {
 
 /// A reply is free text: nothing of it is read as a contract, mended or refused here.
 #[tokio::test]
-async fn whatever_is_said_comes_to_the_letter() {
+async fn answers_arrive_unchanged() {
     let noise = "噪 noise ".repeat(10 * 1024 * 1024 / "噪 noise ".len());
     for said in [
         "",

@@ -118,7 +118,7 @@ async fn a_crash_in_between_costs_nothing_that_was_done() {
 }
 
 #[tokio::test]
-async fn who_changes_back_needs_no_new_vectors() {
+async fn changing_the_model_back_needs_no_new_vectors() {
     let (old, new) = (model("old"), model("new"));
     let mut world = with_another_model(&new, None).await;
     world.store.plan("remove_other_vectors", Fault::DeathBefore);
@@ -150,7 +150,7 @@ impl Embedder for Endless {
 }
 
 #[tokio::test]
-async fn where_somebody_always_talks_vectors_come_all_the_same() {
+async fn vectors_are_made_even_if_somebody_always_writes() {
     let world = World::with(settings(), Some(Arc::new(Endless))).await;
     let gate = Arc::new(tokio::sync::Notify::new());
     world.model.next("reply", testkit::Reply::text("a reply").hold_until(&gate));

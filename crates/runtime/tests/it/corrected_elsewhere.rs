@@ -217,7 +217,7 @@ async fn a_hundred_retellings_do_not_raise_the_former_value() {
 }
 
 #[tokio::test]
-async fn where_it_is_not_clear_what_holds_neither_is_certain_and_the_persona_asks_once() {
+async fn undecidable_contradictions_are_uncertain_and_asked_about_once() {
     for (certain_said, certain, doubted_said, doubted, asked) in [
         (
             "my birthday is on 3 May, write it down",

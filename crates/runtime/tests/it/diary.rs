@@ -164,7 +164,7 @@ async fn weeks_wait_to_be_told_at_the_cap_of_the_day() {
 }
 
 #[tokio::test]
-async fn what_is_forgotten_goes_from_every_version_and_file() {
+async fn forgotten_text_leaves_every_version_and_file() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     world.silence().await;

@@ -46,7 +46,7 @@ async fn rejections(workshop: &Workshop) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_holds_is_not_asked_about_again() {
+async fn valid_evidence_needs_no_second_question() {
     let workshop = Workshop::new().await;
     answers(&workshop, [&[CAT, JOB]]);
     workshop.session(&LINES).await;
@@ -57,7 +57,7 @@ async fn what_holds_is_not_asked_about_again() {
 }
 
 #[tokio::test]
-async fn what_holds_the_second_time_is_kept_and_the_first_answer_is_not_forgotten() {
+async fn valid_events_of_both_answers_are_kept() {
     let workshop = Workshop::new().await;
     let wrong: Told = (JOB.0, "昨天我被裁员了", -7);
     answers(&workshop, [&[CAT, wrong], &[JOB]]);
@@ -73,7 +73,7 @@ async fn what_holds_the_second_time_is_kept_and_the_first_answer_is_not_forgotte
 }
 
 #[tokio::test]
-async fn what_fails_twice_waits_for_a_person_with_the_reason() {
+async fn work_that_fails_twice_waits_with_its_reason() {
     let workshop = Workshop::new().await;
     answers(&workshop, [&[CAT, HIKING], &[CAT, HIKING]]);
     workshop.session(&LINES).await;
@@ -151,7 +151,7 @@ async fn a_second_question_without_an_answer_costs_only_what_had_failed() {
 }
 
 #[tokio::test]
-async fn what_the_second_answer_adds_is_not_lost() {
+async fn events_of_the_second_answer_are_kept() {
     let workshop = Workshop::new().await;
     let refused = |description: &str, impact| RefusedEvent {
         description: description.to_owned(),

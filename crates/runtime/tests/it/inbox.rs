@@ -104,7 +104,7 @@ async fn one_user_does_not_wait_for_another() {
 }
 
 #[tokio::test]
-async fn what_arrives_during_a_turn_is_answered_together_and_in_order() {
+async fn messages_during_a_turn_get_one_reply_in_order() {
     let mut world = World::new().await;
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("第一个回答").hold_until(&gate));

@@ -70,7 +70,7 @@ async fn no_background_work_writes_a_core_block() {
 }
 
 #[tokio::test]
-async fn what_was_said_on_one_channel_is_known_on_every_other() {
+async fn memories_are_shared_by_all_channels() {
     let mut world = World::new().await;
     world.talk(CHANNELS[0], CAT).await;
     world.silence().await;

@@ -42,7 +42,7 @@ async fn two_things_stay_two_although_their_vectors_are_the_same() {
 }
 
 #[tokio::test]
-async fn what_is_said_again_is_counted_with_its_new_words() {
+async fn repeated_statements_are_counted_with_their_new_quotes() {
     let text = "I have a white cat named Shadow";
     let workshop = Workshop::with(Some(Arc::new(WordHashEmbedder::new()))).await;
     let first = workshop.remember(text, 2).await;

@@ -91,7 +91,7 @@ async fn a_promise_is_kept_when_its_time_comes_once_and_says_why() {
 }
 
 #[tokio::test]
-async fn what_is_due_at_night_is_said_in_the_morning_of_the_users_zone() {
+async fn promises_due_at_night_are_kept_in_the_morning_of_the_users_zone() {
     // 09:32 UTC is 17:32 in Shanghai; nine hours later it is 02:32.
     let mut world = world(|_| {}).await;
     world.store.ensure_user(&scope("ann").user, world.clock.now()).await.unwrap();
@@ -189,7 +189,7 @@ async fn a_word_mutes_for_a_day() {
 }
 
 #[tokio::test]
-async fn who_is_talking_is_not_interrupted() {
+async fn running_conversations_are_not_interrupted() {
     let mut world = world(|settings| {
         settings.tick = MINUTE;
         settings.long_silence = 365 * 24 * HOUR;

@@ -91,7 +91,7 @@ async fn a_stale_session_is_closed_by_the_next_line_even_if_nobody_looked() {
 }
 
 #[tokio::test]
-async fn what_went_stale_while_nobody_was_there_is_caught_up_at_the_start() {
+async fn outdated_summaries_are_rewritten_at_the_start() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     world.restart_after(2 * HOUR).await;

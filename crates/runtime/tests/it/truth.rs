@@ -35,7 +35,7 @@ async fn is_believed(lines: &[(Role, &str)], description: &'static str, quote: &
 }
 
 #[tokio::test]
-async fn what_the_persona_said_is_not_believed_because_the_user_repeats_it() {
+async fn claims_of_the_persona_are_not_believed_when_repeated() {
     let persona = (Role::Persona, "你一定很喜欢周末去爬山。");
     let copied = [persona, (Role::User, "你一定很喜欢周末去爬山")];
     assert!(!is_believed(&copied, "用户喜欢周末去爬山", "喜欢周末去爬山").await);
@@ -81,7 +81,7 @@ async fn the_answered_question_is_evidence_beside_the_yes() {
 }
 
 #[tokio::test]
-async fn what_is_somebody_elses_is_not_the_users() {
+async fn other_peoples_values_are_not_the_users() {
     let sister = [(Role::User, "我妹妹对花生过敏"), (Role::Persona, "嗯")];
     assert!(!is_believed(&sister, "用户对花生过敏", "对花生过敏").await);
     assert!(is_believed(&sister, "用户的妹妹对花生过敏", "我妹妹对花生过敏").await);
@@ -173,7 +173,7 @@ async fn an_edited_session_is_extracted_once_more_and_doubles_nothing() {
 
 /// The mind insists on the cat, in the words that a person had forgotten; it is shown none of them.
 #[tokio::test]
-async fn what_was_forgotten_on_purpose_does_not_come_back_with_another_messages_edit() {
+async fn forgotten_text_does_not_return_with_another_messages_edit() {
     let workshop = Workshop::new().await;
     workshop.mind.extract_with(|input| {
         let told = [
@@ -243,7 +243,7 @@ async fn edit(workshop: &Workshop, session: &Session, place: usize, content: &st
 }
 
 #[tokio::test]
-async fn what_a_session_may_replace_is_shown_however_early_it_was_said() {
+async fn memories_that_a_session_may_replace_are_shown_however_old() {
     let mut workshop = Workshop::new().await;
     workshop.settings.trivial_user_terms = 0;
     let home = workshop.remember("我住在波恩的老城", 2).await;

@@ -100,7 +100,7 @@ async fn a_model_that_says_nothing_in_time_fails_the_turn() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_the_time_ran_out_is_kept_as_incomplete() {
+async fn text_before_a_timeout_is_saved_as_incomplete() {
     let mut world = World::new().await;
     let slow = Reply::from_pieces(["我想", "说的是"]).delay_between_deltas(24 * HOUR);
     world.model.next("reply", slow);

@@ -45,7 +45,7 @@ async fn messages_get_vectors_but_not_while_a_turn_runs() {
 }
 
 #[tokio::test]
-async fn what_was_written_while_there_was_no_model_gets_its_vector_later() {
+async fn texts_written_without_a_model_get_vectors_later() {
     let embedder = Arc::new(WordHashEmbedder::new());
     let name = embedder.fingerprint().to_owned();
     embedder.fail_with(Some(EmbedError::Unavailable("not fetched".to_owned())));

@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_token_is_refused_with_its_reason() {
+    fn invalid_names_and_scopes_of_tokens_are_refused() {
         let chat = BTreeSet::from([AccessScope::Chat]);
         let ann = UserId::new("ann").unwrap();
         assert_eq!(check(Some("phone"), &chat, Some(&ann)), Ok(()));

@@ -7,7 +7,7 @@ use crate::home::Home;
 use crate::mcp;
 
 #[tokio::test]
-async fn what_was_done_is_recorded_with_who_and_to_what() {
+async fn audit_entries_name_actor_and_object() {
     let home = Home::new().await;
     home.talk("my cat is called Miso").await;
     let deputy = home.token("deputy", &["admin"], None).await;

@@ -40,7 +40,7 @@ async fn a_line_is_taken_whole_though_its_sender_goes_away() {
 }
 
 #[tokio::test]
-async fn what_cant_be_taken_is_refused_and_nothing_is_written() {
+async fn invalid_messages_are_refused_and_nothing_is_written() {
     let home = Home::new().await;
     let long = "长".repeat(20_001);
     let refused = [

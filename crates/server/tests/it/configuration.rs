@@ -8,7 +8,7 @@ async fn patch(home: &Home, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn what_is_refused_says_why_by_its_status() {
+async fn refused_settings_have_a_status_for_each_reason() {
     let home = Home::new().await;
     let done = patch(&home, json!({"recall": {"k": 3}})).await;
     assert_eq!(

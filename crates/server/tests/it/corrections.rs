@@ -110,7 +110,7 @@ async fn thoughts_and_other_peoples_memories_can_be_corrected_by_the_owner_and_b
 }
 
 #[tokio::test]
-async fn what_a_receipt_names_can_be_corrected_and_pinned_from_there() {
+async fn memories_on_a_receipt_can_be_corrected_and_pinned() {
     let home = Home::new().await;
     remember(&home, 1).await;
     let done = home.talk("Which tricks does Soot do?").await;
@@ -177,7 +177,7 @@ async fn supersessions_and_merges_are_taken_back() {
 }
 
 #[tokio::test]
-async fn what_was_corrected_is_marked_over_http_over_mcp_and_in_what_is_exported_to_read() {
+async fn corrections_are_marked_over_http_mcp_and_in_exports() {
     let home = Home::new().await;
     let (_, events) = remember(&home, 1).await;
     let before = home.store.node(events[0]).await.unwrap().unwrap().node.description;
@@ -250,7 +250,7 @@ async fn a_memory_is_corrected_over_mcp_by_the_users_own_token_and_by_no_program
 }
 
 #[tokio::test]
-async fn what_a_person_wrote_stays_and_says_what_of_it_is_out_of_date() {
+async fn texts_of_a_person_stay_and_are_marked_where_outdated() {
     let home = Home::new().await;
     let (_, events) = remember(&home, 1).await;
     let block = "They have a cat called Soot.";

@@ -130,7 +130,7 @@ async fn a_talker_deletes_messages_of_their_own_memory_only() {
 }
 
 #[tokio::test]
-async fn what_cant_be_edited_is_refused() {
+async fn edits_of_uneditable_messages_are_refused() {
     let home = Home::new().await;
     home.talk("hello").await;
     let all = history(&home).await;

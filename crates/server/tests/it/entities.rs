@@ -47,7 +47,7 @@ async fn an_entity_is_created_shown_and_described() {
 }
 
 #[tokio::test]
-async fn what_is_no_entity_is_refused() {
+async fn invalid_entities_are_refused() {
     let home = Home::new().await;
     let id = create(&home, "Ines", "person").await;
     for body in [

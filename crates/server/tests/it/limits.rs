@@ -258,7 +258,7 @@ async fn a_token_has_so_many_streams_and_its_end_ends_them() {
 }
 
 #[tokio::test]
-async fn what_a_page_of_another_site_asks_for_is_refused() {
+async fn requests_from_other_sites_are_refused() {
     let home = Home::new().await;
     let ask = async |path: &str, site: &str| {
         let request = Request::builder().uri(path).header(HOST, HOSTNAME).header("Sec-Fetch-Site", site);

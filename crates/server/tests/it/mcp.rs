@@ -54,7 +54,7 @@ async fn a_client_is_greeted_and_shown_the_tools() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_in_json() {
+async fn invalid_bodies_are_refused_in_json() {
     let home = Home::new().await;
     let send = async |method: Method, kind: &str, body: &str| {
         let request = Request::builder()
@@ -364,7 +364,7 @@ async fn watchers_see_a_conflict_once() {
 }
 
 #[tokio::test]
-async fn what_was_erased_by_its_name_does_not_come_back() {
+async fn documents_erased_by_name_do_not_return() {
     let home = Home::new().await;
     let create = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin",
         "content": "# Something", "instanceId": "laptop"});

@@ -131,7 +131,7 @@ async fn errors_have_the_shape_that_clients_read() {
 }
 
 #[tokio::test]
-async fn what_a_persona_cannot_do_is_refused_by_its_name() {
+async fn unsupported_request_fields_are_refused_by_name() {
     let home = Home::new().await;
     let part = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,"}});
     let picture = json!({"messages": [{"role": "user", "content": [part]}]});

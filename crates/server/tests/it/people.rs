@@ -42,7 +42,7 @@ async fn a_picture_is_taken_shown_and_taken_away() {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_is_refused() {
+async fn files_that_are_no_pictures_are_refused() {
     let home = Home::new().await;
     upload(&home, "file", "face.png", b"").await.is_problem(400);
     upload(&home, "file", "face.svg", b"<svg/>").await.is_problem(400);

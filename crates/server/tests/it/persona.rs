@@ -40,7 +40,7 @@ async fn saving_a_block_replaces_it_and_an_empty_one_clears_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_asked_for_is_refused_and_nothing_is_written() {
+async fn unknown_fields_and_overlong_texts_change_nothing() {
     let home = Home::new().await;
     home.post(PATH, json!({"persona_block": "before"})).await;
     let long = "字".repeat(5_001);

@@ -55,7 +55,7 @@ async fn a_token_has_so_many_replies_a_day() {
 }
 
 #[tokio::test]
-async fn what_a_token_asked_for_is_known_after_a_restart() {
+async fn replies_of_a_token_are_still_counted_after_a_restart() {
     let home = Home::new().await;
     let phone = home.token("phone", &["chat"], Some("ann")).await;
     let prefix = home.store.tokens().await.unwrap()[0].prefix.clone();

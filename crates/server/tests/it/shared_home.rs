@@ -159,7 +159,7 @@ async fn stopped_holder() -> (String, Arc<TcpListener>, tokio::task::JoinHandle<
 }
 
 #[tokio::test]
-async fn what_a_lost_holder_may_have_done_is_not_done_again() {
+async fn requests_that_a_lost_holder_may_have_done_are_not_repeated() {
     let home = Home::new().await;
     let next = Entrance::open(&home, here(&home)).await;
     for (method, expected) in [("POST", 502), ("GET", 200)] {

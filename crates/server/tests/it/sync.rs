@@ -290,7 +290,7 @@ async fn ten_megabytes_are_pushed_at_once_and_pulled_in_bounded_pages() {
 
 /// One self is one memory: what a program wrote reaches the persona's replies, the tool `recall` and `memory_search`.
 #[tokio::test]
-async fn what_another_program_wrote_reaches_the_reply() {
+async fn documents_of_other_programs_reach_the_reply() {
     let home = Home::new().await;
     let event = json!({"granularity": "significant", "date": "2026-04-11", "slug": "almond-cake", "instanceId": "phone",
         "content": "# Almond cake\n\nGrandmother Rosa taught us to bake her almond cake in Porto."});

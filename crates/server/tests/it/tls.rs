@@ -82,7 +82,7 @@ async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_identity_is_refused_with_the_file_that_is_wrong() {
+fn invalid_certificates_and_keys_are_refused_with_their_file() {
     let (identity, other) = (Identity::new(), Identity::new());
     let refused =
         |certificates: &Path, key: &Path| Tls::from_files(certificates, key).err().unwrap().to_string();

@@ -142,7 +142,7 @@ async fn a_token_of_one_user_speaks_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn what_makes_no_token_is_refused() {
+async fn invalid_token_requests_are_refused() {
     let home = Home::new().await;
     home.token("phone", &["chat"], None).await;
     let refused = [
@@ -165,7 +165,7 @@ async fn what_makes_no_token_is_refused() {
 }
 
 #[tokio::test]
-async fn what_only_looks_like_a_token_opens_nothing() {
+async fn lookalike_tokens_open_nothing() {
     let home = Home::new().await;
     let token = home.token("phone", &["chat", "admin"], None).await;
     let other_end = if token.ends_with('0') { "1" } else { "0" };

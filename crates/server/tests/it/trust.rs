@@ -59,7 +59,7 @@ async fn nothing_of_the_api_answers_without_the_token() {
 }
 
 #[tokio::test]
-async fn what_holds_no_secret_is_open() {
+async fn public_paths_need_no_token() {
     let home = Home::new().await;
     for path in ["/health", "/ready", "/", "/any/place/in/the/page", "/favicon.svg", "/API/state"] {
         let answer =

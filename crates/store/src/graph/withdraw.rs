@@ -270,7 +270,7 @@ mod tests {
     use crate::engine::plans::explain_plan;
 
     #[test]
-    fn what_rests_on_a_memory_is_found_by_its_index() {
+    fn dependent_memories_are_found_by_an_index() {
         let connection = empty_database();
         for statement in [FORGET_SOURCES, RESTING_NODES, RESTING_EDGES] {
             let plan = explain_plan(&connection, statement);

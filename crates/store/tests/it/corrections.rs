@@ -195,7 +195,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_supersession_is_acyclic_and_the_database_whole(
+    fn supersession_stays_acyclic_and_the_database_consistent(
         happenings in proptest::collection::vec(happening(), 1..12),
     ) {
         run(async {

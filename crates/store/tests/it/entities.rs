@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_was_changed_is_undone_exactly(acts in prop::collection::vec(act(), 1..12)) {
+    fn undo_restores_the_exact_state(acts in prop::collection::vec(act(), 1..12)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(live_and_undo(acts));
     }

@@ -80,7 +80,7 @@ async fn a_failing_command_does_not_cost_the_others() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_without_a_close() {
+async fn acknowledged_writes_survive_without_a_close() {
     let home = Home::open().await;
     let mut said = Vec::new();
     for number in 0..50 {

@@ -117,7 +117,7 @@ pub async fn a_login_ends_with_its_token_by_hand_or_unused(store: &dyn AccessSto
 }
 
 /// Users that a token created and replies that it asked for are counted, and forgotten with it.
-pub async fn what_a_token_asks_for_is_counted(store: &dyn AccessStore) -> Outcome {
+pub async fn replies_of_a_token_are_counted(store: &dyn AccessStore) -> Outcome {
     assert!(store.add_token(token("phone", "b2")).await?);
     let (ann, ben, cat) = (UserId::new("ann")?, UserId::new("ben")?, UserId::new("cat")?);
     for user in [&ann, &ben, &ann] {

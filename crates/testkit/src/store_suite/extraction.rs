@@ -116,7 +116,7 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
 }
 
 /// Of two statements the one that was said later is current, whichever was extracted first.
-pub async fn what_was_said_earlier_never_replaces_what_was_said_later(store: &dyn Store) -> Outcome {
+pub async fn earlier_statements_never_replace_later_ones(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = stage.claim_session_of(stage.user_line("I live in Porto", 5_000)).await?;
     let current = stage.event("lives in Porto", &said);

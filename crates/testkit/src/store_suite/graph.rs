@@ -161,7 +161,7 @@ pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore
 }
 
 /// Erasing a memory erases its edges and nodes, except those of another memory or of none.
-pub async fn what_rests_on_a_memory_goes_with_it<S: Store + GraphStore>(store: &S) -> Outcome {
+pub async fn dependent_memories_are_deleted_with_their_source<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     for (topic, memory) in [("tea", Some("m1")), ("tea", Some("m2")), ("rain", Some("m1")), ("chess", None)] {
         store.write_graph(&stage.scope, stage.likes_topic(topic, 1, memory)).await?;

@@ -28,7 +28,7 @@ mod withdrawal;
 
 pub use access::{
     a_login_ends_with_its_token_by_hand_or_unused, a_token_is_kept_until_it_is_revoked,
-    audit_entries_are_listed_newest_first, what_a_token_asks_for_is_counted,
+    audit_entries_are_listed_newest_first, replies_of_a_token_are_counted,
 };
 pub use capture::{
     a_message_comes_back_as_it_was_said, a_message_of_another_keeps_their_name,
@@ -50,7 +50,7 @@ pub use erasure_receipts::only_what_was_shown_is_erased;
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
     a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
-    evidence_that_is_gone_is_left_out, what_was_said_earlier_never_replaces_what_was_said_later,
+    earlier_statements_never_replace_later_ones, evidence_that_is_gone_is_left_out,
 };
 pub use forgetting::{
     a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
@@ -60,9 +60,9 @@ pub use forgetting::{
 };
 pub use graph::{
     a_graph_comes_back_from_an_archive, an_edge_is_changed_and_stays_the_only_one,
-    an_edge_is_written_once_and_gains_what_it_rests_on, facts_are_drawn_once_from_new_memories,
-    facts_follow_what_becomes_of_their_memories, names_lead_to_the_diaries_that_tell_of_them,
-    what_rests_on_a_memory_goes_with_it,
+    an_edge_is_written_once_and_gains_what_it_rests_on, dependent_memories_are_deleted_with_their_source,
+    facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
+    names_lead_to_the_diaries_that_tell_of_them,
 };
 pub use hub::{
     a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
@@ -122,8 +122,9 @@ pub use withdrawal::{
     a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
     an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
     edited_words_leave_every_memory, erasing_reaches_what_was_said_before_a_change,
+    forgetting_records_the_places_of_the_text, memories_with_other_evidence_stay,
     replies_replaced_together_are_erased_with_their_memories, silenced_words_are_known_by_message,
-    thoughts_are_orphaned_or_go_along, what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
+    thoughts_are_orphaned_or_go_along,
 };
 
 /// The result of a test.
@@ -141,17 +142,17 @@ macro_rules! store_suite {
             quiet_sessions_end_unless_a_reply_is_due, a_person_can_end_a_session,
             sessions_are_claimed_once_and_in_order, a_failed_session_can_be_retried, sessions_are_listed,
             an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
-            a_superseded_node_stays_in_history, what_was_said_earlier_never_replaces_what_was_said_later, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
+            a_superseded_node_stays_in_history, earlier_statements_never_replace_later_ones, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
             a_refused_memory_waits_for_a_person,
             nodes_are_paged_by_subject, entities_are_paged_with_the_open_ones_first, refused_memories_and_edits_are_paged,
             a_correction_keeps_the_old_text_and_can_be_taken_back, texts_find_what_they_say_that_was_replaced, a_pin_is_set_and_taken_away,
             a_merge_taken_back_makes_two_memories_again,
             a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
-            what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
+            memories_with_other_evidence_stay, thoughts_are_orphaned_or_go_along,
             a_second_reply_takes_the_place_of_the_first, replies_replaced_together_are_erased_with_their_memories,
             erasing_reaches_what_was_said_before_a_change,
-            silenced_words_are_known_by_message, what_is_forgotten_leaves_its_places, edited_words_leave_every_memory, a_yes_goes_with_its_question,
+            silenced_words_are_known_by_message, forgetting_records_the_places_of_the_text, edited_words_leave_every_memory, a_yes_goes_with_its_question,
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
             doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
             of_many_links_the_newest_and_the_weightiest_are_given,
@@ -173,7 +174,7 @@ macro_rules! store_suite {
             receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
             an_edit_of_a_core_block_can_be_forgotten,
             a_token_is_kept_until_it_is_revoked, audit_entries_are_listed_newest_first,
-            a_login_ends_with_its_token_by_hand_or_unused, what_a_token_asks_for_is_counted,
+            a_login_ends_with_its_token_by_hand_or_unused, replies_of_a_token_are_counted,
             a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
             entities_are_described_from_their_memories, costs_are_added_up,
             traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
@@ -182,7 +183,7 @@ macro_rules! store_suite {
             a_prompt_reads_no_more_than_it_names, conflicts_wait_until_they_are_settled,
             labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
             an_erasure_is_not_taken_back_by_an_older_one,
-            an_edge_is_written_once_and_gains_what_it_rests_on, what_rests_on_a_memory_goes_with_it,
+            an_edge_is_written_once_and_gains_what_it_rests_on, dependent_memories_are_deleted_with_their_source,
             facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
             names_lead_to_the_diaries_that_tell_of_them, an_edge_is_changed_and_stays_the_only_one,
             a_graph_comes_back_from_an_archive,

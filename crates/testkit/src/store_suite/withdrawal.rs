@@ -97,7 +97,7 @@ pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Out
 }
 
 /// A memory with other evidence stays, and so does one that a person corrected. Its mentions are one fewer.
-pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
+pub async fn memories_with_other_evidence_stay(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, session) = stage.claimed_session("I play chess", 0).await?;
     let both = stage.event("user plays chess", &first);
@@ -274,7 +274,7 @@ pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) ->
 }
 
 /// The positions of erased text in a message are recorded once each, moved by edits, and erased with it.
-pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
+pub async fn forgetting_records_the_places_of_the_text(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let forget = async |selection| {
         let act =

@@ -134,7 +134,7 @@ async fn a_program_that_hangs_is_ended_when_its_time_is_over() {
 // Debian's pocketsphinx ships a small English model; `make test` installs it where there is apt.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_one_program_says_another_understands() {
+async fn spoken_text_is_recognised_by_another_program() {
     let recogniser = Command::new("pocketsphinx_continuous").output();
     assert!(recogniser.is_ok(), "install pocketsphinx and pocketsphinx-en-us: `make test` does");
     let sound = espeak().speak(&request("hello world. good morning.", "en-us")).await.unwrap();

@@ -133,7 +133,7 @@ async fn an_answer_that_comes_later_counts() {
 }
 
 #[tokio::test]
-async fn what_stays_true_is_a_memory_with_the_same_evidence_until_the_change_is_taken_back() {
+async fn the_part_that_stays_true_keeps_its_evidence_until_undo() {
     let workshop = Workshop::new().await;
     workshop.mind.reconcile_with(|_| {
         Ok(one(PairVerdict::Corrects, "is called Mia", Some("The user's sister lives in Bern")))
@@ -165,7 +165,7 @@ async fn what_stays_true_is_a_memory_with_the_same_evidence_until_the_change_is_
 }
 
 #[tokio::test]
-async fn what_was_said_before_in_the_same_session_and_is_no_memory_becomes_a_former_one() {
+async fn earlier_values_of_the_same_session_become_former_values() {
     let workshop = Workshop::new().await;
     workshop.mind.reconcile_as(PairVerdict::Corrects);
     workshop.mind.extract_with(|input| {

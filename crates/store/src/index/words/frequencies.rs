@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_since_is_added() {
+    fn rows_added_since_a_count_are_added_to_it() {
         let frequencies = Arc::new(Frequencies::default());
         let counting = frequencies.now();
         assert_eq!(counting.updated_count(Corpus::Nodes, "cat", &[9, 8, 7]), None);

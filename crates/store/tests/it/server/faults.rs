@@ -164,7 +164,7 @@ pub(super) fn message(scope: &Scope, number: u128) -> NewMessage {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
-async fn what_is_acknowledged_is_stored_once_wherever_the_connection_is_cut() -> Outcome {
+async fn acknowledged_writes_are_stored_once_wherever_the_connection_is_cut() -> Outcome {
     let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
     let proxy = Proxy::start()?;
     let (store, scope) = open(&proxy.address(&database)?, StoreOptions::default()).await?;
