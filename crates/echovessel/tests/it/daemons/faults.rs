@@ -9,6 +9,7 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 use tempfile::TempDir;
@@ -317,10 +318,15 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
         (0..users).map(|n| Client::start_with(n, seed, pace(n), &door, &enough)).collect();
     let faults: Vec<Fault> = match rounds {
         None => FAULTS.to_vec(),
-        Some(rounds) => {
-            let kinds = [&FAULTS[..], &[Fault::FailOver]].concat();
-            (0..rounds).map(|_| kinds[random.random_range(0..kinds.len())]).collect()
-        }
+        // All kinds in each cycle, in another order.
+        Some(rounds) => (0..)
+            .flat_map(|_cycle: usize| {
+                let mut kinds = [&FAULTS[..], &[Fault::FailOver]].concat();
+                kinds.shuffle(&mut random);
+                kinds
+            })
+            .take(usize::try_from(rounds).unwrap())
+            .collect(),
     };
     for fault in faults {
         pause(Duration::from_millis(random.random_range(200..1_500))).await;
