@@ -126,13 +126,13 @@ CREATE TABLE message_words (
     number BIGINT NOT NULL PRIMARY KEY,
     terms TSVECTOR NOT NULL
 );
-CREATE INDEX message_words_terms ON message_words USING gin (terms);
+CREATE INDEX message_words_terms ON message_words USING gin (terms) WITH (gin_pending_list_limit = 256);
 
 CREATE TABLE node_words (
     number BIGINT NOT NULL PRIMARY KEY,
     terms TSVECTOR NOT NULL
 );
-CREATE INDEX node_words_terms ON node_words USING gin (terms);
+CREATE INDEX node_words_terms ON node_words USING gin (terms) WITH (gin_pending_list_limit = 256);
 
 CREATE TABLE entities (
     id              BYTEA    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
@@ -383,7 +383,7 @@ CREATE TABLE hub_words (
     number BIGINT NOT NULL PRIMARY KEY,
     terms TSVECTOR NOT NULL
 );
-CREATE INDEX hub_words_terms ON hub_words USING gin (terms);
+CREATE INDEX hub_words_terms ON hub_words USING gin (terms) WITH (gin_pending_list_limit = 256);
 
 CREATE TABLE tombstones (
     kind         TEXT    NOT NULL CHECK (kind IN ('message', 'node', 'entity', 'rejected', 'turn', 'session')),
@@ -1223,7 +1223,7 @@ CREATE TABLE hub_gram_words (
     number BIGINT   NOT NULL PRIMARY KEY,
     terms  TSVECTOR NOT NULL
 );
-CREATE INDEX hub_gram_words_terms ON hub_gram_words USING gin (terms);
+CREATE INDEX hub_gram_words_terms ON hub_gram_words USING gin (terms) WITH (gin_pending_list_limit = 256);
 
 CREATE FUNCTION hub_grams_come() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

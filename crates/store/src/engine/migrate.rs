@@ -151,6 +151,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../migrations/sqlite/0031_rows_in_order.sql"),
     },
     Migration { number: 32, name: "daemons", sql: include_str!("../../migrations/sqlite/0032_daemons.sql") },
+    Migration {
+        number: 33,
+        name: "word_indexes",
+        sql: include_str!("../../migrations/sqlite/0033_word_indexes.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

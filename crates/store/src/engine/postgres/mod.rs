@@ -484,10 +484,10 @@ async fn reach_host(
 }
 
 /// The statements look rows up by their keys, few at a time, in the order in which they name the tables. The planner does not know
-/// how short the lists in their parameters are, and would rather read whole tables.
-const PLANS: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET random_page_cost = 1.1; SET jit = off; \
-                     SET plan_cache_mode = force_generic_plan";
-
+/// how short the lists in their parameters are, and would rather read whole tables. It also would while a table is small, and
+/// keep that plan when the table has grown.
+const PLANS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+                     SET random_page_cost = 1.1; SET jit = off; SET plan_cache_mode = force_generic_plan";
 /// The server's own limit is shorter than the client's, so that a slow statement is cancelled and the connection stays usable.
 fn timeout_options(answer: Duration) -> String {
     format!(

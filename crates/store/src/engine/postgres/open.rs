@@ -112,6 +112,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "daemons",
         sql: include_str!("../../../migrations/postgres/0032_daemons.sql"),
     },
+    Migration {
+        number: 33,
+        name: "word_indexes",
+        sql: include_str!("../../../migrations/postgres/0033_word_indexes.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need. Version 15 is the oldest that the tests run on.
 const OLDEST_SERVER: i64 = 150_000;

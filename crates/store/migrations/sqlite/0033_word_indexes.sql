@@ -1,0 +1,1 @@
+-- On a server word indexes take new rows in sooner from here on. SQLite's have no such setting.
