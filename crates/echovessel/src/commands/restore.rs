@@ -60,7 +60,7 @@ pub(crate) async fn restore(
     if let Some(aside) = aside {
         match has_memory {
             true => println!(
-                "the memory of before is kept at {}; it may hold what was erased here",
+                "the replaced memory is saved as {}; it may hold what was erased here",
                 aside.display()
             ),
             false => {
@@ -159,7 +159,7 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedE
         Ok(missed) => missed,
         Err(error) => {
             eprintln!(
-                "echovessel: erasures since the backup are not known, as the memory of before can't be read: {error}"
+                "echovessel: erasures since the backup are not known, as the replaced memory can't be read: {error}"
             );
             store.close().await?;
             return Ok(RepeatedErasures::default());

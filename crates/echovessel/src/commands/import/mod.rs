@@ -77,7 +77,7 @@ async fn import_files(shared: &Shared, config: &Config, home: &Home, asked: &Imp
     if asked.look {
         match shared.json {
             true => println!("{}", serde_json::to_string(&look)?),
-            false => print!("{}", describe_look(&look)),
+            false => print!("{}", describe_look(&look, asked.zone.as_deref())),
         }
         return Ok(());
     }
@@ -96,7 +96,7 @@ async fn record(
 ) -> anyhow::Result<()> {
     let mapping = mapping_of(asked, look)?;
     if !shared.json {
-        print!("{}", describe_look(look));
+        print!("{}", describe_look(look, asked.zone.as_deref()));
     }
     if !asked.yes && !is_confirmed()? {
         bail!("nothing was imported");
@@ -212,8 +212,8 @@ struct RecordedImport {
     is_remembering: bool,
 }
 
-fn describe_look(look: &Look) -> String {
-    let mut text = format!("{}: {}", look.format, count_of_messages(look.messages));
+fn describe_look(look: &Look, zone: Option<&str>) -> String {
+    let mut text = format!("{}: {}", look.format, counted(look.messages, "message"));
     if let (Some(first), Some(last)) = (&look.first, &look.last) {
         _ = write!(text, ", {first} to {last}");
     }
@@ -224,7 +224,7 @@ fn describe_look(look: &Look) -> String {
             Role::User => ", the user",
             Role::Other => "",
         };
-        _ = writeln!(text, "  {}: {}{role}", speaker.name, count_of_messages(speaker.messages));
+        _ = writeln!(text, "  {}: {}{role}", speaker.name, counted(speaker.messages, "message"));
     }
     if look.saved_memories > 0 {
         _ = writeln!(text, "  {} things that the program had saved about its user", look.saved_memories);
@@ -234,7 +234,7 @@ fn describe_look(look: &Look) -> String {
         1 => text.push_str("  1 document\n"),
         many => _ = writeln!(text, "  {many} documents"),
     }
-    if look.needs_zone {
+    if look.needs_zone && zone.is_none() {
         text.push_str("  times have no zone; name it with --zone, or the user's zone is taken\n");
     }
     if !look.fields.is_empty() {
@@ -273,13 +273,17 @@ fn print_report(shared: &Shared, run: &RecordedImport) {
         many => format!("{many} documents, "),
     };
     println!(
-        "found {}: {} recorded in {} sessions, {documents}{} already there, {proposed}{} skipped",
-        run.found, run.recorded, run.sessions, run.already_there, run.skipped_count
+        "found {}: {} recorded in {}, {documents}{} already there, {proposed}{} skipped",
+        run.found,
+        run.recorded,
+        counted(run.sessions, "session"),
+        run.already_there,
+        run.skipped_count
     );
     if run.undated > 0 {
         println!(
             "{} without a time of their own have the one of the message before, or of their file",
-            count_of_messages(run.undated)
+            counted(run.undated, "message")
         );
     }
     if run.proposed > 0 {
@@ -295,7 +299,7 @@ fn print_report(shared: &Shared, run: &RecordedImport) {
     if run.is_remembering {
         println!("the daemon makes memories of it in the background, oldest first");
     }
-    println!("run {}; `echovessel import undo {}` takes it back", run.run_id, run.run_id);
+    println!("run {}; `echovessel import undo {}` erases it", run.run_id, run.run_id);
 }
 
 async fn list(shared: &Shared, daemon: &Daemon) -> anyhow::Result<()> {
@@ -314,18 +318,19 @@ async fn list(shared: &Shared, daemon: &Daemon) -> anyhow::Result<()> {
 
 fn summary_of(run: &Value) -> String {
     let text = |key: &str| run[key].as_str().unwrap_or_default();
-    let (waiting, recorded) = (&run["sessions_waiting"], run["recorded"].as_u64().unwrap_or_default());
+    let (waiting, recorded) =
+        (run["sessions_waiting"].as_u64().unwrap_or_default(), run["recorded"].as_u64().unwrap_or_default());
     let state = match (text("state"), text("remembering")) {
         ("uploaded", _) => "waits for its mapping".to_owned(),
         ("recording", _) => "being recorded".to_owned(),
         ("interrupted", _) => "cut off; resume it, or import the same files again".to_owned(),
-        ("paused", _) => format!("paused, {waiting} sessions wait"),
+        ("paused", _) => format!("paused, {} waiting", counted(waiting, "session")),
         (_, "off") => "recorded, not remembered".to_owned(),
-        _ => format!("{waiting} sessions wait"),
+        _ => format!("{} waiting", counted(waiting, "session")),
     };
     let files: Vec<&str> = run["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let at = text("created_at").get(..19).unwrap_or_default();
-    format!("{}  {at}  {}  {state}  {}", text("run_id"), count_of_messages(recorded), files.join(", "))
+    format!("{}  {at}  {}  {state}  {}", text("run_id"), counted(recorded, "message"), files.join(", "))
 }
 
 async fn set_remembering(shared: &Shared, daemon: &Daemon, id: ImportId, act: &str) -> anyhow::Result<()> {
@@ -364,13 +369,13 @@ async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyh
     let erased = undone["erased"].as_u64().unwrap_or_default();
     match shared.json {
         true => println!("{undone}"),
-        false => println!("taken back: {}, with every memory of them", count_of_messages(erased)),
+        false => println!("erased {}, with every memory of them", counted(erased, "message")),
     }
     Ok(())
 }
 
-fn count_of_messages(count: u64) -> String {
-    if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// Asks at the terminal; a program has to say `--yes`.
