@@ -24,8 +24,8 @@ impl Messages {
         Arc::new(Self { core, changes })
     }
 
-    /// Keeps a line verbatim, in the channel's session; returns when it is durable. It becomes memory when the talk
-    /// ends.
+    /// Saves a message as it is in the session of the channel, and returns when it is durable. It becomes memory when the
+    /// session ends.
     pub async fn remember(
         &self,
         scope: Scope,

@@ -11,7 +11,7 @@ pub enum Statement {
     Everything,
     /// Nothing: it only asks, or says only that nothing is known.
     Nothing,
-    /// Beside a persona's word that it does not know, these sentences.
+    /// These sentences. In the others the persona says that it does not know.
     Only(String),
 }
 

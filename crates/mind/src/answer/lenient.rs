@@ -9,7 +9,7 @@ const DEPTH_MAX: usize = 64;
 /// A value and how it was read.
 pub(super) struct ParsedText {
     pub(super) value: Value,
-    /// Bytes that it took.
+    /// Length of the value in the text, in bytes.
     pub(super) length: usize,
     /// Number of brackets that were open when the text ended; none when it is complete.
     pub(super) open_at_end: Option<usize>,

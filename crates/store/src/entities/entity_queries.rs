@@ -261,7 +261,7 @@ pub(crate) fn count_mentions(
     Ok(found)
 }
 
-/// Uncertain entities and with whom each may be one.
+/// Pairs of entities of which it is not certain whether they are the same.
 pub(crate) fn entities_in_doubt(
     connection: &Connection,
     scope: i64,
