@@ -24,8 +24,8 @@ impl Messages {
         Arc::new(Self { core, changes })
     }
 
-    /// Saves a message as it is in the session of the channel, and returns when it is durable. It becomes memory when the
-    /// session ends.
+    /// Saves a message unchanged in the channel's session, and returns when it is durable. It becomes memory when the session is
+    /// closed and extracted.
     pub async fn remember(
         &self,
         scope: Scope,

@@ -56,9 +56,14 @@ impl Names {
         self.words.contains(folded)
     }
 
+    /// True if some name here has several words.
+    pub(super) fn has_whole(&self) -> bool {
+        !self.whole.is_empty()
+    }
+
     /// True if these folded words in a row are a name here.
     pub(super) fn is_whole(&self, words: &[&str]) -> bool {
-        !self.whole.is_empty() && self.whole.contains(&words.join(" "))
+        self.whole.contains(&words.join(" "))
     }
 
     fn take_name(&mut self, run: &mut Vec<String>) {

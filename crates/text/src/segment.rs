@@ -48,7 +48,7 @@ pub(crate) fn split_words(folded: &str) -> Vec<Piece<'_>> {
         let length = rest
             .char_indices()
             .find(|&(at, character)| {
-                at > 0 && !is_combining_mark(character) && is_unspaced(character) != unspaced
+                at > 0 && is_unspaced(character) != unspaced && !is_combining_mark(character)
             })
             .map_or(rest.len(), |(at, _)| at);
         let run = &rest[..length];

@@ -70,14 +70,19 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let mut terms = DistinctTerms::default();
     let mut at = 0;
     while at < pieces.len() {
-        let (found, length) = match (&pieces[at], whole_name(&pieces[at..], &names)) {
-            (_, Some(length)) => (vec![name_query(&pieces[at..at + length], stems)], length),
-            (Piece::Word(word), None) => (word_query(word, stems, &names).into_iter().collect(), 1),
-            (Piece::Unspaced(run), None) => (run_query(run), 1),
-            (Piece::Hyphen, None) => (Vec::new(), 1),
-        };
-        found.into_iter().for_each(|term| terms.push(term));
-        at += length;
+        if let Some(length) = whole_name(&pieces[at..], &names) {
+            terms.push(name_query(&pieces[at..at + length], stems));
+            at += length;
+            continue;
+        }
+        match pieces[at] {
+            Piece::Word(word) => {
+                word_query(word, stems, &names).into_iter().for_each(|term| terms.push(term))
+            }
+            Piece::Unspaced(run) => run_query(run).into_iter().for_each(|term| terms.push(term)),
+            Piece::Hyphen => {}
+        }
+        at += 1;
     }
     terms.in_order
 }
@@ -86,8 +91,7 @@ fn names_in(text: &str, stems: Stems) -> Names {
     if stems.nouns_are_capitalised() { Names::default() } else { Names::from_text(text) }
 }
 
-/// Terms up to which a scan finds a repetition sooner than a set does, which needs a copy of each phrase. Most questions have
-/// fewer.
+/// Up to this many terms a scan finds a repetition sooner than a set, which needs a copy of each phrase.
 const SCANNED_TERMS_MAX: usize = 32;
 
 /// Query terms in text order, each phrase once.
@@ -115,6 +119,9 @@ impl DistinctTerms {
 
 /// Number of pieces the name of several words takes that begins here.
 fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
+    if !names.has_whole() {
+        return None;
+    }
     let words = pieces.iter().take(NAME_WORDS_MAX).map_while(|piece| match piece {
         Piece::Word(word) => Some(strip_punctuation(word)),
         _ => None,
@@ -209,6 +216,10 @@ fn is_term_character(character: char) -> bool {
 }
 
 fn word_query(word: &str, stems: Stems, names: &Names) -> Option<QueryTerm> {
+    // Most words of a question end here, before anything is allocated for them.
+    if is_function_word(word) && !names.holds(word) {
+        return None;
+    }
     let parts = word_parts(word);
     if parts.iter().all(|part| stems.is_function_word(part)) && !names.holds(strip_punctuation(word)) {
         return None;

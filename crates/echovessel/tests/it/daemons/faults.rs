@@ -51,7 +51,7 @@ enum Fault {
     PauseHolder,
     PauseStandby,
     KillDatabase,
-    /// The database is killed for good, and its replica takes its place. Only of a database that has one.
+    /// The database is killed and not started again; its replica is promoted. Needs a database with a replica.
     FailOver,
     /// The connections of the daemon that answers to the database.
     CutDatabaseLinks,
@@ -344,7 +344,7 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     println!("seed {seed}: {acknowledged} messages acknowledged, longest outage {:?}", world.longest_outage);
     assert!(acknowledged > 200, "{acknowledged} messages prove nothing");
     let failed = "SELECT encode(id, 'hex'), reason FROM turns WHERE status = 'failed'";
-    assert_eq!(query(&world.database.url(), failed).unwrap(), [""; 0], "a turn failed for good");
+    assert_eq!(query(&world.database.url(), failed).unwrap(), [""; 0], "failed turns");
     world.all_sessions_close().await;
     for (door, user, sent) in &sent {
         all_work_finishes(door, user).await;
