@@ -104,7 +104,7 @@ pub trait Inbound: Send + Sync {
     ///
     /// # Errors
     /// [`Shutdown`].
-    async fn is_known(&self, account: &str) -> Result<bool, Shutdown>;
+    async fn is_account_linked(&self, account: &str) -> Result<bool, Shutdown>;
     /// Up to where a sequence was received. Waits for storage that refuses.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Durat
 /// Delivers until the program stops or the channel is disconnected.
 pub(crate) async fn run(shared: Arc<SharedState>, runtime: Runtime, connection: Arc<Connection>) {
     let channel = &connection.channel;
-    let mut under_way = UnderWay::default();
+    let mut under_way = RunningDeliveries::default();
     loop {
         let notified = connection.woken.notified();
         let wait = match deliver_due(&shared, &runtime, &connection, &mut under_way).await {
@@ -66,12 +66,12 @@ pub(crate) async fn run(shared: Arc<SharedState>, runtime: Runtime, connection: 
 
 /// Messages that are being delivered, by their numbers in the outbox.
 #[derive(Default)]
-struct UnderWay {
+struct RunningDeliveries {
     tasks: JoinSet<(i64, Result<(), StoreError>)>,
     numbers: HashSet<i64>,
 }
 
-impl UnderWay {
+impl RunningDeliveries {
     /// The result of the next one that ends; none if there are none.
     async fn next_end(&mut self) -> Option<Result<(), StoreError>> {
         match self.tasks.join_next().await? {
@@ -95,7 +95,7 @@ async fn deliver_due(
     shared: &Arc<SharedState>,
     runtime: &Runtime,
     connection: &Arc<Connection>,
-    under_way: &mut UnderWay,
+    under_way: &mut RunningDeliveries,
 ) -> Result<Option<Duration>, StoreError> {
     let now = shared.clock().now();
     let due = shared.store().outbox_due(connection.channel.id(), now, 2 * SIDE_BY_SIDE).await?;

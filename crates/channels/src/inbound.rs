@@ -131,7 +131,7 @@ impl ChannelInbox {
                 Err(AcceptError::Full { retry_after }) => retry_after,
                 Err(AcceptError::Capture(CaptureError::Empty)) => return Ok(false),
                 Err(AcceptError::Capture(CaptureError::TooLong { .. })) => {
-                    self.notify(&written.external, TOO_LONG).await;
+                    self.send_notice(&written.external, TOO_LONG).await;
                     return Ok(false);
                 }
                 Err(AcceptError::Capture(CaptureError::Store(error))) => {
@@ -168,7 +168,7 @@ impl ChannelInbox {
             .retry_until_stored(|| self.shared.store().answer_stranger(self.channel.id(), sender, now, since))
             .await?;
         if answers {
-            self.notify(external, UNKNOWN_ACCOUNT_REPLY).await;
+            self.send_notice(external, UNKNOWN_ACCOUNT_REPLY).await;
         }
         Ok(Sender::Unknown)
     }
@@ -190,7 +190,7 @@ impl ChannelInbox {
         }
         let bound = self.retry_until_stored(|| store.bind_identity(&user, identity.clone(), now)).await?;
         if matches!(bound, BindOutcome::Now | BindOutcome::Before) {
-            self.notify(&written.external, LINKED_REPLY).await;
+            self.send_notice(&written.external, LINKED_REPLY).await;
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl ChannelInbox {
             match self.runtime.changes().edit_message(message.id, text).await {
                 Ok(_) | Err(CaptureError::Empty) => return Ok(()),
                 Err(CaptureError::TooLong { .. }) => {
-                    self.notify(external, TOO_LONG).await;
+                    self.send_notice(external, TOO_LONG).await;
                     return Ok(());
                 }
                 Err(CaptureError::Store(error)) => {
@@ -287,7 +287,7 @@ impl ChannelInbox {
     }
 
     /// A line of ours, which is not the persona's and is not kept. One that fails is not sent again.
-    async fn notify(&self, external: &ExternalMessage, line: &str) {
+    async fn send_notice(&self, external: &ExternalMessage, line: &str) {
         if let Err(error) = self
             .channel
             .deliver(Piece { conversation: &external.conversation, text: line, origin: None })
@@ -331,7 +331,7 @@ impl Inbound for ChannelInbox {
         self.connection.allowed_accounts()
     }
 
-    async fn is_known(&self, account: &str) -> Result<bool, Shutdown> {
+    async fn is_account_linked(&self, account: &str) -> Result<bool, Shutdown> {
         let identity = self.identity(account);
         Ok(self.retry_until_stored(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
     }

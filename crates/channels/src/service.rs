@@ -31,7 +31,7 @@ impl Channels {
     }
 
     /// The channels as the runtime knows them.
-    pub fn outbound(&self) -> Arc<dyn OutboundChannels> {
+    pub fn outbound_channels(&self) -> Arc<dyn OutboundChannels> {
         self.shared.clone()
     }
 

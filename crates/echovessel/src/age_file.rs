@@ -52,7 +52,7 @@ pub(crate) fn encrypt(
     let [file_key, salt, nonce] = [(); 3].map(|()| random());
     let (file_key, salt, nonce) = (&file_key[..FILE_KEY_LENGTH], &salt[..SALT_LENGTH], &nonce[..SALT_LENGTH]);
     let mut wrapped = file_key.to_vec();
-    let tag = passphrase_key(passphrase, salt, LOG_N)?.seal(&mut wrapped, [0; NONCE_LEN])?;
+    let tag = passphrase_key(passphrase, salt, LOG_N)?.seal_chunk(&mut wrapped, [0; NONCE_LEN])?;
     wrapped.extend(tag.as_ref());
     let header =
         format!("{VERSION}\n-> scrypt {} {LOG_N}\n{}\n---", BASE64.encode(salt), BASE64.encode(wrapped));
@@ -63,7 +63,7 @@ pub(crate) fn encrypt(
     let mut chunk = read_chunk(from, CHUNK_LENGTH)?;
     for counter in 0_u64.. {
         let next = read_chunk(from, CHUNK_LENGTH)?;
-        let tag = key.seal(&mut chunk, chunk_nonce(counter, next.is_empty()))?;
+        let tag = key.seal_chunk(&mut chunk, chunk_nonce(counter, next.is_empty()))?;
         to.write_all(&chunk)?;
         to.write_all(tag.as_ref())?;
         if next.is_empty() {
@@ -164,7 +164,7 @@ impl Cipher {
         Ok(Self(LessSafeKey::new(key)))
     }
 
-    fn seal(&self, bytes: &mut [u8], nonce: [u8; NONCE_LEN]) -> Result<Tag, AgeError> {
+    fn seal_chunk(&self, bytes: &mut [u8], nonce: [u8; NONCE_LEN]) -> Result<Tag, AgeError> {
         let nonce = Nonce::assume_unique_for_key(nonce);
         let sealed = self.0.seal_in_place_separate_tag(nonce, Aad::empty(), bytes);
         sealed.map_err(|_| AgeError::Damaged("a part is too long"))
@@ -190,14 +190,14 @@ fn passphrase_key(passphrase: &SecretString, salt: &[u8], log_n: u8) -> Result<C
 }
 
 fn payload_key(file_key: &[u8], nonce: &[u8]) -> Result<Cipher, AgeError> {
-    Cipher::new(&derive(file_key, nonce, b"payload")?)
+    Cipher::new(&derive_key(file_key, nonce, b"payload")?)
 }
 
 fn header_key(file_key: &[u8]) -> Result<hmac::Key, AgeError> {
-    Ok(hmac::Key::new(hmac::HMAC_SHA256, &derive(file_key, &[], b"header")?))
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &derive_key(file_key, &[], b"header")?))
 }
 
-fn derive(file_key: &[u8], salt: &[u8], purpose: &[u8]) -> Result<[u8; 32], AgeError> {
+fn derive_key(file_key: &[u8], salt: &[u8], purpose: &[u8]) -> Result<[u8; 32], AgeError> {
     let mut key = [0; 32];
     let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(file_key);
     derived
@@ -243,7 +243,7 @@ mod tests {
         file
     }
 
-    fn decrypted(file: &[u8], words: &str) -> Result<Vec<u8>, AgeError> {
+    fn decrypt_all(file: &[u8], words: &str) -> Result<Vec<u8>, AgeError> {
         let mut plain = Vec::new();
         decrypt(&mut &file[..], &mut plain, &passphrase(words))?;
         Ok(plain)
@@ -255,7 +255,7 @@ mod tests {
             let plain: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
             let file = encrypted(&plain);
             assert!(is_encrypted(&mut &file[..]).unwrap());
-            assert!(decrypted(&file, "correct horse").unwrap() == plain, "{length} bytes");
+            assert!(decrypt_all(&file, "correct horse").unwrap() == plain, "{length} bytes");
         }
     }
 
@@ -263,22 +263,25 @@ mod tests {
     fn changed_and_shortened_files_are_refused() {
         let plain = vec![7; 2 * CHUNK_LENGTH];
         let file = encrypted(&plain);
-        assert!(matches!(decrypted(&file, "wrong"), Err(AgeError::Passphrase)));
+        assert!(matches!(decrypt_all(&file, "wrong"), Err(AgeError::Passphrase)));
         let chunk = CHUNK_LENGTH + TAG_LENGTH;
         for kept in [file.len() - 1, file.len() - chunk, file.len() - 2 * chunk] {
-            assert!(matches!(decrypted(&file[..kept], "correct horse"), Err(AgeError::Damaged(_))), "{kept}");
+            assert!(
+                matches!(decrypt_all(&file[..kept], "correct horse"), Err(AgeError::Damaged(_))),
+                "{kept}"
+            );
         }
         let mut changed = file.clone();
         let last = changed.len() - chunk - 5;
         changed[last] ^= 1;
-        assert!(matches!(decrypted(&changed, "correct horse"), Err(AgeError::Damaged(_))));
+        assert!(matches!(decrypt_all(&changed, "correct horse"), Err(AgeError::Damaged(_))));
         let header = String::from_utf8(file[..file.len() - 2 * chunk - SALT_LENGTH].to_vec()).unwrap();
         let work_factor = format!(" {LOG_N}\n");
         for (from, to) in
             [(work_factor.as_str(), " 40\n"), ("scrypt", "X25519"), ("--- ", "--- A"), (VERSION, "age/v9")]
         {
             let changed = [header.replacen(from, to, 1).as_bytes(), &file[header.len()..]].concat();
-            assert!(decrypted(&changed, "correct horse").is_err(), "{from:?}");
+            assert!(decrypt_all(&changed, "correct horse").is_err(), "{from:?}");
         }
         assert!(!is_encrypted(&mut &b"SQLite format 3\0"[..]).unwrap());
     }
@@ -287,6 +290,6 @@ mod tests {
     #[test]
     fn a_file_of_the_program_age_opens() {
         let file = include_bytes!("../tests/samples/hello.age");
-        assert_eq!(decrypted(file, "correct horse").unwrap(), b"hello from age\n");
+        assert_eq!(decrypt_all(file, "correct horse").unwrap(), b"hello from age\n");
     }
 }

@@ -222,7 +222,7 @@ pub(crate) struct Recall {
     /// Print every term of every score, and why candidates were dropped
     #[arg(long)]
     pub(crate) explain: bool,
-    /// The user whose memory it is
+    /// User whose memory is searched
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -283,7 +283,7 @@ pub(crate) struct List {
     /// The most to list
     #[arg(long, default_value_t = 20)]
     pub(crate) limit: u32,
-    /// The user whose memory it is
+    /// User whose memory is listed
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -297,7 +297,7 @@ Examples:
 pub(crate) struct Show {
     /// Id of a memory, or name of a document, as `list` prints it
     pub(crate) id: String,
-    /// The user whose memory it is
+    /// User whose memory is shown
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -332,7 +332,7 @@ pub(crate) struct Forget {
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// The user whose memory it is
+    /// User whose memory holds it
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -352,7 +352,7 @@ Examples:
   echovessel import undo 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
 
 The daemon may run; then it imports, and goes on when this command ends. An import that was cut off resumes when the same
-files are imported again; what was recorded before is not recorded twice. The daemon makes memories of it in the background,
+files are imported again; what was recorded before is not recorded twice. While the daemon runs, it makes memories of it,
 oldest first."
 )]
 pub(crate) struct Import {
@@ -366,10 +366,10 @@ pub(crate) struct Import {
     /// model=NAME
     #[arg(long = "field", value_name = "KIND=NAME")]
     pub(crate) fields: Vec<String>,
-    /// The persona whose memory it becomes; default: persona.id
+    /// Persona whose memory the import becomes; default: persona.id
     #[arg(long, value_name = "ID")]
     pub(crate) persona: Option<String>,
-    /// The user whose memory it becomes
+    /// User whose memory the import becomes
     #[arg(long, value_name = "ID", default_value = "self")]
     pub(crate) user: String,
     /// Name of the user in the files; may be given several times
@@ -466,7 +466,7 @@ pub(crate) struct Export {
     /// Only this persona; default: all in an archive, else persona.id
     #[arg(long, value_name = "ID")]
     pub(crate) persona: Option<String>,
-    /// The user whose talk it is
+    /// User whose messages are exported
     #[arg(long, value_name = "ID", default_value = "self")]
     pub(crate) user: String,
 }

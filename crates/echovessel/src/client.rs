@@ -46,13 +46,13 @@ impl Daemon {
         let missing = || NoDaemon(home.folder().display().to_string());
         let run = home.run_file().ok_or_else(missing)?;
         // A run.json that a killed daemon left behind names nobody: whoever can take the lock knows that.
-        if home.lock().is_ok() {
+        if home.lock_home().is_ok() {
             return Err(missing().into());
         }
         let token = home.token(random_bytes)?;
         let path = home.daemon_socket();
         if !path.exists() {
-            return Self::connect_to(run, token);
+            return Self::connect_to_address(run, token);
         }
         let socket = HomeSocket::find(&path).with_context(|| format!("{} can't be used", path.display()))?;
         // It speaks no TLS, so it needs no certificates, which a small machine may not have.
@@ -63,7 +63,7 @@ impl Daemon {
     }
 
     /// The daemon that answers at its address, also where its home can hold no socket.
-    pub(crate) fn connect_to(run: RunFile, token: String) -> anyhow::Result<Self> {
+    pub(crate) fn connect_to_address(run: RunFile, token: String) -> anyhow::Result<Self> {
         // No proxy: what is said here never leaves the machine.
         // Its certificate is for the name that others know it by; here it is known by the lock that it holds on the home
         // and by the port that it wrote there itself.

@@ -99,7 +99,7 @@ impl EmbeddingSetup {
         let current = self.embedder()?;
         if let Self::Local { embedder, .. } = self {
             // Where it is not there (yet), another model may serve meanwhile.
-            let _ = embedder.look_now();
+            let _ = embedder.inspect_folder();
         }
         let mut models = store.embedding_models().await.ok()?;
         models.sort_by_key(|model| std::cmp::Reverse(model.vectors));
@@ -115,7 +115,7 @@ impl EmbeddingSetup {
                 None => None,
             };
             let Some(embedder) = embedder else { continue };
-            if embedder.look_now().is_ok() && embedder.fingerprint() == model.fingerprint {
+            if embedder.inspect_folder().is_ok() && embedder.fingerprint() == model.fingerprint {
                 return Some(Arc::new(embedder));
             }
         }
@@ -128,7 +128,7 @@ impl EmbeddingSetup {
             Self::Off => EmbeddingState { provider: None, model: None, words_only: true },
             Self::Local { embedder, folder, settings: _ } => {
                 let there = ModelFolder::check_present(folder).is_ok();
-                let usable = there && embedder.look_now().is_ok();
+                let usable = there && embedder.inspect_folder().is_ok();
                 EmbeddingState {
                     provider: Some("local".to_owned()),
                     model: usable.then(|| self.name()),
@@ -170,7 +170,7 @@ impl EmbeddingSetup {
         match self {
             Self::Off => Some("switched off: memory works on words alone".to_owned()),
             Self::Local { embedder, .. } => {
-                let error = embedder.look_now().err()?;
+                let error = embedder.inspect_folder().err()?;
                 Some(format!("memory works on words alone: {error}"))
             }
             Self::Endpoint { embedder, model } => Some(format!("made by {model} at {}", embedder.host())),
@@ -178,7 +178,7 @@ impl EmbeddingSetup {
     }
 
     /// Tries the embedder once, and describes it in a sentence.
-    pub(crate) async fn examine(&self) -> anyhow::Result<String> {
+    pub(crate) async fn probe(&self) -> anyhow::Result<String> {
         match self {
             Self::Off => Ok("switched off: memory works on words alone".to_owned()),
             Self::Local { folder, settings, .. } => {

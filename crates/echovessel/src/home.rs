@@ -69,7 +69,7 @@ impl Home {
         Ok(Self { folder })
     }
 
-    /// Refuses a home that is not there.
+    /// Returns an error if the home does not exist.
     pub(crate) fn check_exists(&self) -> anyhow::Result<()> {
         if self.folder.exists() {
             return Ok(());
@@ -112,7 +112,7 @@ impl Home {
     }
 
     /// Takes the home for this process. Fails with [`HomeInUse`] if another has it.
-    pub(crate) fn lock(&self) -> anyhow::Result<HomeLock> {
+    pub(crate) fn lock_home(&self) -> anyhow::Result<HomeLock> {
         self.create()?;
         let path = self.folder.join("lock");
         let mut file =
@@ -313,7 +313,7 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> std::io::Result<File>
 mod tests {
     use super::*;
 
-    fn mode(folder: &Path) -> u32 {
+    fn file_mode(folder: &Path) -> u32 {
         std::fs::metadata(folder).unwrap().permissions().mode() & 0o7777
     }
 
@@ -334,7 +334,7 @@ mod tests {
         {
             let (folder, home) = folder_with(before, file);
             home.create().unwrap();
-            assert_eq!(mode(folder.path()), after, "{file:?}");
+            assert_eq!(file_mode(folder.path()), after, "{file:?}");
         }
     }
 
@@ -344,7 +344,7 @@ mod tests {
             let (folder, home) = folder_with(before, None);
             let refused = home.create().unwrap_err().to_string();
             assert!(refused.contains("choose a folder of its own"), "{refused}");
-            assert_eq!(mode(folder.path()), before);
+            assert_eq!(file_mode(folder.path()), before);
         }
     }
 
@@ -353,7 +353,7 @@ mod tests {
         let (folder, _) = folder_with(0o700, None);
         let home = Home::locate(Some(folder.path().join("a/b"))).unwrap();
         home.create().unwrap();
-        assert_eq!(mode(&folder.path().join("a/b")), 0o700);
+        assert_eq!(file_mode(&folder.path().join("a/b")), 0o700);
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
             std::os::unix::fs::symlink(&elsewhere, folder.path().join(name)).unwrap();
         }
         assert!(home.token(|| [7; 32]).is_err());
-        assert!(home.lock().is_err());
+        assert!(home.lock_home().is_err());
         assert!(home.write_login_page("http://127.0.0.1:1/login?code=1").is_err());
         assert_eq!(std::fs::read_to_string(elsewhere).unwrap(), "");
     }

@@ -228,35 +228,35 @@ fn unknown_result(id: &str, name: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn line(value: Value) -> Vec<u8> {
+    fn json_line(value: Value) -> Vec<u8> {
         with_line_end(value.to_string().into_bytes())
     }
 
     fn call(id: u32, name: &str) -> Vec<u8> {
-        line(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}}))
+        json_line(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}}))
     }
 
     #[test]
     fn a_new_owner_is_told_what_was_said_and_asked_what_only_looks() {
         let mut conversation = ReplayState::default();
-        let initialize = line(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize"}));
-        let initialized = line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        let initialize = json_line(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize"}));
+        let initialized = json_line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         conversation.hear_client(&initialize);
-        assert!(conversation.on_host_line(&line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}))));
+        assert!(conversation.on_host_line(&json_line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}))));
         conversation.hear_client(&initialized);
         for (id, name) in [(1, "memory_search"), (2, "memory_create"), (3, "memory_list")] {
             conversation.hear_client(&call(id, name));
         }
-        assert!(conversation.on_host_line(&line(json!({"jsonrpc": "2.0", "id": 3, "result": {}}))));
+        assert!(conversation.on_host_line(&json_line(json!({"jsonrpc": "2.0", "id": 3, "result": {}}))));
         let (again, unknown) = conversation.resume_on_new_host();
         assert_eq!(again, [initialize.clone(), initialized.clone(), call(1, "memory_search")]);
         assert_eq!(unknown.len(), 1);
         let answer: Value = serde_json::from_slice(&unknown[0]).unwrap();
         assert_eq!((answer["id"].clone(), answer["result"]["isError"].clone()), (json!(2), json!(true)));
-        let second_greeting = line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}));
+        let second_greeting = json_line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}));
         assert!(!conversation.on_host_line(&second_greeting), "the client has it already");
         assert!(!conversation.is_over());
-        assert!(conversation.on_host_line(&line(json!({"jsonrpc": "2.0", "id": 1, "result": {}}))));
+        assert!(conversation.on_host_line(&json_line(json!({"jsonrpc": "2.0", "id": 1, "result": {}}))));
         assert!(conversation.is_over());
     }
 
@@ -265,7 +265,7 @@ mod tests {
         let (mut owner, theirs) = tokio::io::duplex(1_024);
         let asked = call(7, "memory_search");
         let mut client = Client::new(std::io::Cursor::new(asked.clone()), Vec::new());
-        let answer = line(json!({"jsonrpc": "2.0", "id": 7, "result": {}}));
+        let answer = json_line(json!({"jsonrpc": "2.0", "id": 7, "result": {}}));
         let (reader, writer) = tokio::io::split(theirs);
         let owning = async {
             let mut heard = Vec::new();

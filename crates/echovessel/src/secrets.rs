@@ -27,13 +27,13 @@ pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, EnteredKey>>);
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct EnteredKey {
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose_secret")]
     pub(crate) key: Option<SecretString>,
     /// True if the address was chosen in the page. Then no environment variable is sent to it.
     pub(crate) is_chosen: bool,
 }
 
-fn expose<S: Serializer>(key: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+fn expose_secret<S: Serializer>(key: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
     key.as_ref().map(|key| key.expose_secret()).serialize(serializer)
 }
 

@@ -176,7 +176,7 @@ pub(crate) async fn wire_with_store(
     let optional = OptionalParts {
         hub: Some((hub.clone(), working_hours(config)?)),
         graph: config.hub.graph_facts.then(|| graph.clone()),
-        channels: Some(channels.outbound()),
+        channels: Some(channels.outbound_channels()),
         voice: Some(VoiceParts { folder: files.join("voice"), ledger: ledger.clone(), settings: voice }),
         imports: Some(ImportParts {
             store: database.clone(),

@@ -153,10 +153,10 @@ impl EndpointEmbedder {
     /// One request. Learns and checks the length of vectors.
     async fn ask(&self, prefix: &str, texts: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
         let inputs: Vec<String> = texts.iter().map(|text| input_text(prefix, text, CHARACTERS_MAX)).collect();
-        self.ask_for(&inputs, limit).await
+        self.request_vectors(&inputs, limit).await
     }
 
-    async fn ask_for(&self, inputs: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
+    async fn request_vectors(&self, inputs: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
         let mut vectors = self.endpoint.ask(inputs, limit).await?;
         for vector in &mut vectors {
             let dimension = vector.len();
@@ -241,7 +241,7 @@ impl EndpointEmbedder {
 
     async fn with_retries(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, Refusal> {
         for failures in 0..self.settings.max_retries {
-            match self.ask_for(inputs, self.settings.passage_timeout).await {
+            match self.request_vectors(inputs, self.settings.passage_timeout).await {
                 Err(Refusal::Passing { retry_after, .. })
                     if retry_after.is_none_or(|after| after <= BACKOFF.longest) =>
                 {
@@ -251,7 +251,7 @@ impl EndpointEmbedder {
                 outcome => return outcome,
             }
         }
-        self.ask_for(inputs, self.settings.passage_timeout).await
+        self.request_vectors(inputs, self.settings.passage_timeout).await
     }
 
     fn to_embedding(&self, text: &str, vector: Vec<f32>) -> Embedding {
@@ -302,7 +302,7 @@ impl Embedder for EndpointEmbedder {
     async fn identify(&self) -> Result<String, EmbedError> {
         if self.known.get().is_none() {
             let probe = [PROBE_TEXT.to_owned()];
-            let asked = self.ask_for(&probe, self.settings.passage_timeout).await;
+            let asked = self.request_vectors(&probe, self.settings.passage_timeout).await;
             asked.map_err(|refusal| self.note_failure(refusal))?;
         }
         Ok(self.fingerprint().to_owned())

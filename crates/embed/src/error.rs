@@ -12,7 +12,7 @@ pub enum ModelError {
     Missing {
         /// The folder that was searched.
         directory: PathBuf,
-        /// The file that is not there.
+        /// Name of the missing file.
         file: &'static str,
     },
     /// A file is not the pinned one: damaged on the way, or another version.
@@ -23,7 +23,7 @@ pub enum ModelError {
     WrongDigest {
         /// Name of the file.
         file: &'static str,
-        /// Folder, archive or address that it came from.
+        /// Folder, archive or address that the file came from.
         origin: String,
         expected: &'static str,
         /// The digest of what was found.

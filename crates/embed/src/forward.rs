@@ -50,7 +50,7 @@ const MIN_ROWS_PER_THREAD: usize = 16;
 
 /// Carries the tokens of `batch` through all layers and returns one row per token as they come out of the last. Each
 /// text attends to itself only.
-pub(crate) fn forward<'a>(
+pub(crate) fn run_layers<'a>(
     weights: &Weights,
     batch: &Batch,
     threads: usize,

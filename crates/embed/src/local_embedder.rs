@@ -18,7 +18,7 @@ use crate::{Model, ModelError};
 const BACKGROUND_TOKENS: usize = 128;
 /// Longest that a pass in the background gives way to queries. Without a bound, a daemon that is never silent would
 /// never embed what was said.
-const GIVE_WAY_AT_MOST: Duration = Duration::from_millis(100);
+const BACKGROUND_DELAY_MAX: Duration = Duration::from_millis(100);
 
 /// The embedder that runs in this process: any model of the BERT family, by default all-MiniLM-L6-v2.
 ///
@@ -111,7 +111,7 @@ impl LocalEmbedder {
     ///
     /// # Errors
     /// As [`ModelFolder::read`].
-    pub fn look_now(&self) -> Result<(), ModelError> {
+    pub fn inspect_folder(&self) -> Result<(), ModelError> {
         self.source.folder().map(drop)
     }
 }
@@ -165,7 +165,7 @@ impl Queries {
     fn wait_until_idle(&self) {
         let mut running = self.running.lock();
         // Going on after the time limit is harmless: the pass competes for the processor.
-        self.changed.wait_while_for(&mut running, |running| *running > 0, GIVE_WAY_AT_MOST);
+        self.changed.wait_while_for(&mut running, |running| *running > 0, BACKGROUND_DELAY_MAX);
     }
 }
 

@@ -137,12 +137,12 @@ impl<'a> Rows<'a> {
 /// Lays out weights in panels. `weights` is row-major with one row of `inner` numbers per *column* of the panels, as
 /// linear layers are stored.
 pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> AlignedBuffer {
-    struct LayOut<'a> {
+    struct PanelLayout<'a> {
         weights: &'a [f32],
         inner: usize,
         panels: &'a mut [f32],
     }
-    impl WithSimd for LayOut<'_> {
+    impl WithSimd for PanelLayout<'_> {
         type Output = ();
         #[inline(always)]
         fn with_simd<S: Simd>(self, _: S) {
@@ -153,15 +153,15 @@ pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> AlignedBuffer {
         }
     }
     let mut panels = AlignedBuffer::default();
-    on_best_simd(LayOut { weights, inner, panels: panels.slice_mut(weights.len()) });
+    on_best_simd(PanelLayout { weights, inner, panels: panels.slice_mut(weights.len()) });
     panels
 }
 
 /// `target[i][j] = source[j][i]`, in squares that stay in the nearest cache.
 fn transpose(source: &[f32], source_columns: usize, target: &mut [f32], target_columns: usize) {
-    const SQUARE: usize = 16;
-    for first in (0..source_columns).step_by(SQUARE) {
-        let last = (first + SQUARE).min(source_columns);
+    const SQUARE_SIDE: usize = 16;
+    for first in (0..source_columns).step_by(SQUARE_SIDE) {
+        let last = (first + SQUARE_SIDE).min(source_columns);
         for (column, row) in source.chunks_exact(source_columns).enumerate() {
             for index in first..last {
                 target[index * target_columns + column] = row[index];

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use crate::ModelError;
 use crate::calibration::Purpose;
 use crate::description::{TOKENIZER_FILE, WEIGHTS_FILE};
-use crate::forward::{Batch, Workspace, forward};
+use crate::forward::{Batch, Workspace, run_layers};
 use crate::model_folder::{FolderSettings, ModelFolder};
 use crate::packed_pieces::UnigramPieces;
 use crate::weights::Weights;
@@ -42,7 +42,7 @@ impl Splitter {
 const MAX_TOKENS_PER_PASS: usize = 512;
 
 /// A batch on its way through the model.
-struct Work<'a> {
+struct RunningBatch<'a> {
     prefix: &'a str,
     purpose: Purpose,
     tokens_per_pass: usize,
@@ -93,7 +93,7 @@ impl Model {
         &self.folder
     }
 
-    /// Unicode's names of the scripts that it reads.
+    /// Unicode's names of the scripts that the model reads.
     pub fn readable_scripts(&self) -> Vec<String> {
         match &self.splitter {
             Splitter::Tokenizer(pieces) => pieces.scripts(),
@@ -124,7 +124,7 @@ impl Model {
         give_way: &dyn Fn(),
     ) -> Result<Vec<Embedding>, ModelError> {
         let prefix = &self.folder.passage_prefix;
-        self.run(texts, &Work { prefix, purpose: Purpose::Passage, tokens_per_pass, give_way })
+        self.run(texts, &RunningBatch { prefix, purpose: Purpose::Passage, tokens_per_pass, give_way })
     }
 
     /// One embedding per text that is looked for, in order.
@@ -134,10 +134,10 @@ impl Model {
     pub fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         let prefix = &self.folder.query_prefix;
         let tokens_per_pass = MAX_TOKENS_PER_PASS;
-        self.run(texts, &Work { prefix, purpose: Purpose::Query, tokens_per_pass, give_way: &|| () })
+        self.run(texts, &RunningBatch { prefix, purpose: Purpose::Query, tokens_per_pass, give_way: &|| () })
     }
 
-    fn run(&self, texts: &[&str], work: &Work<'_>) -> Result<Vec<Embedding>, ModelError> {
+    fn run(&self, texts: &[&str], work: &RunningBatch<'_>) -> Result<Vec<Embedding>, ModelError> {
         let mut workspace = self.workspaces.lock().pop().unwrap_or_default();
         let result = self.embed_with(texts, work, &mut workspace);
         self.workspaces.lock().push(workspace);
@@ -147,7 +147,7 @@ impl Model {
     fn embed_with(
         &self,
         texts: &[&str],
-        work: &Work<'_>,
+        work: &RunningBatch<'_>,
         workspace: &mut Workspace,
     ) -> Result<Vec<Embedding>, ModelError> {
         let mut embeddings = Vec::with_capacity(texts.len());
@@ -171,7 +171,7 @@ impl Model {
     fn embed_pass(
         &self,
         waiting: &mut Vec<(&str, Pieces)>,
-        work: &Work<'_>,
+        work: &RunningBatch<'_>,
         workspace: &mut Workspace,
         embeddings: &mut Vec<Embedding>,
     ) -> Result<(), ModelError> {
@@ -186,7 +186,7 @@ impl Model {
         }
         (work.give_way)();
         let columns = self.dimension();
-        let rows = forward(&self.weights, &batch, self.threads, workspace)?;
+        let rows = run_layers(&self.weights, &batch, self.threads, workspace)?;
         for ((text, pieces), row) in waiting.drain(..).zip(&batch.texts) {
             let rows = &rows[row.start * columns..row.end * columns];
             let mut vector = self.folder.pooling.pool_rows(rows, columns);

@@ -27,13 +27,13 @@ pub(crate) fn looks_like(
     directory: &Path,
     description: &'static ModelDescription,
 ) -> Result<bool, ModelError> {
-    const SMALL: u64 = 1 << 20;
+    const SMALL_FILE_BYTES: u64 = 1 << 20;
     for file in description.files {
         let path = directory.join(file.name);
         if fs::metadata(&path).map_err(ModelError::io(&path))?.len() != file.bytes {
             return Ok(false);
         }
-        if file.bytes < SMALL && verify_file(&path, file, "").is_err() {
+        if file.bytes < SMALL_FILE_BYTES && verify_file(&path, file, "").is_err() {
             return Ok(false);
         }
     }

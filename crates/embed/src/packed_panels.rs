@@ -29,7 +29,7 @@ impl PackedPanels {
         let blocks = blocks.as_chunks::<BLOCK_BYTES>().0;
         let (words, scales) = (vec![0; blocks.len() * BLOCK_LENGTH / WORD_LENGTH], vec![0.0; blocks.len()]);
         let mut packed = Self { words, scales, inner };
-        on_best_simd(LayOut { blocks, packed: &mut packed });
+        on_best_simd(PackedPanelLayout { blocks, packed: &mut packed });
         packed
     }
 
@@ -72,12 +72,12 @@ impl PackedPanels {
     }
 }
 
-struct LayOut<'a> {
+struct PackedPanelLayout<'a> {
     blocks: &'a [[u8; BLOCK_BYTES]],
     packed: &'a mut PackedPanels,
 }
 
-impl WithSimd for LayOut<'_> {
+impl WithSimd for PackedPanelLayout<'_> {
     type Output = ();
 
     #[inline(always)]

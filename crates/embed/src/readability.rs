@@ -123,15 +123,15 @@ pub(crate) fn readability(text: &str, unknown: &[Range<usize>], scripts: &Script
 mod tests {
     use super::*;
 
-    fn latin() -> Scripts {
+    fn latin_scripts() -> Scripts {
         Scripts::from_names(["Latin"]).unwrap()
     }
 
     #[test]
     fn letters_of_other_scripts_are_unreadable_though_no_piece_is_unknown() {
-        assert_eq!(readability("猫", &[], &latin()), 0.0);
-        assert_eq!(readability("cat 猫", &[], &latin()), 0.75);
-        assert_eq!(readability("кошка", &[], &latin()), 0.0);
+        assert_eq!(readability("猫", &[], &latin_scripts()), 0.0);
+        assert_eq!(readability("cat 猫", &[], &latin_scripts()), 0.75);
+        assert_eq!(readability("кошка", &[], &latin_scripts()), 0.0);
         assert_eq!(readability("кошка 猫", &[], &Scripts::Every), 1.0);
         assert_eq!(readability("кошка 猫", &[], &Scripts::from_names(["Cyrl", "han"]).unwrap()), 1.0);
     }
@@ -139,22 +139,22 @@ mod tests {
     #[test]
     fn text_without_pieces_is_unreadable() {
         let unknown = vec![4..7, 8..12];
-        assert_eq!(readability("abc def ghij kl", &unknown, &latin()), 5.0 / 12.0);
+        assert_eq!(readability("abc def ghij kl", &unknown, &latin_scripts()), 5.0 / 12.0);
         let emoji = std::iter::once(4..8).collect::<Vec<_>>();
-        assert_eq!(readability("abc 😀", &emoji, &latin()), 0.75);
+        assert_eq!(readability("abc 😀", &emoji, &latin_scripts()), 0.75);
         assert_eq!(readability("abc 😀", &emoji, &Scripts::Every), 0.75);
     }
 
     #[test]
     fn digits_and_punctuation_hide_nothing() {
-        assert_eq!(readability("2024-03-05: 离", &[], &latin()), 0.0);
-        assert_eq!(readability("2024-03-05!", &[], &latin()), 1.0);
+        assert_eq!(readability("2024-03-05: 离", &[], &latin_scripts()), 0.0);
+        assert_eq!(readability("2024-03-05!", &[], &latin_scripts()), 1.0);
     }
 
     #[test]
     fn an_empty_text_has_nothing_to_compare() {
-        assert_eq!(readability("", &[], &latin()), 0.0);
-        assert_eq!(readability(" \n\t", &[], &latin()), 0.0);
+        assert_eq!(readability("", &[], &latin_scripts()), 0.0);
+        assert_eq!(readability(" \n\t", &[], &latin_scripts()), 0.0);
     }
 
     #[test]

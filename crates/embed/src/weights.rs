@@ -260,7 +260,7 @@ pub(crate) struct WordVectors {
     path: PathBuf,
     /// Offset of the first row, in bytes.
     offset: u64,
-    /// The encoding of its numbers.
+    /// The encoding of the vectors' numbers.
     number: Number,
     hidden: usize,
     vocabulary: usize,

@@ -10,7 +10,7 @@ pub const FOREIGN_CATEGORY: &str = "foreign";
 
 /// Result of one value of the bound. Precision and recall are of the answer "nothing is known", in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct AbsenceBound {
     /// Fit below which nothing is said to be known: support, or where words decide alone the signal `words`.
     pub support: f64,
     /// Share of foreign questions among those below, if both kinds were equally many.
@@ -53,7 +53,7 @@ fn foreign_question(question: &Question, from: &Conversation, to: &Conversation)
 
 /// The curve over all bounds from 0.10 to 0.80 in steps of 0.01, from the fits of questions with an answer and of
 /// foreign ones.
-pub fn bound_curve(known: &[f64], foreign: &[f64]) -> Vec<Bound> {
+pub fn bound_curve(known: &[f64], foreign: &[f64]) -> Vec<AbsenceBound> {
     let below = |supports: &[f64], bound: f64| {
         supports.iter().filter(|support| **support < bound).count() as f64 / supports.len().max(1) as f64
     };
@@ -61,7 +61,7 @@ pub fn bound_curve(known: &[f64], foreign: &[f64]) -> Vec<Bound> {
         let support = f64::from(step) / 100.0;
         let (denied, recall) = (below(known, support), below(foreign, support));
         let precision = if recall + denied > 0.0 { recall / (recall + denied) } else { 1.0 };
-        Bound { support, precision: 100.0 * precision, recall: 100.0 * recall, denied: 100.0 * denied }
+        AbsenceBound { support, precision: 100.0 * precision, recall: 100.0 * recall, denied: 100.0 * denied }
     };
     (10..=80).map(at).collect()
 }

@@ -31,7 +31,7 @@ pub struct Case {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseSession {
-    /// Time of its beginning, as RFC 3339.
+    /// Time at which the session begins, as RFC 3339.
     pub at: jiff::Timestamp,
     /// Lines of the user, one per turn; each is answered.
     pub says: Vec<String>,

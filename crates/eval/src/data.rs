@@ -27,17 +27,17 @@ pub struct Conversation {
     /// True if the two speakers have names, which questions may contain; false if they are roles such as `user`.
     pub named: bool,
     /// The messages, in order.
-    pub units: Vec<Unit>,
+    pub units: Vec<CorpusUnit>,
     pub questions: Vec<Question>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
+pub struct CorpusUnit {
     /// The unit's id in the data.
     pub id: String,
-    /// The session it belongs to.
+    /// The session that the unit belongs to.
     pub session: String,
-    /// Time at which it was said.
+    /// Time at which the unit was said.
     pub at: Timestamp,
     pub speaker: String,
     pub text: String,

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::data::{Conversation, DataSet, Question, Unit, is_role};
+use crate::data::{Conversation, CorpusUnit, DataSet, Question, is_role};
 
 #[derive(Deserialize)]
 struct UnitLine {
@@ -40,7 +40,8 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
     let mut data = DataSet::default();
     for line in read_lines::<UnitLine>(&folder.join("units.jsonl"))? {
         let at = parse_time(&line.ts)?;
-        let unit = Unit { id: line.id, session: line.session, at, speaker: line.speaker, text: line.text };
+        let unit =
+            CorpusUnit { id: line.id, session: line.session, at, speaker: line.speaker, text: line.text };
         conversation(&mut data, &line.conv).units.push(unit);
     }
     for line in read_lines::<QueryLine>(&folder.join("queries.jsonl"))? {

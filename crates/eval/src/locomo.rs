@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::data::{Conversation, DataSet, Question, Unit};
+use crate::data::{Conversation, CorpusUnit, DataSet, Question};
 
 /// Time between two turns of a session: the data gives only the session's own time.
 const TURN_SECONDS: i64 = 30;
@@ -94,7 +94,7 @@ fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow:
     })
 }
 
-fn read_units(talk: &Map<String, Value>) -> anyhow::Result<Vec<Unit>> {
+fn read_units(talk: &Map<String, Value>) -> anyhow::Result<Vec<CorpusUnit>> {
     let mut units = Vec::new();
     for number in 1.. {
         let session = format!("session_{number}");
@@ -109,7 +109,13 @@ fn read_units(talk: &Map<String, Value>) -> anyhow::Result<Vec<Unit>> {
                 Some(caption) if !caption.is_empty() => format!("{} [shares {caption}]", turn.text),
                 _ => turn.text,
             };
-            units.push(Unit { id: turn.dia_id, session: session.clone(), at, speaker: turn.speaker, text });
+            units.push(CorpusUnit {
+                id: turn.dia_id,
+                session: session.clone(),
+                at,
+                speaker: turn.speaker,
+                text,
+            });
         }
     }
     Ok(units)

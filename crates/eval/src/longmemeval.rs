@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use crate::data::{Conversation, DataSet, Question, Unit};
+use crate::data::{Conversation, CorpusUnit, DataSet, Question};
 
 /// Time between two turns of a session: the data gives only the session's own time.
 const TURN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
@@ -73,7 +73,13 @@ fn conversation(asked: RawQuestion, data: &mut DataSet) -> anyhow::Result<Conver
             if turn.has_answer {
                 gold.push(id.clone());
             }
-            units.push(Unit { id, session: session.clone(), at, speaker: turn.role, text: turn.content });
+            units.push(CorpusUnit {
+                id,
+                session: session.clone(),
+                at,
+                speaker: turn.role,
+                text: turn.content,
+            });
             at += TURN_INTERVAL;
         }
     }

@@ -77,7 +77,7 @@ fn add(sum: &mut Figures, question: &RankedUnits) {
 mod tests {
     use super::*;
 
-    fn ranked(gold: &[&str], ranking: &[&str]) -> RankedUnits {
+    fn ranked_units(gold: &[&str], ranking: &[&str]) -> RankedUnits {
         let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
         RankedUnits {
             id: "1".to_owned(),
@@ -91,8 +91,10 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        let figures =
-            compute_figures(&[ranked(&["a", "b"], &["x", "a", "y", "z", "w", "b"]), ranked(&["c"], &["x"])]);
+        let figures = compute_figures(&[
+            ranked_units(&["a", "b"], &["x", "a", "y", "z", "w", "b"]),
+            ranked_units(&["c"], &["x"]),
+        ]);
         assert_eq!(figures.questions, 2);
         assert_eq!(figures.recall[&1], 0.0);
         assert_eq!(figures.recall[&5], 25.0);

@@ -16,7 +16,7 @@ pub struct ScoredMessage {
     pub id: String,
     /// The weighted sum by which the message is ranked.
     pub total: f64,
-    /// The larger of its relevances.
+    /// The larger of the message's vector and word relevance.
     pub relevance: f64,
 }
 
@@ -32,7 +32,7 @@ impl ScoredMessage {
 pub struct RuleResult {
     /// Share of the best total.
     pub share: f64,
-    /// Least relevance that one of them needs.
+    /// Least relevance that one of the messages needs.
     pub floor: f64,
     /// Share of the shown messages that is gold; a question without shown messages counts 0.
     pub precision: f64,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::absence::Bound;
+use crate::absence::AbsenceBound;
 use crate::measure::RANK_CUTS;
 use crate::report::Report;
 
@@ -63,7 +63,7 @@ fn recall_panel(place: usize, report: &Report) -> String {
 }
 
 /// Precision over recall of saying that nothing is known, with the bound in use marked.
-pub fn absence_plot(curve: &[Bound], in_use: f64) -> String {
+pub fn absence_plot(curve: &[AbsenceBound], in_use: f64) -> String {
     let mut svg = panel_axes(0, "precision over recall of \"nothing is known\"", "recall");
     let points: Vec<(f64, f64)> =
         curve.iter().map(|bound| (bound.recall / 100.0, bound.precision / 100.0)).collect();

@@ -21,7 +21,7 @@ use memory::{PersonaId, Scope, UserId};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use crate::data::{Conversation, Question, Unit, is_role};
+use crate::data::{Conversation, CorpusUnit, Question, is_role};
 use crate::measure::RankedUnits;
 use crate::passages::ScoredMessage;
 
@@ -154,7 +154,7 @@ impl Replay<'_> {
         progress: &mut (dyn FnMut(usize, usize) + Send),
     ) -> anyhow::Result<()> {
         let from = captured.units.len();
-        let Some(first) = conversation.units.get(from..until).and_then(<[Unit]>::first) else {
+        let Some(first) = conversation.units.get(from..until).and_then(<[CorpusUnit]>::first) else {
             return Ok(());
         };
         let clock = ReplayClock(Mutex::new(first.at));
@@ -201,7 +201,7 @@ impl Replay<'_> {
 /// Messages stored so far.
 #[derive(Default)]
 struct CapturedMessages {
-    units: HashMap<Uuid, Unit>,
+    units: HashMap<Uuid, CorpusUnit>,
     /// The session of the last unit: its name in the data, and its id.
     open: Option<(String, SessionId)>,
     /// Ids that were given out.
@@ -216,14 +216,14 @@ fn by_time(questions: &[Question]) -> Vec<usize> {
 }
 
 /// Number of units that were said before a question, all if it has no time. `units` are in order of time.
-fn units_before(units: &[Unit], at: Option<Timestamp>) -> usize {
+fn units_before(units: &[CorpusUnit], at: Option<Timestamp>) -> usize {
     at.map_or(units.len(), |at| units.partition_point(|unit| unit.at < at))
 }
 
 fn answer(
     conversation: &Conversation,
     question: &Question,
-    units: &HashMap<Uuid, Unit>,
+    units: &HashMap<Uuid, CorpusUnit>,
     found: Vec<RankedMessage>,
 ) -> AnsweredQuestion {
     let fit = MessageFit::new(&found);
@@ -239,7 +239,7 @@ fn answer(
     let best = best
         .filter_map(|one| Some(ScoredMessage::new(units.get(&one.message.id.0)?.id.clone(), one)))
         .collect();
-    let known: Vec<(&Unit, Signals)> = found
+    let known: Vec<(&CorpusUnit, Signals)> = found
         .iter()
         .filter_map(|message| Some((units.get(&message.message.id.0)?, message.signals)))
         .collect();
@@ -260,7 +260,7 @@ fn answer(
     }
 }
 
-fn message_input(scope: &Scope, conversation: &Conversation, unit: &Unit) -> MessageInput {
+fn message_input(scope: &Scope, conversation: &Conversation, unit: &CorpusUnit) -> MessageInput {
     let is_persona = !conversation.persona.is_empty() && unit.speaker == conversation.persona;
     MessageInput {
         id: None,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use memory::messages::MESSAGE_LENGTH_MAX;
 use serde::{Deserialize, Serialize};
 
-use crate::absence::{Bound, FOREIGN_CATEGORY, bound_curve};
+use crate::absence::{AbsenceBound, FOREIGN_CATEGORY, bound_curve};
 use crate::data::DataSet;
 use crate::measure::{Figures, RANK_CUTS, RankedUnits, compute_figures};
 use crate::passages::{RuleResult, ScoredMessage, measure_rules};
@@ -46,7 +46,7 @@ pub struct Report {
     pub shown: Vec<RuleResult>,
     /// Precision and recall of saying that nothing is known, where it was measured.
     #[serde(default)]
-    pub absence: Vec<Bound>,
+    pub absence: Vec<AbsenceBound>,
 }
 
 /// LoCoMo's kind of question that is built to mislead.
@@ -153,7 +153,7 @@ impl Report {
         let _ = writeln!(text, "saying that nothing is known, when {fit} is below:");
         let _ = writeln!(text, "{fit:<14}{:>12}{:>10}{:>18}", "precision", "recall", "memories denied");
         for bound in self.absence.iter().step_by(ABSENCE_STEP) {
-            let Bound { support, precision, recall, denied } = bound;
+            let AbsenceBound { support, precision, recall, denied } = bound;
             let _ = writeln!(text, "{support:<14.2}{precision:>12.1}{recall:>10.1}{denied:>18.1}");
         }
     }
@@ -172,7 +172,7 @@ fn shown_at_cuts(set: &str, answered: &[AnsweredQuestion]) -> Vec<RuleResult> {
 }
 
 /// The curve over questions with an answer and foreign ones; empty where none were asked.
-fn absence_curve(set: &str, vectors: bool, answered: &[AnsweredQuestion]) -> Vec<Bound> {
+fn absence_curve(set: &str, vectors: bool, answered: &[AnsweredQuestion]) -> Vec<AbsenceBound> {
     let supports = |foreign: bool| -> Vec<f64> {
         let wanted = |one: &&AnsweredQuestion| {
             (one.ranked.category == FOREIGN_CATEGORY) == foreign && !is_misleading(set, &one.ranked)

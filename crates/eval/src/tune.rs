@@ -68,7 +68,7 @@ pub fn tune_weights(
     for left_out in conversations.iter().filter(|_| conversations.len() > 1) {
         let is_out = |example: &&&Example<'_>| example.answered.ranked.conversation == *left_out;
         let rest: Vec<&Example<'_>> = all.iter().filter(|example| !is_out(example)).copied().collect();
-        let weights = fit(&rest);
+        let weights = fit_weights(&rest);
         let out = rerank(all.iter().filter(is_out).copied(), &weights);
         by_conversation.push((left_out.clone(), pair(&out)));
         held_out.extend(out);
@@ -77,7 +77,7 @@ pub fn tune_weights(
         .into_iter()
         .map(|signal| (signal.name(), pair(&rerank(all.iter().copied(), &present.with_weight(signal, 0.0)))));
     Tuning {
-        fitted: scaled_weights(&fit(&all), present).collect(),
+        fitted: scaled_weights(&fit_weights(&all), present).collect(),
         present: pair(&rerank(all.iter().copied(), present)),
         held_out: pair(&held_out),
         by_conversation,
@@ -98,7 +98,7 @@ fn scaled_weights(
     Signal::ALL.into_iter().map(move |signal| (signal.name(), fitted[signal] * scale))
 }
 
-fn fit(examples: &[&Example<'_>]) -> MessageWeights {
+fn fit_weights(examples: &[&Example<'_>]) -> MessageWeights {
     let rows = examples.iter().filter_map(|example| {
         let gold = &example.answered.ranked.gold;
         let candidates = &example.answered.candidates;
@@ -112,7 +112,7 @@ fn fit(examples: &[&Example<'_>]) -> MessageWeights {
         let weight = if example.misleading { MISLEADING_WEIGHT } else { 1.0 };
         (!answers.is_empty()).then_some(newton::Choice { values, answers, weight })
     });
-    let fitted = newton::fit(&rows.collect::<Vec<_>>(), Signal::ALL.len());
+    let fitted = newton::fit_weights(&rows.collect::<Vec<_>>(), Signal::ALL.len());
     let pairs = Signal::ALL.into_iter().zip(fitted);
     pairs.fold(MessageWeights::default(), |weights, (signal, value)| weights.with_weight(signal, value))
 }
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    fn answered(conversation: &str, answer_has: Signal, other_has: Signal) -> AnsweredQuestion {
+    fn answered_question(conversation: &str, answer_has: Signal, other_has: Signal) -> AnsweredQuestion {
         let with = |signal: Signal| {
             let mut signals = Signals::default();
             signals[signal] = 1.0;
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_signal_that_tells_answers_is_found() {
         let data: Vec<AnsweredQuestion> =
-            ["a", "b", "a", "b"].map(|c| answered(c, Signal::Time, Signal::Asks)).to_vec();
+            ["a", "b", "a", "b"].map(|c| answered_question(c, Signal::Time, Signal::Asks)).to_vec();
         let tuning = tune_weights(&data, &MessageWeights::default(), |_| false);
         let weight = |name: &str| tuning.fitted.iter().find(|(known, _)| *known == name).unwrap().1;
         assert!(weight("time") > 0.0 && weight("asks") < 0.0);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_ablation_shows_what_a_signal_is_worth() {
-        let data = vec![answered("a", Signal::Time, Signal::Speaker)];
+        let data = vec![answered_question("a", Signal::Time, Signal::Speaker)];
         let tuning = tune_weights(&data, &MessageWeights::default(), |_| false);
         let mrr =
             |name: &str| tuning.without.iter().find(|(known, _)| *known == name).unwrap().1.ordinary.mrr;

@@ -107,7 +107,7 @@ impl Hub {
     /// # Errors
     /// When it would be larger than what is taken again, and when the store fails.
     pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
-        let mut whole = self.inner().parts.store.export_hub(&caller.scope).await?;
+        let mut whole = self.shared_parts().parts.store.export_hub(&caller.scope).await?;
         whole.documents.retain(|(name, _)| self.may_read(caller, name));
         whole.labels.retain(|(name, _)| self.may_read(caller, name));
         whole.snapshots.retain(|snapshot| self.may_read(caller, &snapshot.name));
@@ -152,7 +152,7 @@ impl Hub {
                 Ok(taken) => taken,
                 Err(reason) => return Ok(refused_import(reason)),
             };
-            let here = self.inner().parts.store.document_outlines(&caller.scope, 0).await?;
+            let here = self.shared_parts().parts.store.document_outlines(&caller.scope, 0).await?;
             let is_kept = |name: &DocumentName| contents.shown.iter().all(|archived| archived.name != *name);
             taken.kept = here.iter().filter(|here| !here.is_deleted && is_kept(&here.name)).count();
             if act.save().await? {

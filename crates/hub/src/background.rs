@@ -43,7 +43,7 @@ impl HubWork {
             tracing::warn!(%error, "the hub's work is tried again");
         }
         let until = |at: Timestamp| at.duration_since(self.hub.now());
-        let retry = self.hub.inner().failures.next().map_or(SignedDuration::MAX, until);
+        let retry = self.hub.shared_parts().failures.next().map_or(SignedDuration::MAX, until);
         let due = until(self.progress.next_roll_up).min(retry).max(SignedDuration::from_secs(1));
         Duration::try_from(due).unwrap_or(READ_EVERY).min(READ_EVERY)
     }
@@ -55,7 +55,7 @@ impl Hub {
     /// # Errors
     /// When the database fails; a folder that can't be used is logged, and the database serves alone.
     pub async fn start(&self) -> Result<(), HubError> {
-        self.inner().parts.store.set_own_instance(&self.instance_id()).await?;
+        self.shared_parts().parts.store.set_own_instance(&self.instance_id()).await?;
         self.read_tree().await?;
         self.prune_snapshots().await?;
         Ok(())
@@ -85,17 +85,17 @@ impl Hub {
 
     /// Returns when there may be work in the background before its next time.
     pub async fn background_work_waits(&self) {
-        self.inner().written.notified().await;
+        self.shared_parts().written.notified().await;
     }
 
     /// Wakes the background work after a session was consolidated.
     pub fn wake(&self) {
-        self.inner().written.notify_one();
+        self.shared_parts().written.notify_one();
     }
 
     /// Returns when documents were written since the last call, and there may be chunks to embed.
     pub async fn documents_written(&self) {
-        self.inner().unembedded.notified().await;
+        self.shared_parts().unembedded.notified().await;
     }
 
     async fn work_once(&self, progress: &mut LastRuns, rollup_at: Time) -> Result<(), HubError> {
@@ -115,7 +115,7 @@ impl Hub {
             self.prune_snapshots().await?;
             self.roll_up().await?;
             progress.next_roll_up = self.next(rollup_at).await;
-        } else if self.inner().failures.next().is_some_and(|at| at <= now) {
+        } else if self.shared_parts().failures.next().is_some_and(|at| at <= now) {
             self.roll_up().await?;
         }
         Ok(())

@@ -19,15 +19,17 @@ use crate::versions::ROLL_UP_EDITOR;
 impl Hub {
     /// Conflicts, the newest first.
     pub async fn conflict_list(&self, caller: &Caller, input: ConflictQuery) -> Result<Conflicts, HubError> {
-        let conflicts = self.inner().parts.store.conflicts(&caller.scope, !input.all).await?;
+        let conflicts = self.shared_parts().parts.store.conflicts(&caller.scope, !input.all).await?;
         let seen = conflicts.iter().filter(|conflict| self.may_read(caller, &conflict.name));
         Ok(Conflicts { conflicts: seen.map(conflict_entry).collect() })
     }
 
     /// Tells of those that were kept: two versions have at most one open conflict.
     pub(crate) async fn publish_opened(&self, scope: &Scope, ids: &BTreeSet<Uuid>) {
-        let Some(listener) = self.inner().parts.listener.as_ref().filter(|_| !ids.is_empty()) else { return };
-        match self.inner().parts.store.conflicts(scope, true).await {
+        let Some(listener) = self.shared_parts().parts.listener.as_ref().filter(|_| !ids.is_empty()) else {
+            return;
+        };
+        match self.shared_parts().parts.store.conflicts(scope, true).await {
             Ok(open) => open
                 .iter()
                 .rev()
@@ -49,7 +51,7 @@ impl Hub {
         loop {
             // Begun before anything is read: what is written meanwhile, be it that words are erased, has the act begun again.
             let mut act = self.begin(caller).await?;
-            let open = self.inner().parts.store.conflicts(&caller.scope, true).await?;
+            let open = self.shared_parts().parts.store.conflicts(&caller.scope, true).await?;
             let Some(conflict) = open.iter().find(|open| open.id.to_string() == input.conflict_id) else {
                 let message =
                     format!("there is no open conflict {}; `conflict_list` names them", input.conflict_id);
@@ -131,7 +133,7 @@ impl HubTransaction<'_> {
         let mut opened = Vec::new();
         for kept in heads.iter().skip(1).filter(|head| head.content != shown.content) {
             opened.push(Conflict {
-                id: self.hub.inner().parts.ids.next(self.now),
+                id: self.hub.shared_parts().parts.ids.next(self.now),
                 name: name.clone(),
                 kept: kept.clone(),
                 shown: shown.clone(),

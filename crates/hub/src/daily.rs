@@ -20,9 +20,9 @@ pub fn merge(existing: &str, incoming: &str) -> String {
     }
     let has_title = existing.lines().any(is_title);
     let mut known: Vec<DailyBlock> =
-        blocks_of(existing).iter().map(|block| DailyBlock::from_block(block)).collect();
+        split_blocks(existing).iter().map(|block| DailyBlock::from_block(block)).collect();
     let mut merged = existing.to_owned();
-    for block in blocks_of(incoming) {
+    for block in split_blocks(incoming) {
         if has_title && is_title(block) {
             continue;
         }
@@ -30,7 +30,7 @@ pub fn merge(existing: &str, incoming: &str) -> String {
         if known.iter().any(|other| other.is_same(&said)) {
             continue;
         }
-        let in_list = is_bullet(block) && blocks_of(&merged).last().is_some_and(|last| is_bullet(last));
+        let in_list = is_bullet(block) && split_blocks(&merged).last().is_some_and(|last| is_bullet(last));
         merged.push_str(if in_list { "\n" } else { "\n\n" });
         merged.push_str(block);
         known.push(said);
@@ -132,7 +132,7 @@ impl DailyBlock {
 
 /// Bullets with the lines that continue them, and paragraphs; a fenced block is one with its blank lines. A bullet that
 /// ends with its tags is over: only indented lines continue it.
-fn blocks_of(text: &str) -> Vec<&str> {
+fn split_blocks(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let (mut from, mut at, mut is_fenced) = (0, 0, false);
     for line in text.split_inclusive('\n') {

@@ -21,7 +21,7 @@ impl Hub {
     pub async fn write_diary(&self) -> Result<usize, HubError> {
         let mut written = 0;
         loop {
-            let events = self.inner().parts.store.events_without_diary(EVENTS_AT_ONCE).await?;
+            let events = self.shared_parts().parts.store.events_without_diary(EVENTS_AT_ONCE).await?;
             let count = events.len();
             let mut days: BTreeMap<(Scope, Date), Vec<DiaryEvent>> = BTreeMap::new();
             for event in events {
@@ -42,7 +42,7 @@ impl Hub {
     pub async fn correct_diary(&self) -> Result<usize, HubError> {
         let mut corrected = 0;
         loop {
-            let outdated = self.inner().parts.store.outdated_lines(EVENTS_AT_ONCE).await?;
+            let outdated = self.shared_parts().parts.store.outdated_lines(EVENTS_AT_ONCE).await?;
             let count = outdated.len();
             let mut days: BTreeMap<(Scope, DocumentName), Vec<OutdatedLine>> = BTreeMap::new();
             for line in outdated {
@@ -72,7 +72,7 @@ impl Hub {
             is_of_one_user: false,
         };
         let _turn = self.lock_writes().await;
-        let (mut act, before) = self.begin_with(&caller, name).await?;
+        let (mut act, before) = self.begin_with_document(&caller, name).await?;
         let Some(before) = before else { return Ok(0) };
         let mut content = before.content().map(str::to_owned);
         for OutdatedLine { line: known, description, .. } in lines {
@@ -103,7 +103,7 @@ impl Hub {
         };
         let name = DocumentName::Diary(DiaryName::Daily(day, instance.clone()));
         let _turn = self.lock_writes().await;
-        let (mut act, before) = self.begin_with(&caller, &name).await?;
+        let (mut act, before) = self.begin_with_document(&caller, &name).await?;
         let mut content = match before.as_ref().and_then(Document::content) {
             Some(content) => content.to_owned(),
             None => format!("# Daily Memory - {day}\n"),

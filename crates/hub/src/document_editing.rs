@@ -9,7 +9,7 @@ use crate::error::HubError;
 use crate::names::{DocumentName, check_label};
 use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
-use crate::versions::{differ, vector_as_shown};
+use crate::versions::{have_different_content, vector_as_shown};
 
 /// Versions that a list shows. Older ones stay and are read by their number.
 const VERSIONS_MAX: u32 = 200;
@@ -20,7 +20,7 @@ pub enum EditOutcome {
     Written(Box<DocumentText>),
     /// The document has another version by now: this one.
     Changed(i64),
-    /// The document, or the version, is not there.
+    /// The document or the version does not exist.
     Missing,
 }
 
@@ -28,7 +28,8 @@ impl Hub {
     /// Documents that are there, identity first, each kind by name.
     pub async fn document_list(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
         let mut documents = self.identity_documents(scope).await?;
-        let mut memories = self.inner().parts.store.documents(scope, DocumentFilter::all_memories()).await?;
+        let mut memories =
+            self.shared_parts().parts.store.documents(scope, DocumentFilter::all_memories()).await?;
         memories.sort_by(|one, other| other.name.cmp(&one.name));
         documents.extend(memories);
         Ok(documents.iter().filter_map(|document| entry_of_shown(document, scope)).collect())
@@ -37,7 +38,7 @@ impl Hub {
     /// Documents that were deleted and can be restored, the last deleted first. One that was erased is not among them: no
     /// version of it has a text.
     pub async fn deleted_documents(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let mut documents = store.documents(scope, DocumentFilter::all_documents()).await?;
         documents.retain(|document| document.content().is_none());
         let mut deleted = Vec::new();
@@ -61,9 +62,10 @@ impl Hub {
         let mut found =
             self.document(scope, name).await?.as_ref().and_then(|document| document_text(document, scope));
         if let Some(document) = &mut found {
-            let corrections = self.inner().parts.corrections.as_ref();
+            let corrections = self.shared_parts().parts.corrections.as_ref();
             let corrected =
-                OutdatedValues::in_texts(corrections, scope, vec![document.content.clone()]).await?;
+                OutdatedValues::former_values_in_texts(corrections, scope, vec![document.content.clone()])
+                    .await?;
             document.no_longer_current = corrected.former_values_in(&document.content);
         }
         Ok(found)
@@ -82,7 +84,7 @@ impl Hub {
         let label = label.map_err(|error| HubError::Invalid(error.to_string()))?;
         let _turn = self.lock_writes().await;
         loop {
-            let (mut act, before) = self.begin_with(caller, name).await?;
+            let (mut act, before) = self.begin_with_document(caller, name).await?;
             act.check(name, Some(&edit.content))?;
             let present = before.as_ref().and_then(Document::shown_version).map_or(0, |shown| shown.number);
             if edit.version.is_some_and(|version| version != present) {
@@ -117,7 +119,7 @@ impl Hub {
         scope: &Scope,
         name: &DocumentName,
     ) -> Result<Vec<VersionEntry>, HubError> {
-        let versions = self.inner().parts.store.document_versions(scope, name, VERSIONS_MAX).await?;
+        let versions = self.shared_parts().parts.store.document_versions(scope, name, VERSIONS_MAX).await?;
         Ok(versions.iter().map(version_entry).collect())
     }
 
@@ -155,7 +157,7 @@ fn entry_of(document: &Document, shown: &Version, scope: &Scope) -> DocumentEntr
         created_at: document.created_at,
         updated_at: shown.written_at,
         stale: document.stale,
-        in_conflict: differ(&document.heads),
+        in_conflict: have_different_content(&document.heads),
         core_block: core_block_of(&document.name, scope).is_some(),
         deleted: false,
     }

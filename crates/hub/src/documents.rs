@@ -33,7 +33,7 @@ pub struct Version {
     pub by_person: bool,
     /// Chats that the version tells of.
     pub chat_ids: BTreeSet<String>,
-    /// Instances that took part in those chats.
+    /// Instances that took part in the chats of the daily.
     pub participants: BTreeSet<InstanceId>,
     /// Time at which it was written, by a hybrid logical clock: later than anything that it has seen.
     pub written_at: Timestamp,
@@ -92,10 +92,10 @@ pub struct Conflict {
 pub fn core_block_document(label: CoreBlockLabel, user: &UserId) -> DocumentName {
     let (category, name) = match label {
         CoreBlockLabel::Persona => (Category::Own, "persona.md".parse()),
-        CoreBlockLabel::User => (Category::User, Ok(FileName::of_user(user))),
+        CoreBlockLabel::User => (Category::User, Ok(FileName::for_user(user))),
         CoreBlockLabel::Style => (Category::Custom, "style.md".parse()),
     };
-    DocumentName::Identity(category, name.unwrap_or_else(|_| FileName::of_user(user)))
+    DocumentName::Identity(category, name.unwrap_or_else(|_| FileName::for_user(user)))
 }
 
 /// The core block that a document is, in this scope.

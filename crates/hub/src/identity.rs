@@ -7,7 +7,7 @@ use memory::Scope;
 
 use crate::api::Outcome;
 use crate::api::identity::{
-    CustomFile, IdentityAll, IdentityFile, IdentityText, Meta, MetaQuery, MetaText, SectionText, Written,
+    CustomFile, IdentityAll, IdentityFile, IdentityText, Meta, MetaQuery, MetaText, SectionText, WriteOutcome,
 };
 use crate::documents::Document;
 use crate::error::HubError;
@@ -87,19 +87,28 @@ impl Hub {
 
     /// Identity documents in the order of the prompt.
     pub(crate) async fn identity_documents(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
-        let mut documents = self.inner().parts.store.documents(scope, DocumentFilter::identity()).await?;
+        let mut documents =
+            self.shared_parts().parts.store.documents(scope, DocumentFilter::identity()).await?;
         documents.sort_by(|one, other| in_order_of_the_prompt(&one.name, &other.name));
         Ok(documents)
     }
 
     /// Writes a document whole. What was there is kept as a version and a snapshot.
-    pub async fn identity_write(&self, caller: &Caller, input: IdentityText) -> Result<Written, HubError> {
+    pub async fn identity_write(
+        &self,
+        caller: &Caller,
+        input: IdentityText,
+    ) -> Result<WriteOutcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         self.rewrite_identity(caller, &name, "written", true, |_| Ok(input.content.clone())).await
     }
 
     /// Adds a text at the end.
-    pub async fn identity_append(&self, caller: &Caller, input: IdentityText) -> Result<Written, HubError> {
+    pub async fn identity_append(
+        &self,
+        caller: &Caller,
+        input: IdentityText,
+    ) -> Result<WriteOutcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let text = |before: Option<&str>| {
             Ok(format!("{}\n", sections::join(before.unwrap_or_default(), &input.content)))
@@ -108,7 +117,11 @@ impl Hub {
     }
 
     /// Adds a text at the beginning.
-    pub async fn identity_prepend(&self, caller: &Caller, input: IdentityText) -> Result<Written, HubError> {
+    pub async fn identity_prepend(
+        &self,
+        caller: &Caller,
+        input: IdentityText,
+    ) -> Result<WriteOutcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let text = |before: Option<&str>| {
             Ok(format!("{}\n", sections::join(&input.content, before.unwrap_or_default().trim())))
@@ -121,7 +134,7 @@ impl Hub {
         &self,
         caller: &Caller,
         input: SectionText,
-    ) -> Result<Written, HubError> {
+    ) -> Result<WriteOutcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let text = |before: Option<&str>| {
             let before = before.ok_or_else(|| missing_message(&name))?;
@@ -135,7 +148,7 @@ impl Hub {
         &self,
         caller: &Caller,
         input: SectionText,
-    ) -> Result<Written, HubError> {
+    ) -> Result<WriteOutcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let text = |before: Option<&str>| {
             let before = before.ok_or_else(|| missing_message(&name))?;
@@ -151,17 +164,17 @@ impl Hub {
         what: &str,
         with_snapshot: bool,
         text: impl Fn(Option<&str>) -> Result<String, String>,
-    ) -> Result<Written, HubError> {
+    ) -> Result<WriteOutcome, HubError> {
         let _turn = self.lock_writes().await;
         loop {
-            let (mut act, before) = self.begin_with(caller, name).await?;
+            let (mut act, before) = self.begin_with_document(caller, name).await?;
             let old = before.as_ref().and_then(Document::content);
             let content = match text(old) {
                 Ok(content) => content,
-                Err(message) => return Ok(Written { success: false, message, content: None }),
+                Err(message) => return Ok(WriteOutcome { success: false, message, content: None }),
             };
             act.check(name, Some(&content))?;
-            let done = |content: String| Written {
+            let done = |content: String| WriteOutcome {
                 success: true,
                 message: format!("{what} {name}"),
                 content: Some(content),
@@ -202,7 +215,7 @@ impl Hub {
     ) -> Result<bool, HubError> {
         let _turn = self.lock_writes().await;
         loop {
-            let (mut act, document) = self.begin_with(caller, name).await?;
+            let (mut act, document) = self.begin_with_document(caller, name).await?;
             act.check(name, None)?;
             let Some(document) = document else { return Ok(false) };
             if document.content().is_none() {
@@ -223,7 +236,7 @@ impl Hub {
                 meta.insert(document.name.to_string(), label_of(&document));
             }
         }
-        for (name, label) in self.inner().parts.store.labels(&caller.scope).await? {
+        for (name, label) in self.shared_parts().parts.store.labels(&caller.scope).await? {
             meta.insert(name.to_string(), label);
         }
         let hidden = format!("{}/", Category::Custom.as_str());
@@ -243,7 +256,7 @@ impl Hub {
         let label = check_label(&input.prompt_label).map_err(|error| HubError::Invalid(error.to_string()))?;
         check_reach(caller, &name)?;
         drop(self.begin(caller).await?);
-        self.inner().parts.store.set_label(&caller.scope, &name, label).await?;
+        self.shared_parts().parts.store.set_label(&caller.scope, &name, label).await?;
         self.mirror_document(&caller.scope, &name).await;
         Ok(Outcome::success(format!("a prompt calls {name} `{label}`")))
     }

@@ -26,7 +26,7 @@ use matching::LoreIndex;
 /// `kind` of an entry in a receipt.
 const KIND: &str = "lore";
 /// Most lore entries that are looked for in one prompt, which has room for fewer.
-const NAMED_MAX: usize = 50;
+const LORE_ENTRIES_MAX: usize = 50;
 /// Documents that are written in one transaction. Turns write between two transactions.
 const WRITTEN_AT_ONCE: usize = 100;
 
@@ -49,7 +49,7 @@ impl Hub {
     /// When storage fails.
     pub async fn lore_named_in(&self, scope: &Scope, messages: &[&str]) -> Result<Vec<NamedLore>, HubError> {
         let book = self.lorebook(scope).await?;
-        let named = book.index.matching_entries(messages).into_iter().take(NAMED_MAX);
+        let named = book.index.matching_entries(messages).into_iter().take(LORE_ENTRIES_MAX);
         let named = named.filter_map(|at| {
             let (name, author) = book.documents.get(at)?.clone();
             let entry = book.index.entry(at)?;
@@ -153,9 +153,9 @@ impl Hub {
     }
 
     async fn lorebook(&self, scope: &Scope) -> Result<Arc<Lorebook>, HubError> {
-        let cache = &self.inner().lore;
+        let cache = &self.shared_parts().lore;
         let (known, book) = cache.for_persona(&scope.persona).unzip();
-        let read = self.inner().parts.store.lore(scope, known).await?;
+        let read = self.shared_parts().parts.store.lore(scope, known).await?;
         match (read, book) {
             (None, Some(book)) => Ok(book),
             (read, _) => {

@@ -34,7 +34,7 @@ impl Hub {
         let document_name = DocumentName::Diary(name);
         let _turn = self.lock_writes().await;
         loop {
-            let (mut act, before) = self.begin_with(caller, &document_name).await?;
+            let (mut act, before) = self.begin_with_document(caller, &document_name).await?;
             let old = before.as_ref().and_then(Document::content);
             let content = match (input.granularity, old) {
                 (Granularity::Daily, Some(old)) => daily::merge(old, &input.content),
@@ -112,7 +112,7 @@ impl Hub {
         };
         let _turn = self.lock_writes().await;
         loop {
-            let (mut act, before) = self.begin_with(caller, &name).await?;
+            let (mut act, before) = self.begin_with_document(caller, &name).await?;
             act.check(&name, Some(&input.content))?;
             let Some(before) = before else {
                 let message = format!("{name} not found");
@@ -156,7 +156,7 @@ impl Hub {
 
     /// Memories, the newest first.
     pub async fn memory_list(&self, caller: &Caller, input: MemoryList) -> Result<MemoryListing, HubError> {
-        let mut names = self.inner().parts.store.memory_names(&caller.scope).await?;
+        let mut names = self.shared_parts().parts.store.memory_names(&caller.scope).await?;
         names.retain(|name| {
             let date = name.date();
             input.granularity.is_none_or(|granularity| granularity == name.granularity())
@@ -196,7 +196,7 @@ impl Hub {
             let there = document.filter(|document| document.content().is_some());
             return Ok(there.ok_or_else(not_found));
         }
-        let mut found = self.inner().parts.store.memory_names(scope).await?;
+        let mut found = self.shared_parts().parts.store.memory_names(scope).await?;
         found.retain(|name| name.granularity() == wanted.granularity && name.date() == wanted.date);
         found.sort();
         match found.as_slice() {

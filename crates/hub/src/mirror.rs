@@ -17,7 +17,7 @@ use crate::error::HubError;
 use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId, LORE_FOLDER};
 use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
-use crate::versions::{differ, merge_version};
+use crate::versions::{have_different_content, merge_version};
 
 pub use front_matter::{FrontMatter, MirroredText, digest};
 
@@ -82,7 +82,8 @@ impl Hub {
         if self.settings().mirror.is_none() {
             return Ok(MirrorReport::default());
         }
-        let mut scopes: BTreeSet<Scope> = self.inner().parts.store.hub_scopes().await?.into_iter().collect();
+        let mut scopes: BTreeSet<Scope> =
+            self.shared_parts().parts.store.hub_scopes().await?.into_iter().collect();
         scopes.insert(self.settings().default_scope.clone());
         let mut all = MirrorReport::default();
         for scope in scopes {
@@ -97,14 +98,15 @@ impl Hub {
     /// Removes from the tree of files what an erasure removed from the documents, also where somebody has edited the files since.
     pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
         let _turn = self.lock_writes().await;
-        self.inner().unsent.notify_one();
+        self.shared_parts().unsent.notify_one();
         self.drop_vectors(scope);
-        self.inner().lore.forget(&scope.persona);
+        self.shared_parts().lore.forget(&scope.persona);
         if self.settings().mirror.is_none() {
             return Ok(());
         }
-        let revision = self.inner().parts.store.hub_state(scope).await?.revision;
-        let documents = self.inner().parts.store.documents(scope, DocumentFilter::all_documents()).await?;
+        let revision = self.shared_parts().parts.store.hub_state(scope).await?.revision;
+        let documents =
+            self.shared_parts().parts.store.documents(scope, DocumentFilter::all_documents()).await?;
         for document in documents.iter().filter(|document| document.revision == revision) {
             self.write_file(scope, &document.name, true).await?;
         }
@@ -126,7 +128,7 @@ impl Hub {
         // What a person wrote into the files of before is not left behind.
         self.reconcile().await?;
         let _turn = self.lock_writes().await;
-        for (scope, before) in self.inner().parts.store.rename_days(from, to).await? {
+        for (scope, before) in self.shared_parts().parts.store.rename_days(from, to).await? {
             let DocumentName::Diary(DiaryName::Daily(day, _)) = &before else { continue };
             if let Some(path) = self.path_of(&scope, &before) {
                 run_blocking(move || files::remove(&path)).await?;
@@ -141,9 +143,9 @@ impl Hub {
     /// Takes all files of a persona away.
     pub async fn forget_files(&self, persona: &PersonaId) -> Result<(), HubError> {
         let _turn = self.lock_writes().await;
-        self.inner().vectors.clear();
-        self.inner().embedded.clear();
-        self.inner().lore.forget(persona);
+        self.shared_parts().vectors.clear();
+        self.shared_parts().embedded.clear();
+        self.shared_parts().lore.forget(persona);
         let Some(root) = self.settings().mirror.clone() else { return Ok(()) };
         let mut folders = vec![root.join("personas").join(encode_folder_name(persona.as_str()))];
         if *persona == self.settings().default_scope.persona {
@@ -189,7 +191,8 @@ impl Hub {
         scope: &Scope,
         names: &[DocumentName],
     ) -> Result<BTreeSet<DocumentName>, HubError> {
-        let documents = self.inner().parts.store.documents(scope, DocumentFilter::all_documents()).await?;
+        let documents =
+            self.shared_parts().parts.store.documents(scope, DocumentFilter::all_documents()).await?;
         let mut files: BTreeMap<DocumentName, Option<String>> =
             names.iter().map(|name| (name.clone(), None)).collect();
         for document in &documents {
@@ -257,7 +260,7 @@ impl Hub {
         let file = MirroredText::parse(&text);
         let _turn = self.lock_writes().await;
         loop {
-            let (mut act, document) = self.begin_with(caller, name).await?;
+            let (mut act, document) = self.begin_with_document(caller, name).await?;
             let is_edited = file.is_edited();
             let heads = document.as_ref().map(|document| document.heads.clone()).unwrap_or_default();
             if heads.first().is_some_and(|shown| shown.content.as_deref() == Some(file.content)) {
@@ -273,7 +276,7 @@ impl Hub {
                         None => heads.clone(),
                     };
                     let mut version = act.successor(&base, Some(file.content.to_owned()));
-                    version.vector = act.by_hand(&base, &heads);
+                    version.vector = act.version_of_hand_edit(&base, &heads);
                     version.edited_by = FILE_EDITOR.to_owned();
                     version.by_person = true;
                     if let Some(shown) =
@@ -287,7 +290,7 @@ impl Hub {
             };
             act.check(name, Some(file.content))?;
             let (heads, _) = merge_version(heads, version, &self.settings().priority);
-            if differ(&heads) {
+            if have_different_content(&heads) {
                 act.open_conflicts(name, &heads);
             }
             act.write(name, heads);

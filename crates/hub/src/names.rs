@@ -196,7 +196,7 @@ impl FileName {
 
     /// The name of the core block of a user, whose id may hold any character: what is not a letter or digit stands
     /// as its number.
-    pub fn of_user(user: &memory::UserId) -> Self {
+    pub fn for_user(user: &memory::UserId) -> Self {
         let mut stem = String::new();
         for character in user.as_str().nfc() {
             if character.is_alphanumeric() || character == '-' {

@@ -50,7 +50,7 @@ impl Hub {
         let spans: Vec<Vec<Vec<DiaryName>>> =
             spans.iter().take(SPANS_MAX).map(|(first, last)| rollups_of_span(*first, *last)).collect();
         let wanted: BTreeSet<DiaryName> = spans.iter().flatten().flatten().cloned().collect();
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let texts = store.shown_texts(scope, wanted.into_iter().collect(), LENGTH_MAX).await?;
         let mut documents = Vec::new();
         let mut told: Vec<(DiaryName, String)> = Vec::new();

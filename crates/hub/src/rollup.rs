@@ -32,11 +32,11 @@ impl Hub {
         }
         let (mut written, mut failed) = (0, 0);
         let mut due = BTreeSet::new();
-        for scope in self.inner().parts.store.hub_scopes().await? {
+        for scope in self.shared_parts().parts.store.hub_scopes().await? {
             for granularity in [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly] {
                 for name in self.due_periods(&scope, granularity).await? {
                     due.insert((scope.clone(), name.clone()));
-                    if self.inner().failures.must_wait(&(scope.clone(), name.clone()), self.now()) {
+                    if self.shared_parts().failures.must_wait(&(scope.clone(), name.clone()), self.now()) {
                         continue;
                     }
                     match self.write_rollup(&scope, &name).await? {
@@ -50,7 +50,7 @@ impl Hub {
             }
         }
         // Somebody may have asked for a period that is not over yet.
-        self.inner().failures.put_off(self.now(), |period| due.contains(period));
+        self.shared_parts().failures.put_off(self.now(), |period| due.contains(period));
         Ok((written, failed))
     }
 
@@ -80,7 +80,7 @@ impl Hub {
             match self.summary(scope, name, &sources).await? {
                 Ok(bullets) => Some(page_text(name, &bullets)),
                 Err(SummaryError(error)) => {
-                    self.inner().failures.note((scope.clone(), name.clone()), self.now());
+                    self.shared_parts().failures.note((scope.clone(), name.clone()), self.now());
                     return Ok(Err(error));
                 }
             }
@@ -88,12 +88,12 @@ impl Hub {
         let _turn = self.lock_writes().await;
         let mut act = self.begin(&caller).await?;
         if source_revisions(&self.rollup_sources(scope, name).await?) != source_revisions(&sources) {
-            self.inner().failures.note((scope.clone(), name.clone()), self.now());
+            self.shared_parts().failures.note((scope.clone(), name.clone()), self.now());
             return Ok(Err("its sources changed while it was written".to_owned()));
         }
         let before = self.document(scope, &document_name).await?;
         if content.is_none() && before.as_ref().is_none_or(|document| document.content().is_none()) {
-            self.inner().failures.forget(&(scope.clone(), name.clone()));
+            self.shared_parts().failures.forget(&(scope.clone(), name.clone()));
             return Ok(Ok(()));
         }
         let heads = before.map(|document| document.heads).unwrap_or_default();
@@ -106,11 +106,11 @@ impl Hub {
         }
         match act.save().await? {
             true => {
-                self.inner().failures.forget(&(scope.clone(), name.clone()));
+                self.shared_parts().failures.forget(&(scope.clone(), name.clone()));
                 Ok(Ok(()))
             }
             false => {
-                self.inner().failures.note((scope.clone(), name.clone()), self.now());
+                self.shared_parts().failures.note((scope.clone(), name.clone()), self.now());
                 Ok(Err("something else was written meanwhile".to_owned()))
             }
         }
@@ -122,14 +122,14 @@ impl Hub {
         name: &DiaryName,
         sources: &[Document],
     ) -> Result<Result<Vec<String>, SummaryError>, HubError> {
-        let Some(summariser) = &self.inner().parts.summariser else {
+        let Some(summariser) = &self.shared_parts().parts.summariser else {
             return Ok(Err(SummaryError("there is no language model to write it".to_owned())));
         };
         let identity = self.identity_documents(scope).await?;
         // What a lorebook says is fiction.
         let identity = identity.iter().filter(|document| !document.name.is_lore());
         let identity = identity.filter_map(identity::label_and_text).collect();
-        let persona = self.inner().parts.personas.persona(&scope.persona).await?;
+        let persona = self.shared_parts().parts.personas.persona(&scope.persona).await?;
         let request = SummaryRequest {
             granularity: name.granularity(),
             period: name.date().to_string(),
@@ -184,7 +184,7 @@ async fn write_beside(
         act.write(name, [by_hand, automatic].concat());
         return Ok(());
     }
-    let open = act.hub.inner().parts.store.conflicts(&act.caller.scope, true).await?;
+    let open = act.hub.shared_parts().parts.store.conflicts(&act.caller.scope, true).await?;
     let outdated = open.iter().filter(|open| open.name == *name && open.kept.edited_by == ROLL_UP_EDITOR);
     act.commit.settled.extend(outdated.map(|open| (open.id, "dismissed".to_owned())));
     if content.is_none() {

@@ -60,16 +60,16 @@ impl Hub {
         let sentences = self.sentences(&input.query, input.query_embedding.as_ref()).await;
         let has_vectors = sentences.iter().any(|sentence| sentence.vector.is_some());
         let method = if has_vectors { SearchMethod::Vector } else { SearchMethod::Text };
-        let links = match &self.inner().parts.links {
+        let links = match &self.shared_parts().parts.links {
             Some(links) => links.linked_memories(&caller.scope, &input.query).await?,
             None => HashMap::new(),
         };
-        let named = match &self.inner().parts.links {
+        let named = match &self.shared_parts().parts.links {
             Some(links) => links.names_in(&caller.scope, &input.query).await?,
             None => Vec::new(),
         };
         let today = self.now().to_zoned(self.persona_zone(&caller.scope).await?).date();
-        let candidates = self.candidates(&caller.scope, sentences).await?;
+        let candidates = self.find_candidates(&caller.scope, sentences).await?;
         let mut best: HashMap<String, (f64, &DiaryChunk)> = HashMap::new();
         for piece in &candidates.pieces {
             let relevance = candidates.relevance(piece);
@@ -104,17 +104,17 @@ impl Hub {
         }
         mark_meant(&mut results, &meaning);
         let texts = results.iter().map(|found| found.excerpt.clone()).collect();
-        let corrections = self.inner().parts.corrections.as_ref();
-        let corrected = OutdatedValues::in_texts(corrections, &caller.scope, texts).await?;
+        let corrections = self.shared_parts().parts.corrections.as_ref();
+        let corrected = OutdatedValues::former_values_in_texts(corrections, &caller.scope, texts).await?;
         for found in &mut results {
-            found.no_longer_current = corrected.of_text(&found.excerpt).map(FormerValue::from);
+            found.no_longer_current = corrected.former_value_in_text(&found.excerpt).map(FormerValue::from);
         }
         Ok(SearchResults { results, search_method: method, vector_available: has_vectors })
     }
 
     /// The zone in which the persona lives.
     pub(crate) async fn persona_zone(&self, scope: &Scope) -> Result<TimeZone, HubError> {
-        let own = self.inner().parts.personas.persona(&scope.persona).await?;
+        let own = self.shared_parts().parts.personas.persona(&scope.persona).await?;
         let zone = own.and_then(|persona| persona.timezone).and_then(|zone| TimeZone::get(&zone).ok());
         Ok(zone.unwrap_or_else(|| self.settings().zone.clone()))
     }
@@ -125,7 +125,7 @@ impl Hub {
         texts.truncate(SENTENCES_MAX);
         let mut sentences: Vec<Sentence> =
             texts.iter().map(|text| Sentence { terms: query_terms(text), vector: None }).collect();
-        let Some(embedder) = &self.inner().parts.embedder else { return sentences };
+        let Some(embedder) = &self.shared_parts().parts.embedder else { return sentences };
         if let Some(vector) = given {
             let fits = vector.len() == embedder.dimension();
             for sentence in sentences.iter_mut().filter(|_| fits) {

@@ -37,7 +37,7 @@ fn edit(document: &str, section: &str, text: &str, change: impl Fn(&str, &str) -
     let Some(place) = find(document, section) else {
         let heading = format!("## {}\n\n{}", section.trim(), text.trim());
         // Within code that is never closed it would not be a heading, and be added again with each edit.
-        let closed = scan(document).1.map(|fence| format!("{}\n{fence}", document.trim_end()));
+        let closed = scan_headings(document).1.map(|fence| format!("{}\n{fence}", document.trim_end()));
         return format!("{}\n", join(closed.as_deref().unwrap_or(document), heading.trim_end()));
     };
     let body = change(&document[place.body.clone()], text.trim());
@@ -69,13 +69,13 @@ fn without_heading<'a>(text: &'a str, section: &str) -> &'a str {
     }
 }
 
-struct Place {
+struct SectionRange {
     /// Range from the line after the heading to the next heading of the same rank or a higher one.
     body: Range<usize>,
     has_blank_line: bool,
 }
 
-fn find(document: &str, section: &str) -> Option<Place> {
+fn find(document: &str, section: &str) -> Option<SectionRange> {
     let wanted = section.trim();
     let mut found: Option<(usize, usize)> = None;
     let mut body = None;
@@ -92,7 +92,7 @@ fn find(document: &str, section: &str) -> Option<Place> {
     let body = body.or_else(|| found.map(|(from, _)| from..document.len()))?;
     let text = &document[body.clone()];
     let has_blank_line = text.lines().next().is_none_or(|line| line.trim().is_empty());
-    Some(Place { body, has_blank_line })
+    Some(SectionRange { body, has_blank_line })
 }
 
 /// Start of a heading's line, start of the next line, level, name.
@@ -100,11 +100,11 @@ type Heading<'a> = (usize, usize, usize, &'a str);
 
 /// Headings outside of fenced code.
 fn find_headings(document: &str) -> Vec<Heading<'_>> {
-    scan(document).0
+    scan_headings(document).0
 }
 
 /// The [`find_headings`], and the fence of code that is still open at the end.
-fn scan(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
+fn scan_headings(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
     let mut found = Vec::new();
     let mut fence: Option<&'static str> = None;
     let mut start = 0;

@@ -177,7 +177,7 @@ impl Hub {
         Ok(())
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
+    pub(crate) fn shared_parts(&self) -> &Inner {
         &self.inner
     }
 }

@@ -37,7 +37,7 @@ impl Hub {
         let kept =
             SignedDuration::try_from(self.settings().snapshot_retention).unwrap_or(SignedDuration::MAX);
         let Ok(before) = self.now().checked_sub(kept) else { return Ok(0) };
-        Ok(self.inner().parts.store.prune_snapshots(before).await?)
+        Ok(self.shared_parts().parts.store.prune_snapshots(before).await?)
     }
 
     /// Snapshots, the newest first.
@@ -72,7 +72,7 @@ impl Hub {
         };
         let _turn = self.lock_writes().await;
         loop {
-            let (mut act, before) = self.begin_with(caller, &snapshot.name).await?;
+            let (mut act, before) = self.begin_with_document(caller, &snapshot.name).await?;
             act.check(&snapshot.name, Some(&snapshot.content))?;
             if let Some(content) = before.as_ref().and_then(Document::content) {
                 act.keep_snapshot(&snapshot.name, content, "pre-replace");
@@ -91,7 +91,7 @@ impl Hub {
     }
 
     async fn snapshots(&self, caller: &Caller) -> Result<Vec<Snapshot>, HubError> {
-        let mut snapshots = self.inner().parts.store.snapshots(&caller.scope).await?;
+        let mut snapshots = self.shared_parts().parts.store.snapshots(&caller.scope).await?;
         snapshots.retain(|snapshot| self.may_read(caller, &snapshot.name));
         Ok(snapshots)
     }

@@ -31,7 +31,7 @@ pub const PROTOCOL_VERSION: u32 = 1;
 impl Hub {
     /// State of the hub, with the instances that have called it.
     pub async fn sync_status(&self, caller: &Caller) -> Result<SyncStatus, HubError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let state = store.hub_state(&caller.scope).await?;
         let instances = store.instances(&caller.scope).await?;
         let open_conflicts = store.conflicts(&caller.scope, true).await?.len();
@@ -40,7 +40,7 @@ impl Hub {
             kind: instance.kind,
             last_sync: instance.last_sync,
         };
-        let persona = self.inner().parts.personas.persona(&caller.scope.persona).await?;
+        let persona = self.shared_parts().parts.personas.persona(&caller.scope.persona).await?;
         Ok(SyncStatus {
             protocol_version: PROTOCOL_VERSION,
             persona: HubPersona {
@@ -63,7 +63,7 @@ impl Hub {
     /// # Errors
     /// When storage fails.
     pub async fn following_instances(&self, scope: &Scope) -> Result<Vec<FollowingInstance>, HubError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let outlines = store.document_outlines(scope, 0).await?;
         let mut following = Vec::new();
         for instance in store.instances(scope).await? {
@@ -88,7 +88,7 @@ impl Hub {
         scope: &Scope,
         id: &InstanceId,
     ) -> Result<Option<Instance>, HubError> {
-        let instances = self.inner().parts.store.instances(scope).await?;
+        let instances = self.shared_parts().parts.store.instances(scope).await?;
         Ok(instances.into_iter().find(|instance| instance.id == *id))
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct HubTransaction<'a> {
 impl Hub {
     /// Waits until no other act is being written.
     pub(crate) async fn lock_writes(&self) -> MutexGuard<'_, ()> {
-        self.inner().writing.lock().await
+        self.shared_parts().writing.lock().await
     }
 
     /// Begins a transaction. To be repeated if [`HubTransaction::save`] returns false.
@@ -40,7 +40,7 @@ impl Hub {
     }
 
     /// [`Self::begin`] with the document that the act is about, as it stood then. All that it takes is asked for at once.
-    pub(crate) async fn begin_with<'a>(
+    pub(crate) async fn begin_with_document<'a>(
         &'a self,
         caller: &'a Caller,
         name: &DocumentName,
@@ -68,7 +68,7 @@ impl Hub {
         caller: &'a Caller,
         names: &[DocumentName],
     ) -> Result<HubTransaction<'a>, HubError> {
-        let HubParts { personas, users, store, .. } = &self.inner().parts;
+        let HubParts { personas, users, store, .. } = &self.shared_parts().parts;
         let (scope, now) = (&caller.scope, self.now());
         let ((state, documents), ..) = tokio::try_join!(
             store.hub_state_with(scope, names),
@@ -82,7 +82,7 @@ impl Hub {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.inner().parts.clock.now()
+        self.shared_parts().parts.clock.now()
     }
 
     pub(crate) async fn document(
@@ -90,7 +90,7 @@ impl Hub {
         scope: &Scope,
         name: &DocumentName,
     ) -> Result<Option<Document>, HubError> {
-        Ok(self.inner().parts.store.document(scope, name).await?)
+        Ok(self.shared_parts().parts.store.document(scope, name).await?)
     }
 }
 
@@ -173,13 +173,13 @@ impl HubTransaction<'_> {
 
     /// An author of one change: a part of the instance that nothing else is written by.
     pub(crate) fn single_author(&self, instance: &InstanceId, role: &str) -> InstanceId {
-        let digits = hex::encode(self.hub.inner().parts.ids.next(self.now).into_bytes());
+        let digits = hex::encode(self.hub.shared_parts().parts.ids.next(self.now).into_bytes());
         instance.with_part(&format!("{role}{}", &digits[digits.len() - 8..]))
     }
 
     /// Version vector of a change by hand: these versions, and itself. It has a counter of its own, `<instance>.file`: a
     /// file includes neither later changes of the instance nor concurrent versions.
-    pub(crate) fn by_hand(&mut self, seen: &[Version], heads: &[Version]) -> VersionVector {
+    pub(crate) fn version_of_hand_edit(&mut self, seen: &[Version], heads: &[Version]) -> VersionVector {
         let own = self.state.author.clone();
         let seen = seen_by_versions(seen);
         let mut vector = self.unseen_change(&own, "file");
@@ -196,7 +196,7 @@ impl HubTransaction<'_> {
     pub(crate) fn unseen_change(&mut self, instance: &InstanceId, role: &str) -> VersionVector {
         let author = instance.with_part(role);
         let counter = self.state.counters.get(&author) + 1;
-        self.state.counters.see(&author, counter);
+        self.state.counters.note_seen(&author, counter);
         VersionVector::default().with_change(&author, counter)
     }
 
@@ -225,14 +225,15 @@ impl HubTransaction<'_> {
     pub(crate) async fn save(mut self) -> Result<bool, HubError> {
         let stale = self.roll_ups_that_go_stale().await?;
         self.commit.documents.extend(stale);
-        let store = &self.hub.inner().parts.store;
+        let store = &self.hub.shared_parts().parts.store;
         let scope = &self.caller.scope;
         let restored = self.commit.restored.iter().flat_map(|whole| &whole.documents).map(|(name, _)| name);
         let names: Vec<DocumentName> =
             self.commit.documents.iter().map(|write| &write.name).chain(restored).cloned().collect();
         let is_change_here = self.commit.exchange.is_none() && !self.commit.documents.is_empty();
         let opened: BTreeSet<uuid::Uuid> = self.commit.opened.iter().map(|conflict| conflict.id).collect();
-        let listener = self.hub.inner().parts.listener.as_ref().filter(|_| !self.commit.erasures.is_empty());
+        let listener =
+            self.hub.shared_parts().parts.listener.as_ref().filter(|_| !self.commit.erasures.is_empty());
         let erasing = listener.map(|listener| listener.begin_erasing(scope));
         let committed = store.commit_hub(scope, self.commit).await;
         drop(erasing);
@@ -243,10 +244,10 @@ impl HubTransaction<'_> {
                 for name in &names {
                     self.hub.mirror_document(scope, name).await;
                 }
-                self.hub.inner().written.notify_one();
-                self.hub.inner().unembedded.notify_one();
+                self.hub.shared_parts().written.notify_one();
+                self.hub.shared_parts().unembedded.notify_one();
                 if is_change_here {
-                    self.hub.inner().unsent.notify_one();
+                    self.hub.shared_parts().unsent.notify_one();
                 }
                 Ok(true)
             }

@@ -46,12 +46,12 @@ impl VersionVector {
 
     /// Returns the vector with one more change seen.
     pub fn with_change(mut self, author: &InstanceId, counter: u64) -> Self {
-        self.see(author, counter);
+        self.note_seen(author, counter);
         self
     }
 
     /// Notes a change as seen; a change older than the newest one of its author has no effect.
-    pub fn see(&mut self, author: &InstanceId, counter: u64) {
+    pub fn note_seen(&mut self, author: &InstanceId, counter: u64) {
         if counter > self.get(author) {
             self.0.insert(author.clone(), counter);
         }
@@ -60,7 +60,7 @@ impl VersionVector {
     /// Adds the changes that the other vector includes.
     pub fn join(&mut self, other: &Self) {
         for (author, counter) in &other.0 {
-            self.see(author, *counter);
+            self.note_seen(author, *counter);
         }
     }
 
@@ -79,7 +79,7 @@ impl VersionVector {
     }
 
     /// This vector with no counter above the other's, except those of the authors that are `excepted`.
-    pub fn limited_to(&self, other: &Self, excepted: impl Fn(&InstanceId) -> bool) -> Self {
+    pub fn capped_by(&self, other: &Self, excepted: impl Fn(&InstanceId) -> bool) -> Self {
         let limited = self.iter().map(|(name, counter)| {
             let counter = if excepted(name) { counter } else { counter.min(other.get(name)) };
             (name.clone(), counter)

@@ -84,6 +84,6 @@ pub fn vector_as_shown(heads: &[Version]) -> VersionVector {
 }
 
 /// True if the live versions say different things.
-pub fn differ(heads: &[Version]) -> bool {
+pub fn have_different_content(heads: &[Version]) -> bool {
     heads.windows(2).any(|pair| pair[0].content != pair[1].content)
 }

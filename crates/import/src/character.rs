@@ -67,7 +67,7 @@ pub struct LorebookSummary {
 /// Options for drafting a character.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftOptions<'a> {
-    /// Stands for `{{user}}`; else the card's language has a word for it.
+    /// Replaces `{{user}}`; if empty, a word of the card's language does.
     pub user_name: Option<&'a str>,
     /// Stands for `{{char}}` in lorebooks without a card.
     pub persona_name: &'a str,

@@ -27,7 +27,7 @@ pub(crate) enum CsvRecord {
     TooLong { line: u64 },
 }
 
-enum Place {
+enum ParserState {
     FieldStart,
     Plain,
     Quoted,
@@ -70,7 +70,7 @@ impl<R: Read> CsvRecords<R> {
 
     /// False at the end.
     fn read_record(&mut self, record: &mut Record) -> io::Result<bool> {
-        let mut place = Place::FieldStart;
+        let mut place = ParserState::FieldStart;
         let mut has_read = false;
         loop {
             let buffer = fill_buffer(&mut self.reader)?;
@@ -85,28 +85,28 @@ impl<R: Read> CsvRecords<R> {
                 used += 1;
                 self.line += u64::from(byte == b'\n');
                 place = match (place, byte) {
-                    (Place::FieldStart, b'"') => Place::Quoted,
-                    (Place::Quoted, b'"') => Place::QuoteInQuoted,
-                    (Place::QuoteInQuoted, b'"') => {
+                    (ParserState::FieldStart, b'"') => ParserState::Quoted,
+                    (ParserState::Quoted, b'"') => ParserState::QuoteInQuoted,
+                    (ParserState::QuoteInQuoted, b'"') => {
                         record.push(byte);
-                        Place::Quoted
+                        ParserState::Quoted
                     }
-                    (Place::Quoted, _) => {
+                    (ParserState::Quoted, _) => {
                         record.push(byte);
-                        Place::Quoted
+                        ParserState::Quoted
                     }
                     (_, b'\n') => {
                         is_end = true;
-                        Place::FieldStart
+                        ParserState::FieldStart
                     }
                     (_, byte) if byte == self.separator => {
                         record.end_field();
-                        Place::FieldStart
+                        ParserState::FieldStart
                     }
-                    (_, b'\r') => Place::Plain,
+                    (_, b'\r') => ParserState::Plain,
                     (_, byte) => {
                         record.push(byte);
-                        Place::Plain
+                        ParserState::Plain
                     }
                 };
                 // A quote that never ends must not swallow the file: the record ends at the next line break.

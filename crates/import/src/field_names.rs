@@ -18,11 +18,11 @@ pub enum FieldKind {
     Role,
     /// Time of the message.
     Time,
-    /// The conversation that it belongs to.
+    /// The conversation that the message belongs to.
     Conversation,
     /// The id of the message.
     Id,
-    /// The language model that wrote it.
+    /// The language model that wrote the message.
     Model,
 }
 

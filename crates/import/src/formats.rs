@@ -100,7 +100,7 @@ impl<S: Step> Iterator for SteppedItems<S> {
 
 /// Inputs of every reader.
 pub(crate) struct Context<'a> {
-    /// All files, for those that belong together.
+    /// All files of the import, for formats whose files belong together.
     pub(crate) sources: &'a Sources,
     pub(crate) source: &'a Source,
     pub(crate) head: &'a Head,

@@ -13,7 +13,7 @@ pub(crate) struct Head {
     pub(crate) bytes: Vec<u8>,
     /// Decoded; bytes that are not UTF-8 replaced.
     pub(crate) text: String,
-    /// True if the file goes on after it.
+    /// True if the file is longer than this head.
     pub(crate) is_cut: bool,
     /// The outline of its JSON, if it begins as JSON.
     pub(crate) json: Option<Outline>,
@@ -28,7 +28,7 @@ pub(crate) struct Outline {
     pub(crate) keys: Vec<String>,
     /// Keys of the objects that are values, or of the first object in the arrays that are values.
     pub(crate) inner: Vec<(String, Vec<String>)>,
-    /// True if it is an array without elements.
+    /// True if the value is an array without elements.
     is_empty: bool,
     /// True if another value follows the first one: JSON Lines.
     pub(crate) has_more_values: bool,
@@ -68,17 +68,17 @@ impl Head {
 
     /// True if the JSON has all these keys at its top (in its first element, if it is an array).
     pub(crate) fn has_keys(&self, keys: &[&str]) -> bool {
-        self.json.as_ref().is_some_and(|outline| outline.has(keys))
+        self.json.as_ref().is_some_and(|outline| outline.has_top_keys(keys))
     }
 
     /// True if the JSON is an array of objects with all these keys.
     pub(crate) fn is_array_of(&self, keys: &[&str]) -> bool {
-        self.json.as_ref().is_some_and(|outline| outline.is_array && outline.has(keys))
+        self.json.as_ref().is_some_and(|outline| outline.is_array && outline.has_top_keys(keys))
     }
 
     /// True if the JSON is one object with all these keys.
     pub(crate) fn is_object_with(&self, keys: &[&str]) -> bool {
-        self.json.as_ref().is_some_and(|outline| !outline.is_array && outline.has(keys))
+        self.json.as_ref().is_some_and(|outline| !outline.is_array && outline.has_top_keys(keys))
     }
 }
 
@@ -164,7 +164,7 @@ impl Outline {
         Ok(())
     }
 
-    pub(crate) fn has(&self, keys: &[&str]) -> bool {
+    pub(crate) fn has_top_keys(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.keys.iter().any(|own| own == key))
     }
 

@@ -39,7 +39,7 @@ pub struct Conversation {
     pub id: String,
     /// The publisher's title or the chat's name.
     pub title: Option<String>,
-    /// True if its owner had marked it.
+    /// True if the owner marked the conversation, for instance with a star.
     pub is_starred: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct Message {
     pub shown_index: usize,
     /// Files that came with it; their bytes are not read.
     pub attachments: Vec<Attachment>,
-    /// Language model that wrote it.
+    /// Language model that wrote the message.
     pub model: Option<String>,
     /// True if bytes that are not UTF-8 were replaced.
     pub is_cleaned: bool,
@@ -185,12 +185,12 @@ pub struct Document {
     pub id: String,
     /// Name to show, with folders (`memory/2026-01-05.md`). Never a path to write to.
     pub name: String,
-    /// Day that it is about: a diary's.
+    /// Day that the document is about, as a diary's is.
     pub day: Option<Date>,
     pub text: String,
     /// True if bytes that are not UTF-8 were replaced.
     pub is_cleaned: bool,
-    /// File, for a person to find it again.
+    /// File that the document is from, for a person to find it again.
     pub place: String,
 }
 
@@ -210,12 +210,12 @@ pub enum CoreBlock {
 /// Text that could be a core block once a person confirms it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreDraft {
-    /// The block that it would go to.
+    /// The core block that the draft would go to.
     pub block: CoreBlock,
     /// The title in the source: "Custom instructions", "SOUL.md".
     pub title: String,
     pub text: String,
-    /// File, for a person to find it again.
+    /// File that the draft is from, for a person to find it again.
     pub place: String,
 }
 
@@ -223,11 +223,11 @@ pub struct CoreDraft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedMemory {
     pub text: String,
-    /// Day on which it was saved.
+    /// Day on which the memory was saved.
     pub day: Option<Date>,
     /// The program: `ChatGPT`, `Claude`, `OpenClaw`.
     pub source: String,
-    /// File, for a person to find it again.
+    /// File that the memory is from, for a person to find it again.
     pub place: String,
 }
 

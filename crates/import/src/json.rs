@@ -15,7 +15,7 @@ pub(crate) struct JsonReader<R> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Raw {
     Whole(Vec<u8>),
-    /// Why it was read past.
+    /// Why the value was skipped.
     Refused(String),
 }
 
@@ -87,12 +87,12 @@ impl<R: Read> JsonReader<R> {
             match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
                 Some(at) => {
                     let byte = buffer[at];
-                    self.consume(at);
+                    self.consume_bytes(at);
                     return Ok(Some(byte));
                 }
                 None => {
                     let length = buffer.len();
-                    self.consume(length);
+                    self.consume_bytes(length);
                 }
             }
         }
@@ -100,17 +100,17 @@ impl<R: Read> JsonReader<R> {
 
     /// Enters an array; false if the next value isn't one.
     pub(crate) fn enter_array(&mut self) -> io::Result<bool> {
-        self.enter(b'[')
+        self.enter_container(b'[')
     }
 
     /// Enters an object; false if the next value isn't one.
     pub(crate) fn enter_object(&mut self) -> io::Result<bool> {
-        self.enter(b'{')
+        self.enter_container(b'{')
     }
 
-    fn enter(&mut self, mark: u8) -> io::Result<bool> {
+    fn enter_container(&mut self, mark: u8) -> io::Result<bool> {
         let is_there = self.peek_byte()? == Some(mark);
-        self.consume(usize::from(is_there));
+        self.consume_bytes(usize::from(is_there));
         Ok(is_there)
     }
 
@@ -136,14 +136,14 @@ impl<R: Read> JsonReader<R> {
         if self.peek_byte()? != Some(b':') {
             return Err(self.invalid_json("a colon is missing"));
         }
-        self.consume(1);
+        self.consume_bytes(1);
         Ok(Some(key))
     }
 
     fn advance(&mut self, container: &mut EnteredValue, end: u8) -> io::Result<bool> {
         let mut next = self.peek_byte()?;
         if container.has_elements && next == Some(b',') {
-            self.consume(1);
+            self.consume_bytes(1);
             next = self.peek_byte()?;
             // A comma before the end is an error of hand-made files that costs nothing.
         } else if container.has_elements && next.is_some() && next != Some(end) {
@@ -152,7 +152,7 @@ impl<R: Read> JsonReader<R> {
         container.has_elements = true;
         match next {
             Some(byte) if byte == end => {
-                self.consume(1);
+                self.consume_bytes(1);
                 Ok(false)
             }
             Some(_) => Ok(true),
@@ -175,8 +175,8 @@ impl<R: Read> JsonReader<R> {
                     Err(self.invalid_json("the file ends in the middle"))
                 };
             }
-            let (used, is_done) = raw.scan(buffer);
-            self.consume(used);
+            let (used, is_done) = raw.scan_value(buffer);
+            self.consume_bytes(used);
             if raw.is_unbalanced {
                 return Err(self.invalid_json("a bracket closes nothing"));
             }
@@ -191,7 +191,7 @@ impl<R: Read> JsonReader<R> {
         self.read_raw(0).map(|_| ())
     }
 
-    fn consume(&mut self, count: usize) {
+    fn consume_bytes(&mut self, count: usize) {
         self.offset += count as u64;
         self.reader.consume(count);
     }
@@ -208,7 +208,7 @@ impl<R: Read> JsonReader<R> {
 /// memory than its bytes. `None` if it may be parsed, valid or not.
 pub(crate) fn refusal_of(json: &[u8]) -> Option<String> {
     let mut scan = RawScan::default();
-    scan.scan(json);
+    scan.scan_value(json);
     scan.refusal()
 }
 
@@ -230,7 +230,7 @@ struct RawScan {
 
 impl RawScan {
     /// Number of bytes that belong to the value, and whether it ends there.
-    fn scan(&mut self, buffer: &[u8]) -> (usize, bool) {
+    fn scan_value(&mut self, buffer: &[u8]) -> (usize, bool) {
         let mut used = 0;
         let mut is_done = false;
         while used < buffer.len() && !is_done {
@@ -287,11 +287,11 @@ impl RawScan {
                 _ => {}
             }
         }
-        self.append(&buffer[..used]);
+        self.append_bytes(&buffer[..used]);
         (used, is_done)
     }
 
-    fn append(&mut self, part: &[u8]) {
+    fn append_bytes(&mut self, part: &[u8]) {
         self.is_too_long |= self.bytes.len() + part.len() > self.bytes_max;
         if self.is_too_long || self.is_too_deep || self.values > ELEMENT_VALUES_MAX {
             self.bytes = Vec::new();

@@ -66,7 +66,7 @@ pub struct Look {
     /// Values of the fields in the first message, shortened, in the same order; empty without a text or number.
     #[serde(default)]
     pub field_samples: Vec<String>,
-    /// Skipped things, each with its reason.
+    /// Entries that can't be imported, each with its reason.
     pub skipped: Vec<Skip>,
     /// Number of skipped things.
     pub skipped_count: u64,
@@ -108,7 +108,7 @@ pub struct ConversationSummary {
     pub messages: u64,
     /// Earliest time, as in [`Look::first`].
     pub first: Option<String>,
-    /// The latest time in it.
+    /// The latest time in the conversation.
     pub last: Option<String>,
 }
 
@@ -124,7 +124,7 @@ const SPEAKERS_MAX: usize = 20_000;
 
 /// Reads everything once and counts it.
 pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportError> {
-    let mut tally = Tally::default();
+    let mut tally = LookCounter::default();
     for found in read(sources, options, Position::default())? {
         let found = found?;
         if !found.format.is_empty() && !tally.formats.contains(&found.format) {
@@ -145,7 +145,7 @@ pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportErro
 }
 
 #[derive(Default)]
-struct Tally {
+struct LookCounter {
     look: Look,
     formats: Vec<&'static str>,
     speakers: HashMap<(String, Role), u64>,
@@ -205,7 +205,7 @@ fn order_of(time: MessageTime) -> Option<DateTime> {
     }
 }
 
-impl Tally {
+impl LookCounter {
     fn add(&mut self, item: Item) {
         self.look.found += u64::from(item.is_counted());
         match item {

@@ -160,7 +160,7 @@ pub struct MappedVersion {
     /// The time, if the file has one.
     pub at: Option<Timestamp>,
     pub text: String,
-    /// Language model that wrote it.
+    /// Language model that wrote the version.
     pub model: Option<String>,
 }
 
@@ -198,7 +198,7 @@ impl Mapper {
     }
 
     /// Settles who and when, or why it is left out.
-    pub fn map(&mut self, item: Item) -> MappedItem {
+    pub fn map_record(&mut self, item: Item) -> MappedItem {
         let Item::Message(mut message) = item else { return MappedItem::Item(item) };
         if let Some(chosen) = &self.mapping.conversations
             && !chosen.contains(&message.conversation)

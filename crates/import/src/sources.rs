@@ -50,11 +50,11 @@ pub struct Source {
     name: String,
     size: u64,
     modified: Option<Timestamp>,
-    place: Place,
+    place: SourcePlace,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum SourcePlace {
     File(PathBuf),
     Bytes(Arc<[u8]>),
     Entry(Arc<EntryPlace>),
@@ -79,7 +79,7 @@ impl Sources {
                         name: name.clone(),
                         size: bytes.len() as u64,
                         modified: None,
-                        place: Place::Bytes(Arc::clone(bytes)),
+                        place: SourcePlace::Bytes(Arc::clone(bytes)),
                     };
                     archive::add_or_expand(source, 0, &mut sources)?;
                 }
@@ -118,7 +118,8 @@ impl Sources {
         }
         let size = metadata.len();
         let modified = metadata.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
-        let source = Source { name: name.to_owned(), size, modified, place: Place::File(path.to_owned()) };
+        let source =
+            Source { name: name.to_owned(), size, modified, place: SourcePlace::File(path.to_owned()) };
         archive::add_or_expand(source, 0, self)
     }
 
@@ -180,9 +181,9 @@ impl Source {
     /// Opens the source at its first byte. An archive's entry that expands beyond its limit fails while it is read.
     pub(crate) fn open(&self) -> Result<Box<dyn Read + Send>, ImportError> {
         Ok(match &self.place {
-            Place::File(path) => Box::new(File::open(path).map_err(ImportError::io(&self.name))?),
-            Place::Bytes(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
-            Place::Entry(entry) => entry.open().map_err(ImportError::io(&self.name))?,
+            SourcePlace::File(path) => Box::new(File::open(path).map_err(ImportError::io(&self.name))?),
+            SourcePlace::Bytes(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
+            SourcePlace::Entry(entry) => entry.open().map_err(ImportError::io(&self.name))?,
         })
     }
 
@@ -209,9 +210,9 @@ impl Source {
 
     fn open_seekable(&self) -> io::Result<Option<Box<dyn ReadSeek>>> {
         Ok(match &self.place {
-            Place::File(path) => Some(Box::new(File::open(path)?)),
-            Place::Bytes(bytes) => Some(Box::new(Cursor::new(Arc::clone(bytes)))),
-            Place::Entry(_) => None,
+            SourcePlace::File(path) => Some(Box::new(File::open(path)?)),
+            SourcePlace::Bytes(bytes) => Some(Box::new(Cursor::new(Arc::clone(bytes)))),
+            SourcePlace::Entry(_) => None,
         })
     }
 }

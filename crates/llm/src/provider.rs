@@ -144,7 +144,7 @@ pub enum StreamEvent {
 
 /// Waits and randomness, passed in so that a test or a simulated year needs no real time.
 pub trait RetryTimer: Send + Sync {
-    /// Completes after this much time.
+    /// Completes when the duration has passed.
     fn pause(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
     /// A number in `[0, 1)` that spreads retries of many callers.

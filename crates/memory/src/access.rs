@@ -30,7 +30,7 @@ pub enum AccessScope {
     Metrics,
     /// The OpenAI-compatible endpoint (`/v1`).
     Openai,
-    /// The hub, in the name of this instance.
+    /// The tools of the hub, called as this instance.
     Hub(String),
 }
 
@@ -103,13 +103,13 @@ pub fn is_plain(name: &str, length_max: usize) -> bool {
 /// A token as stored. What it is made of is not kept, only a hash that can't be turned back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedToken {
-    /// The name that its owner gave it; unique.
+    /// The name that the owner gave the token; unique.
     pub name: String,
     /// The public part of the token, by which it is found; unique.
     pub prefix: String,
     /// Argon2 hash of the whole token, as a PHC string.
     pub hash: String,
-    /// The areas it gives access to; never empty.
+    /// The areas that the token gives access to; never empty.
     pub scopes: Vec<AccessScope>,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,

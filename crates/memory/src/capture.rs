@@ -24,7 +24,7 @@ pub struct MessageInput {
     pub content: String,
     /// True if the model was cut off while saying it.
     pub incomplete: bool,
-    /// The client's own name for it.
+    /// The client's own id of the message.
     pub external_ref: Option<String>,
     /// A write to the channel's outbox or position, in the same transaction.
     pub channel_write: Option<ChannelWrite>,

@@ -74,7 +74,7 @@ pub const UNCERTAIN_COSINE_MIN: f32 = 0.65;
 
 impl Likeness {
     /// Two thresholds: above 0.85 the same, from 0.65 uncertain.
-    pub fn of_cosine(cosine: f32) -> Self {
+    pub fn from_cosine(cosine: f32) -> Self {
         if cosine > SAME_COSINE_ABOVE {
             Self::Same
         } else if cosine >= UNCERTAIN_COSINE_MIN {
@@ -178,13 +178,13 @@ pub struct Entity {
     pub canonical_name: String,
     /// The kind of the entity.
     pub kind: EntityKind,
-    /// A description of it, in prose.
+    /// A description of the entity, in prose.
     pub description: Option<String>,
     /// True if a person wrote the description: then nobody else does.
     pub owner_override: bool,
-    /// Certainty about its identity.
+    /// Certainty that this entity is not another one under a different name.
     pub merge_status: MergeStatus,
-    /// The entity that this one may be.
+    /// The other entity that this one may be the same as.
     pub merge_target: Option<EntityId>,
     /// All names as written, the canonical one included.
     pub aliases: Vec<String>,
@@ -207,7 +207,7 @@ mod tests {
             (0.64, Likeness::Different),
         ];
         for (cosine, expected) in cases {
-            assert_eq!(Likeness::of_cosine(cosine), expected, "{cosine}");
+            assert_eq!(Likeness::from_cosine(cosine), expected, "{cosine}");
         }
     }
 

@@ -44,7 +44,7 @@ macro_rules! facts {
                 match fact { $(Fact::$variant => self.$name.as_deref()),+ }
             }
 
-            /// Sets one of them.
+            /// Sets or clears one fact.
             pub fn set(&mut self, fact: Fact, value: Option<String>) {
                 match fact { $(Fact::$variant => self.$name = value),+ }
             }
@@ -65,23 +65,23 @@ facts! {
     Nationality = nationality [8] [];
     /// The native language of the persona.
     NativeLanguage = native_language [32] [];
-    /// Region whose ways it has.
+    /// Region whose customs the persona has.
     LocaleRegion = locale_region [128] [];
     /// The highest level of education.
     EducationLevel = education_level [32] ["high_school", "bachelor", "master", "phd"];
     /// The occupation of the persona.
     Occupation = occupation [128] [];
-    /// The field that it works in.
+    /// The field that the persona works in.
     OccupationField = occupation_field [128] [];
-    /// The place where it lives.
+    /// The place where the persona lives.
     Location = location [128] [];
-    /// IANA name of its time zone.
+    /// IANA name of the persona's time zone.
     Timezone = timezone [64] [];
     /// The relationship status of the persona.
     RelationshipStatus = relationship_status [32] ["single", "married", "widowed", "divorced"];
-    /// The stage of life that it is in.
+    /// The persona's stage of life.
     LifeStage = life_stage [32] ["student", "working", "retired", "new_parent", "between_jobs"];
-    /// The state of its health.
+    /// The persona's state of health.
     HealthStatus = health_status [32] ["healthy", "chronic_illness", "recovering", "serious"];
 }
 

@@ -32,7 +32,7 @@ pub struct Message {
     pub seq: i64,
     /// The memory that the message belongs to.
     pub scope: Scope,
-    /// The session it belongs to.
+    /// The session that the message belongs to.
     pub session_id: SessionId,
     /// The turn it belongs to; none for a message that the persona sent proactively.
     pub turn_id: Option<TurnId>,

@@ -48,7 +48,7 @@ impl Mood {
     }
 
     /// The mood as it is at `now`: itself while it is younger than [`MOOD_LIFETIME`], neutral afterwards.
-    pub fn at_time(&self, now: Timestamp) -> Self {
+    pub fn fade_at(&self, now: Timestamp) -> Self {
         if now.duration_since(self.updated_at) > MOOD_LIFETIME { Self::neutral(now) } else { self.clone() }
     }
 

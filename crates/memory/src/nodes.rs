@@ -60,7 +60,7 @@ pub enum RelationalTag {
     IdentityBearing,
     /// An emotional thread that was opened and not closed.
     Unresolved,
-    /// A rare moment of openness.
+    /// The person showed something that they rarely show.
     Vulnerability,
     /// A shift in the relationship itself.
     TurningPoint,
@@ -140,9 +140,9 @@ pub struct Node {
     pub relational_tags: Vec<RelationalTag>,
     /// The person that the memory is about.
     pub subject: Subject,
-    /// Period in which it happened or is due.
+    /// Period in which the event happened or is due.
     pub event_time: Option<EventTime>,
-    /// The session it came from.
+    /// The session that the node was extracted from.
     pub source_session_id: Option<SessionId>,
     /// Number of times the node was said.
     pub mention_count: u32,
@@ -171,9 +171,9 @@ pub struct NewNode {
     pub relational_tags: Vec<RelationalTag>,
     pub subject: Subject,
     pub event_time: Option<EventTime>,
-    /// The words it depends on (events, intentions).
+    /// The quoted words that an event or an intention depends on.
     pub evidence: Vec<Evidence>,
-    /// The events it depends on (thoughts, expectations).
+    /// The events that a thought or an expectation depends on.
     pub filling: Vec<NodeId>,
     /// The node's index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
@@ -207,7 +207,7 @@ pub struct Proposal {
     /// The kind that the proposal would have.
     #[serde(rename = "type", default = "Proposal::event")]
     pub kind: NodeKind,
-    /// The person that it is about.
+    /// The person that the memory is about.
     #[serde(default)]
     pub subject: Subject,
     /// Emotions, as free labels.
@@ -216,7 +216,7 @@ pub struct Proposal {
     /// Tags of the closed vocabulary.
     #[serde(default)]
     pub relational_tags: Vec<RelationalTag>,
-    /// Period in which it happened or is due.
+    /// Period in which the event happened or is due.
     #[serde(default)]
     pub event_time: Option<EventTime>,
     /// The program that had saved it; none if a language model proposed it.
@@ -248,7 +248,7 @@ impl Default for Proposal {
 pub struct RejectedMemory {
     /// The id of the proposal.
     pub id: RejectedId,
-    /// The session it came from.
+    /// The session that the proposal was extracted from.
     pub session_id: SessionId,
     /// The text that was proposed.
     pub description: String,

@@ -41,7 +41,7 @@ pub enum ProactiveGate {
     TurnInFlight,
     /// The day's spend cap is reached.
     SpendCap,
-    /// The moment for it has passed.
+    /// The time at which the message would have fit has passed.
     TooLate,
     /// No trigger led to a message.
     NoTrigger,
@@ -85,9 +85,9 @@ pub struct ProactiveDecision {
     pub outcome: Option<ProactiveOutcome>,
     /// The gate that held the message back.
     pub gate: Option<ProactiveGate>,
-    /// The occasion that led to it.
+    /// The occasion that led to the decision.
     pub trigger: Option<TriggerRef>,
-    /// Why the decision failed, without any words of the two.
+    /// Reason for a failed decision, without words of the conversation.
     pub detail: Option<String>,
     /// The message that was sent.
     pub message_id: Option<MessageId>,
@@ -185,7 +185,7 @@ pub struct ProactiveQuery {
     pub shock_since: Timestamp,
     /// Magnitude from which an event has an anniversary.
     pub anniversary_impact: u8,
-    /// Events after this are too young for one.
+    /// An event later than this is too recent to have an anniversary.
     pub anniversary_before: Timestamp,
 }
 

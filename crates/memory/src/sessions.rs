@@ -17,7 +17,7 @@ pub enum SessionStatus {
     Open,
     /// Ended; waits for a consolidation worker.
     Closing,
-    /// A worker holds it.
+    /// A worker has claimed the session.
     Consolidating,
     /// The session was consolidated into memory.
     Closed,
@@ -33,7 +33,7 @@ pub enum CloseTrigger {
     Idle,
     /// Too many messages or tokens.
     MaxLength,
-    /// A person asked for it.
+    /// A person ended the session.
     Explicit,
     /// The session ended when the program stopped.
     Lifecycle,
@@ -84,13 +84,13 @@ pub struct Session {
     pub last_message_at: Timestamp,
     /// Time at which the session's consolidation finished.
     pub closed_at: Option<Timestamp>,
-    /// Reason of its end.
+    /// Reason for which the session ended.
     pub close_trigger: Option<CloseTrigger>,
     /// True if its extraction is committed: a retry skips it.
     pub extracted: bool,
     /// True if the session's reflection was decided and, if due, committed.
     pub reflected: bool,
-    /// Events that its extraction wrote.
+    /// Number of events that the session's extraction wrote.
     pub extracted_events: u32,
     /// True if the session was too slight to ask a model about.
     pub trivial: bool,

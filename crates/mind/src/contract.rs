@@ -114,7 +114,7 @@ pub struct ExtractionAnswer {
 pub struct EventAnswer {
     /// The event in 1 to 3 sentences, in the language it was said in.
     pub description: Member<String>,
-    /// Verbatim words it depends on; at least one.
+    /// Verbatim quotes that the event depends on; at least one.
     pub evidence: List<EvidenceAnswer>,
     /// A whole number from -10 (catastrophe) to 10 (life-defining joy).
     #[schemars(range(min = -10, max = 10))]
@@ -138,7 +138,7 @@ pub struct EventAnswer {
     pub event_time: Member<TimeAnswer>,
     /// Handles of older memories that are no longer true because of it.
     pub supersedes: List<String>,
-    /// Canonical names of the entities it is about.
+    /// Canonical names of the entities that the event is about.
     pub entities: List<String>,
 }
 
@@ -170,7 +170,7 @@ pub struct EventTimeAnswer {
     /// ISO date (2026-03-05) or date and time (2026-03-05T15:00).
     #[schemars(with = "Option<String>")]
     pub start: Member<String>,
-    /// The last day or moment, if it lasts.
+    /// The last day or moment, if the event lasts longer than one.
     #[schemars(with = "Option<String>")]
     pub end: Member<String>,
 }
@@ -180,9 +180,9 @@ pub struct EventTimeAnswer {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EntityAnswer {
-    /// The name to know it by.
+    /// The name to show the entity by.
     pub canonical_name: Member<String>,
-    /// Other names used for it.
+    /// Other names used for the entity.
     pub aliases: List<String>,
     /// The kind that the entity is.
     #[schemars(schema_with = "entity_kind_schema")]
@@ -262,7 +262,7 @@ pub struct ReflectionAnswer {
 pub struct ThoughtAnswer {
     /// The impression, in 1 to 3 sentences, in the language of the events.
     pub description: Member<String>,
-    /// The person that it is about.
+    /// The person that the thought is about.
     #[schemars(schema_with = "subject_schema")]
     pub subject: Member<String>,
     /// A whole number from -10 to 10.
@@ -420,7 +420,7 @@ pub struct RelationshipAnswer {
     /// The type of the relation, such as lives_in.
     #[serde(rename = "type")]
     pub relation: Member<String>,
-    /// Handle of the memory that says it.
+    /// Handle of the memory that states the relationship.
     pub memory: Member<String>,
     /// From 0 to 1.
     #[schemars(range(min = 0, max = 1))]

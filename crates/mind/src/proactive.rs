@@ -30,7 +30,7 @@ pub struct ProactiveInput {
     pub reply: ReplyInput,
     /// The occasion of the message.
     pub trigger: ProactiveTrigger,
-    /// The memory that led to it.
+    /// The memory that the message is about.
     pub about: Option<Node>,
     /// Time at which either of the two last wrote.
     pub last_message_at: Option<Timestamp>,

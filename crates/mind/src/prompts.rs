@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 /// Why a prompt can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
-    /// The file of an override is there and can't be read.
+    /// The file of a prompt override exists but can't be read.
     #[error("the prompt {file} can't be read: {reason}. Make it readable or take it away; nothing was asked")]
     Unreadable {
         file: String,

@@ -83,7 +83,7 @@ pub(crate) fn quote_authored(text: &str) -> String {
 }
 
 /// A quote that a model copied from a prompt, in the form of the message.
-pub(crate) fn as_written(quote: &str) -> String {
+pub(crate) fn unquote_prompt_text(quote: &str) -> String {
     let armed = quote.replace(ZERO_WIDTH_SPACE, "");
     let armed = armed.replace(&format!("\n{QUOTE_PREFIX}"), "\n");
     let bare = armed.trim();
@@ -208,7 +208,7 @@ mod tests {
                 let said = format!("a{token}b");
                 for safe in [behind_gutter(&said), one_line(&said), quote_authored(&said)] {
                     assert!(!safe.contains(token), "{family}: {token}");
-                    assert_eq!(as_written(&safe), said, "{family}");
+                    assert_eq!(unquote_prompt_text(&safe), said, "{family}");
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::answer::{self, List, MalformedAnswer, Notes, snippet};
 use crate::calendar;
 use crate::contract::{PairAnswer, ReconciliationAnswer};
 use crate::parsed::ParsedAnswer;
-use crate::quoted::{as_written, one_line};
+use crate::quoted::{one_line, unquote_prompt_text};
 
 /// Longest quote, in characters. It is the limit of quotes that prove events.
 const QUOTE_LENGTH_MAX: usize = 2_000;
@@ -112,7 +112,7 @@ impl<'a> ReconciliationTask<'a> {
         let verdict = PairVerdict::ALL.into_iter().find(|verdict| verdict.as_str() == word);
         let verdict =
             verdict.ok_or_else(|| format!("the verdict \"{}\" is unknown, dropped", snippet(&word)))?;
-        let quote = as_written(proposed.quote.trimmed_text().unwrap_or_default());
+        let quote = unquote_prompt_text(proposed.quote.trimmed_text().unwrap_or_default());
         Ok(ProposedVerdict {
             pair,
             verdict,

@@ -143,7 +143,7 @@ impl<'a> RelationTask<'a> {
             .collect();
         let mut facts: Vec<Relation> = Vec::new();
         for proposed in answer.relationships.read("an object", "relationships", &mut notes) {
-            match self.fact(proposed, &types) {
+            match self.read_relation(proposed, &types) {
                 Ok(fact) if is_new(&facts, &fact) => facts.push(fact),
                 Ok(_) => notes.add("a relationship that stands there already, dropped"),
                 Err(reason) => notes.add(reason),
@@ -189,7 +189,11 @@ impl<'a> RelationTask<'a> {
         names
     }
 
-    fn fact(&self, proposed: &RelationshipAnswer, types: &[(String, String)]) -> Result<Relation, String> {
+    fn read_relation(
+        &self,
+        proposed: &RelationshipAnswer,
+        types: &[(String, String)],
+    ) -> Result<Relation, String> {
         let confidence = proposed.confidence.get().copied().unwrap_or(0.0);
         if !(CONFIDENCE_MIN..=1.0).contains(&confidence) {
             return Err(format!("a relationship of confidence {confidence}, dropped"));

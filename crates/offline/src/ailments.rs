@@ -20,7 +20,7 @@ impl AilmentQuestion {
     /// The question that a text asks, if it asks what ails somebody who is family, a friend or an animal.
     pub(super) fn from_text(text: &str, inputs: &ReplyInputs) -> Option<Self> {
         let subjects =
-            if Utterance::new(text).says(life::ASKS_AILMENT) { subjects_in(text) } else { Vec::new() };
+            if Utterance::new(text).says_any(life::ASKS_AILMENT) { subjects_in(text) } else { Vec::new() };
         if subjects.is_empty() {
             return None;
         }
@@ -77,7 +77,7 @@ fn tells_ailment(text: &str) -> bool {
         worded_sentences(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
     stating.iter().any(|sentence| {
         let stated = split_clauses(sentence);
-        stated.iter().any(|clause| clause.states() && ailing.into_iter().any(|words| clause.has(words)))
+        stated.iter().any(|clause| clause.states() && ailing.into_iter().any(|words| clause.says_any(words)))
     })
 }
 
@@ -87,7 +87,7 @@ mod tests {
 
     use super::super::reply::reply;
 
-    fn answered(inputs: Value) -> String {
+    fn reply_to(inputs: Value) -> String {
         reply(&serde_json::from_value(inputs).unwrap())
     }
 
@@ -96,17 +96,17 @@ mod tests {
         let told = "Biscuit was diagnosed with arthritis last Tuesday";
         let passages = json!([{"speaker": "user", "text": "My dog is called Biscuit."}, {"speaker": "user", "text": told}]);
         for nothing_found in [false, true] {
-            let answer = answered(json!({
+            let answer = reply_to(json!({
                 "user_text": "What is wrong with my dog?", "passages": passages, "nothing_found": nothing_found,
             }));
             assert!(answer.contains(told) && !answer.contains("not sure"), "{answer}");
             assert!(!answer.contains("is called"), "only the ailment answers: {answer}");
         }
-        let alone = answered(json!({
+        let alone = reply_to(json!({
             "user_text": "What is wrong with my dog?", "recent": [{"speaker": "user", "text": told}],
         }));
         assert!(alone.contains(told), "{alone}");
-        let beside = answered(json!({
+        let beside = reply_to(json!({
             "user_text": "What is wrong with my dog?",
             "recent": [{"speaker": "user", "text": "I am so scared, my father died today."}, {"speaker": "user", "text": told}],
         }));
@@ -114,7 +114,7 @@ mod tests {
             beside.contains(told) && !beside.contains("father"),
             "what ails another does not count: {beside}"
         );
-        let chinese = answered(json!({
+        let chinese = reply_to(json!({
             "user_text": "我的狗怎么了?", "memories": [{"description": "用户养了一只狗,叫豆豆。", "kind": "event"},
                 {"description": "豆豆确诊了关节炎。", "kind": "event"}],
         }));
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn anothers_ailment_is_no_answer() {
-        let answer = answered(json!({
+        let answer = reply_to(json!({
             "user_text": "What is wrong with my dog?",
             "passages": [{"speaker": "user", "text": "My mother was diagnosed with cancer in May."}],
         }));
@@ -131,7 +131,7 @@ mod tests {
             !answer.contains("I remember: on") && !answer.starts_with("I remember: you said"),
             "{answer}"
         );
-        let car = answered(json!({
+        let car = reply_to(json!({
             "user_text": "What is wrong with my car?",
             "passages": [{"speaker": "user", "text": "Biscuit was diagnosed with arthritis last Tuesday"}],
         }));

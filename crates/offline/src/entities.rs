@@ -49,7 +49,7 @@ impl Kind {
 pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedThing> {
     let mut found: Vec<NamedThing> = Vec::new();
     for clause in clauses.iter().filter(|clause| clause.states()) {
-        let named = named_zh(clause.text)
+        let named = named_by_jiao(clause.text)
             .into_iter()
             .chain(names_beside(clause.text))
             .chain(english_name(clause.text))
@@ -101,11 +101,11 @@ fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
         return kind;
     }
     let said = Utterance::new(clause);
-    KINDS.into_iter().find(|(_, words)| said.says(*words)).map_or(Kind::Other, |(kind, _)| kind)
+    KINDS.into_iter().find(|(_, words)| said.says_any(*words)).map_or(Kind::Other, |(kind, _)| kind)
 }
 
 /// Names given by 叫 and its kin, each with its place.
-fn named_zh(clause: &str) -> Vec<(usize, String)> {
+fn named_by_jiao(clause: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some((at, marker)) = names::NAMED

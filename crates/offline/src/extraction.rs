@@ -124,7 +124,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let left_out = limit_events(&mut drafts);
     let language = session_language(&inputs.messages);
     Extraction {
-        mentioned_entities: known.mentioned(&drafts),
+        mentioned_entities: known.mentioned_entities(&drafts),
         entity_clarification: find_clarification(
             inputs.messages.iter().map(|message| (message.role.as_str(), message.text.as_str())),
             &inputs.entities_in_doubt,
@@ -153,13 +153,13 @@ impl RuleContext<'_> {
                 events.extend(self.retraction(message, sentence, language));
                 continue;
             }
-            match (self.finding(sentence), events.last_mut()) {
+            match (self.weigh_sentence(sentence), events.last_mut()) {
                 (finding, Some(event))
                     if begins_with_pronoun(sentence) && event.evidence.len() < MOST_SENTENCES =>
                 {
                     event.description.push_str(language.choose("", " "));
                     event.description.push_str(&continue_about(sentence, language));
-                    self.support(event, message, sentence, finding.unwrap_or_default());
+                    self.strengthen_event(event, message, sentence, finding.unwrap_or_default());
                 }
                 (Some(finding), _) => {
                     let description = if finding.asked {
@@ -169,7 +169,7 @@ impl RuleContext<'_> {
                     };
                     let mut event = Event::of_user("event", description);
                     event.supersedes = self.superseded_by(sentence);
-                    self.support(&mut event, message, sentence, finding);
+                    self.strengthen_event(&mut event, message, sentence, finding);
                     events.push(event);
                 }
                 (None, _) => {}
@@ -179,7 +179,7 @@ impl RuleContext<'_> {
     }
 
     /// The memory in one sentence, if it is worth one.
-    fn finding(&self, sentence: &str) -> Option<Finding> {
+    fn weigh_sentence(&self, sentence: &str) -> Option<SentenceWeight> {
         let clauses = split_clauses(sentence);
         let names: Vec<&str> = self.known_names().collect();
         let cries = clauses
@@ -189,7 +189,7 @@ impl RuleContext<'_> {
         if clauses.len() == 1 && !is_question(sentence) && seems_to_ask(sentence) && !cries {
             return None;
         }
-        let mut finding = Finding::default();
+        let mut finding = SentenceWeight::default();
         let mut worth = false;
         for clause in &clauses {
             if let Some(statement) = self_statement(clause) {
@@ -203,12 +203,12 @@ impl RuleContext<'_> {
                 finding.raise_impact(peak.impact, Some(peak.emotion));
                 finding.tag_if(peak.vulnerable, "vulnerability");
             }
-            if clause.states() && clause.has(speech::PROMISE) {
+            if clause.states() && clause.says_any(speech::PROMISE) {
                 worth = true;
                 finding.raise_impact(1, None);
                 finding.tag_if(true, "commitment");
             }
-            worth |= clause.has(speech::CORRECTION);
+            worth |= clause.says_any(speech::CORRECTION);
         }
         match correction_cue(sentence) {
             Some(CorrectionCue::Mistaken) => finding.tag_if(worth, "correction"),
@@ -223,7 +223,13 @@ impl RuleContext<'_> {
         (worth || !named.is_empty()).then_some(finding)
     }
 
-    fn support(&self, event: &mut Event, message: &Message, sentence: &str, finding: Finding) {
+    fn strengthen_event(
+        &self,
+        event: &mut Event,
+        message: &Message,
+        sentence: &str,
+        finding: SentenceWeight,
+    ) {
         let impact = event.emotional_impact;
         if (finding.impact.abs(), finding.impact < 0) > (impact.abs(), impact < 0) {
             event.emotional_impact = finding.impact;
@@ -261,7 +267,7 @@ impl RuleContext<'_> {
         self.entities.iter().find(|entity| same(&entity.name) || entity.aliases.iter().any(same))
     }
 
-    fn mentioned(&self, events: &[Event]) -> Vec<MentionedEntity> {
+    fn mentioned_entities(&self, events: &[Event]) -> Vec<MentionedEntity> {
         let mut mentioned: Vec<MentionedEntity> = Vec::new();
         for event in events {
             for name in &event.entities {
@@ -286,7 +292,7 @@ impl RuleContext<'_> {
 
 /// Impact and tags of one sentence.
 #[derive(Default)]
-struct Finding {
+struct SentenceWeight {
     impact: i32,
     emotions: Vec<&'static str>,
     relations: Vec<&'static str>,
@@ -294,7 +300,7 @@ struct Finding {
     asked: bool,
 }
 
-impl Finding {
+impl SentenceWeight {
     fn raise_impact(&mut self, impact: i32, emotion: Option<&'static str>) {
         if (impact.abs(), impact < 0) > (self.impact.abs(), self.impact < 0) {
             self.impact = impact;
@@ -314,7 +320,7 @@ fn intentions_of(message: &Message) -> Vec<Event> {
     let mut found = Vec::new();
     for sentence in worded_sentences(&message.text) {
         let clauses = split_clauses(sentence);
-        let any = |words| clauses.iter().any(|clause| clause.states() && clause.has(words));
+        let any = |words| clauses.iter().any(|clause| clause.states() && clause.says_any(words));
         let promised = any(speech::PROMISE);
         let due = any(speech::WHEN) || names_time_ahead(sentence);
         let refused = any(speech::REFUSAL);
@@ -373,13 +379,13 @@ fn mood(events: &[Event], language: Language) -> Mood {
         mood,
         energy,
         last_user_signal: heaviest
-            .and_then(|event| signal(event.emotional_impact, language))
+            .and_then(|event| describe_feeling(event.emotional_impact, language))
             .map(str::to_owned),
     }
 }
 
 /// The feeling of the user in a few words; `None` without one.
-fn signal(impact: i32, language: Language) -> Option<&'static str> {
+fn describe_feeling(impact: i32, language: Language) -> Option<&'static str> {
     Some(match impact {
         ..=-8 => language.choose("很难过", "heavy-hearted"),
         -7..=-3 => language.choose("心里不好受", "having a hard time"),

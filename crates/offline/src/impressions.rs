@@ -31,7 +31,7 @@ pub(super) struct Impression {
 pub(super) fn shared_impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
     let (description, of) = match about_someone(events, language) {
         Some(found) => found,
-        None => (by_sign(events, language)?, events.to_vec()),
+        None => (impression_by_sign(events, language)?, events.to_vec()),
     };
     let mut cited: Vec<(usize, SeenEvent<'_>)> = of.into_iter().enumerate().collect();
     cited.sort_by_key(|(_, event)| std::cmp::Reverse(event.impact.abs()));
@@ -74,7 +74,7 @@ fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(St
     Some((description, about))
 }
 
-fn by_sign(events: &[SeenEvent<'_>], language: Language) -> Option<String> {
+fn impression_by_sign(events: &[SeenEvent<'_>], language: Language) -> Option<String> {
     let heaviest = events.iter().map(|event| event.impact).max_by_key(|impact| impact.abs())?;
     let glad = events.iter().filter(|event| event.impact > 0).count();
     let hard = events.iter().filter(|event| event.impact < 0).count();

@@ -12,7 +12,7 @@ const OWN_WITHIN: usize = 5;
 const NAME_PREFIXES: &str = "小阿老";
 const SURNAMES: &str = "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔崔康毛邱秦史顾侯邵孟龙段雷钱汤尹黎乔贺赖龚";
 /// Characters that continue a sentence after a pet's name.
-const GOES_ON: &str = "很太是在也都就又总会要能最特非超真可不没有把被给跟和爱喜今昨前每已正刚从对每一两三得病生死丢走跑吃喝睡咬抓叫";
+const SENTENCE_CONTINUATIONS: &str = "很太是在也都就又总会要能最特非超真可不没有把被给跟和爱喜今昨前每已正刚从对每一两三得病生死丢走跑吃喝睡咬抓叫";
 
 /// Characters that continue a sentence after any name.
 const VERBS_AFTER_NAMES: &str = "搬想问找送带请帮拿做教写打买卖住读学开考回发变成嫁娶离结怀分工上下出进让";
@@ -58,17 +58,18 @@ fn name_at(text: &str, is_pet: bool) -> Option<String> {
     let letters: Vec<char> = text.chars().take_while(|letter| is_han(*letter)).take(4).collect();
     let (&first, &second) = (letters.first()?, letters.get(1)?);
     let short = || Some(format!("{first}{second}"));
-    let goes_on =
-        |next: &char| [GOES_ON, VERBS_AFTER_NAMES, "的说了"].iter().any(|letters| letters.contains(*next));
+    let goes_on = |next: &char| {
+        [SENTENCE_CONTINUATIONS, VERBS_AFTER_NAMES, "的说了"].iter().any(|letters| letters.contains(*next))
+    };
     let ends = |length: usize| letters.get(length).is_none_or(goes_on);
-    if GOES_ON.contains(second) || "的了着过们".contains(second) {
+    if SENTENCE_CONTINUATIONS.contains(second) || "的了着过们".contains(second) {
         return None;
     }
     if NAME_PREFIXES.contains(first) {
         return ends(2).then(short).flatten();
     }
     if first == second {
-        return (!GOES_ON.contains(first) && ends(2)).then(short).flatten();
+        return (!SENTENCE_CONTINUATIONS.contains(first) && ends(2)).then(short).flatten();
     }
     // 陈静, 陈小静: a family name, and one or two characters before the sentence ends or goes on.
     if is_pet || !SURNAMES.contains(first) {

@@ -60,7 +60,7 @@ pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak>
 
 fn despair_peak(clause: &Clause<'_>) -> Option<Peak> {
     let hits = find_words(clause, life::DESPAIR);
-    let other = clause.has(life::NOT_DESPAIR);
+    let other = clause.says_any(life::NOT_DESPAIR);
     if hits.is_empty() || other {
         return None;
     }
@@ -70,15 +70,15 @@ fn despair_peak(clause: &Clause<'_>) -> Option<Peak> {
 }
 
 fn crisis_peak(clause: &Clause<'_>) -> Option<Peak> {
-    let other = clause.has(life::NOT_CRISIS);
+    let other = clause.says_any(life::NOT_CRISIS);
     let hit = is_said(clause, life::CRISIS);
     (hit && !other).then(|| Peak::new(-9, "overwhelm").vulnerable())
 }
 
 fn loss_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let named = names.iter().any(|name| clause.text.contains(name));
-    let close = named || clause.has(names::FAMILY) || clause.has(names::PET);
-    let acquaintance = clause.has(names::ACQUAINTANCE);
+    let close = named || clause.says_any(names::FAMILY) || clause.says_any(names::PET);
+    let acquaintance = clause.says_any(names::ACQUAINTANCE);
     let dead = find_words(clause, life::LOSS).into_iter().any(|hit| {
         let intensified = hit.phrase == "死了"
             && (life::INTENSIFIED.chinese.is_end_of(hit.before)
@@ -103,7 +103,7 @@ fn loss_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
 }
 
 fn hardship_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
-    let other = life::NOT_HARDSHIP.english.said_in(clause.said.spaced_words());
+    let other = life::NOT_HARDSHIP.english.occurs_in_words(clause.said.spaced_words());
     let hard = !other && is_said(clause, life::HARDSHIP);
     (hard || is_grave_illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
 }
@@ -111,7 +111,7 @@ fn hardship_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
 /// An accident or an operation that somebody near has had.
 fn injury_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let is_work = life::NOT_INJURY.chinese.occur_in(clause.text)
-        || life::NOT_LOW.english.said_in(clause.said.spaced_words());
+        || life::NOT_LOW.english.occurs_in_words(clause.said.spaced_words());
     let is_hurt = is_said(clause, life::INJURY) || injures_body_part(clause.said.spaced_words());
     (is_hurt && !is_work && is_about_someone(clause, names)).then(|| Peak::new(-4, "worry"))
 }
@@ -135,7 +135,7 @@ fn injures_body_part(words: &str) -> bool {
 
 /// A grave illness that somebody has, and not only the word for it.
 fn is_grave_illness(clause: &Clause<'_>, names: &[&str]) -> bool {
-    if clause.has(life::NOT_ILLNESS) {
+    if clause.says_any(life::NOT_ILLNESS) {
         return false;
     }
     let has_it = |hit: &Hit<'_>| {
@@ -151,17 +151,17 @@ fn is_grave_illness(clause: &Clause<'_>, names: &[&str]) -> bool {
 
 fn is_about_someone(clause: &Clause<'_>, names: &[&str]) -> bool {
     names.iter().any(|name| clause.text.contains(name))
-        || [names::FAMILY, names::ACQUAINTANCE, names::PET].into_iter().any(|words| clause.has(words))
+        || [names::FAMILY, names::ACQUAINTANCE, names::PET].into_iter().any(|words| clause.says_any(words))
         || clause.text.contains(['我', '他', '她', '它'])
-        || speech::FIRST_PERSON.english.said_in(clause.said.spaced_words())
-        || verbs::OTHER_SUBJECT.english.said_in(clause.said.spaced_words())
+        || speech::FIRST_PERSON.english.occurs_in_words(clause.said.spaced_words())
+        || verbs::OTHER_SUBJECT.english.occurs_in_words(clause.said.spaced_words())
 }
 
 fn milestone(clause: &Clause<'_>) -> Option<Peak> {
     let born = life::BIRTH.chinese.occur_in(clause.text) && !life::NOT_BIRTH.chinese.occur_in(clause.text);
-    let other = life::NOT_MILESTONE.english.said_in(clause.said.spaced_words());
+    let other = life::NOT_MILESTONE.english.occurs_in_words(clause.said.spaced_words());
     let hits = find_words(clause, life::MILESTONE);
-    let failed = clause.has(life::FAILED);
+    let failed = clause.says_any(life::FAILED);
     let missed = |hit: &Hit<'_>| (failed || hit.is_denied()) && life::ACHIEVEMENT.occur_in(hit.phrase);
     if hits.iter().any(missed) {
         return Some(Peak::new(shared_with(clause, -4), "disappointment"));
@@ -171,15 +171,15 @@ fn milestone(clause: &Clause<'_>) -> Option<Peak> {
 }
 
 fn untold_peak(clause: &Clause<'_>) -> Option<Peak> {
-    clause.has(speech::UNTOLD).then_some(Peak::new(-2, "trust").vulnerable())
+    clause.says_any(speech::UNTOLD).then_some(Peak::new(-2, "trust").vulnerable())
 }
 
 /// A feeling counts when it is the user's own.
 fn feeling_peak(clause: &Clause<'_>) -> Option<Peak> {
     let others = clause.text.contains(['你', '他', '她', '祝']) && !clause.text.contains('我');
-    let first_person = speech::FIRST_PERSON.english.said_in(clause.said.spaced_words());
-    let wish = life::GOOD_WISHES.english.said_in(clause.said.spaced_words());
-    let at_work = life::NOT_LOW.english.said_in(clause.said.spaced_words());
+    let first_person = speech::FIRST_PERSON.english.occurs_in_words(clause.said.spaced_words());
+    let wish = life::GOOD_WISHES.english.occurs_in_words(clause.said.spaced_words());
+    let at_work = life::NOT_LOW.english.occurs_in_words(clause.said.spaced_words());
     let own = |hit: &Hit<'_>| {
         let patient = !(at_work && hit.phrase.contains("hospital"));
         let is_work = hit.phrase == "住院" && life::NOT_INJURY.chinese.occur_in(clause.text);
@@ -193,7 +193,7 @@ fn feeling_peak(clause: &Clause<'_>) -> Option<Peak> {
 
 /// The impact as the user's own, or softer when it happened to an acquaintance.
 fn shared_with(clause: &Clause<'_>, impact: i32) -> i32 {
-    let acquaintance = clause.has(names::ACQUAINTANCE) && !clause.has(names::FAMILY);
+    let acquaintance = clause.says_any(names::ACQUAINTANCE) && !clause.says_any(names::FAMILY);
     if acquaintance && impact.abs() > 4 { impact.signum() * 4 } else { impact }
 }
 

@@ -106,14 +106,14 @@ mod tests {
 
     use super::*;
 
-    fn drafted(text: &str, name: Option<&str>) -> Value {
+    fn draft_from(text: &str, name: Option<&str>) -> Value {
         let inputs = serde_json::from_value(json!({"text": text, "persona_name": name})).unwrap();
         serde_json::to_value(draft(&inputs)).unwrap()
     }
 
     #[test]
     fn the_writers_sentences_are_sorted_by_whom_they_are_about() {
-        let english = drafted(
+        let english = draft_from(
             "Mira is a florist in Lisbon. She loves rain. I'm Wen, a night nurse. You are patient with me.",
             Some("Mira"),
         );
@@ -122,13 +122,13 @@ mod tests {
             json!({"persona_block": "Mira is a florist in Lisbon. She loves rain. You are patient with me.",
                 "user_block": "I'm Wen, a night nurse.", "style_block": ""})
         );
-        let chinese = drafted("你是小雨,一个花店老板。我是护士,常上夜班。她喜欢下雨天。", Some("小雨"));
+        let chinese = draft_from("你是小雨,一个花店老板。我是护士,常上夜班。她喜欢下雨天。", Some("小雨"));
         assert_eq!(
             chinese["core_blocks"],
             json!({"persona_block": "你是小雨,一个花店老板。她喜欢下雨天。", "user_block": "我是护士,常上夜班。",
                 "style_block": ""})
         );
-        let spoken = drafted("Mira is a florist. She speaks in short, dry sentences.", Some("Mira"));
+        let spoken = draft_from("Mira is a florist. She speaks in short, dry sentences.", Some("Mira"));
         assert_eq!(
             spoken["core_blocks"],
             json!({"persona_block": "Mira is a florist.", "user_block": "",
@@ -138,14 +138,14 @@ mod tests {
 
     #[test]
     fn nothing_is_made_up() {
-        let draft = drafted("我养了一只猫。", Some("阿月"));
+        let draft = draft_from("我养了一只猫。", Some("阿月"));
         assert_eq!(
             draft["core_blocks"],
             json!({"persona_block": "你叫阿月。", "user_block": "我养了一只猫。", "style_block": ""})
         );
         assert_eq!((&draft["facts"], &draft["facts_confidence"]), (&json!({}), &json!(0.0)));
         assert_eq!(
-            drafted("", None)["core_blocks"],
+            draft_from("", None)["core_blocks"],
             json!({"persona_block": "", "user_block": "", "style_block": ""})
         );
     }
@@ -153,14 +153,14 @@ mod tests {
     #[test]
     fn a_pronoun_is_no_name() {
         for pronoun in ["她", "她 ", "She", "TA"] {
-            let draft = drafted("一个花店老板,喜欢下雨天。", Some(pronoun));
+            let draft = draft_from("一个花店老板,喜欢下雨天。", Some(pronoun));
             assert_eq!(draft["core_blocks"]["persona_block"], "一个花店老板,喜欢下雨天。", "{pronoun}");
         }
     }
 
     #[test]
     fn whole_sentences_are_kept_within_the_bounds() {
-        let draft = drafted(&"She sells flowers by the river. ".repeat(100), None);
+        let draft = draft_from(&"She sells flowers by the river. ".repeat(100), None);
         let block = draft["core_blocks"]["persona_block"].as_str().unwrap();
         assert!(block.chars().count() <= PERSONA_BLOCK_LENGTH && block.ends_with("river."));
     }

@@ -55,14 +55,14 @@ mod tests {
 
     use super::*;
 
-    fn reflected(events: Value) -> Value {
+    fn reflect_on(events: Value) -> Value {
         let inputs = serde_json::from_value(json!({"events": events})).unwrap();
         serde_json::to_value(reflect(&inputs)).unwrap()["thoughts"].clone()
     }
 
     #[test]
     fn a_thought_says_what_the_events_have_in_common_and_cites_the_heaviest() {
-        let thoughts = reflected(json!([
+        let thoughts = reflect_on(json!([
             {"handle": "e1", "text": "用户喜欢咖啡。", "impact": 2, "when": "昨天"},
             {"handle": "e2", "text": "用户住在杭州", "impact": 0},
             {"handle": "e3", "text": "用户的奶奶走了。", "impact": -9},
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_language_gets_its_own_thought() {
-        let thoughts = reflected(json!([
+        let thoughts = reflect_on(json!([
             {"handle": "e1", "text": "The user loves jazz.", "impact": 2},
             {"handle": "e2", "text": "用户住在杭州", "impact": 0},
         ]));
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn a_thought_carries_no_labels_and_no_events_make_no_thought() {
-        let thoughts = reflected(json!([{"handle": "e1", "text": "The user has depression", "impact": -6}]));
+        let thoughts = reflect_on(json!([{"handle": "e1", "text": "The user has depression", "impact": -6}]));
         assert_eq!(thoughts[0]["description"], "Something is weighing on the user.");
-        assert_eq!(reflected(json!([])), json!([]));
+        assert_eq!(reflect_on(json!([])), json!([]));
     }
 }

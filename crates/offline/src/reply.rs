@@ -221,7 +221,7 @@ fn is_own(passage: &Passage, persona_name: Option<&str>) -> bool {
 }
 
 fn names_a_time(clause: &Clause<'_>) -> bool {
-    clause.has(speech::TIMES)
+    clause.says_any(speech::TIMES)
 }
 
 /// The stating part of a text: all of it, or the first sentences that do not ask. None if it only asks.
@@ -315,7 +315,7 @@ fn asks_for_something(text: &str) -> bool {
     let spelled = text::spaced_words(text);
     let first_words = spelled.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
     speech::REQUEST.chinese.begin(text)
-        || speech::REQUEST.english.said_in(&format!(" {first_words} "))
+        || speech::REQUEST.english.occurs_in_words(&format!(" {first_words} "))
         || (speech::REMEMBER.chinese.occur_in(text) && text.contains('你'))
 }
 
@@ -325,12 +325,12 @@ mod tests {
 
     use super::*;
 
-    fn says(inputs: Value) -> String {
+    fn reply_to(inputs: Value) -> String {
         reply(&serde_json::from_value(inputs).unwrap())
     }
 
     fn cat_zh(text: &str) -> String {
-        says(json!({"user_text": text, "memories": [
+        reply_to(json!({"user_text": text, "memories": [
             {"description": "用户养了只白猫,叫小黑。他超调皮。", "kind": "event", "when": "三天前"},
             {"description": "用户喜欢咖啡", "kind": "event", "when": "昨天"},
         ]}))
@@ -339,7 +339,8 @@ mod tests {
     #[test]
     fn cut_memory_ends_in_its_ellipsis_alone() {
         let long = format!("The user's lamp {}", "broke again and ".repeat(20));
-        let english = says(json!({"user_text": "What about my lamp?", "memories": [{"description": long}]}));
+        let english =
+            reply_to(json!({"user_text": "What about my lamp?", "memories": [{"description": long}]}));
         assert!(english.ends_with('…'), "{english}");
         assert!(!english.contains(" …") && !english.contains("…."), "{english}");
     }
@@ -347,7 +348,7 @@ mod tests {
     #[test]
     fn a_broad_question_is_answered_from_the_period() {
         let of_two = |text: &str, said: &str, first: &str, second: &str| {
-            says(json!({"user_text": text, "periods": [
+            reply_to(json!({"user_text": text, "periods": [
                 {"period": "2025-06", "text": format!("- {said}\n- {first}\n… (it goes on)")},
                 {"period": "2025-07", "text": format!("- {said}\n- {second}")},
             ]}))
@@ -364,7 +365,7 @@ mod tests {
     #[test]
     fn a_question_is_answered_from_what_fits() {
         assert_eq!(cat_zh("你还记得我的猫吗"), "我记得：你养了只白猫,叫小黑。他超调皮。");
-        let english = says(json!({"user_text": "Do you remember my cat?", "memories": [
+        let english = reply_to(json!({"user_text": "Do you remember my cat?", "memories": [
             {"description": "The user loves jazz.", "kind": "event", "when": ""},
             {"description": "The user has a white cat named Tom.", "kind": "event", "when": ""},
             {"description": "The user said: \"cats are better than people\"", "kind": "event", "when": ""},
@@ -378,7 +379,7 @@ mod tests {
     #[test]
     fn memories_without_a_shared_word_are_marked_as_doubtful() {
         assert_eq!(
-            says(
+            reply_to(
                 json!({"user_text": "What pets do I have?", "memories": [{"description": "The user has a dog"}]})
             ),
             "I'm not sure. I remember: you have a dog."
@@ -389,7 +390,7 @@ mod tests {
     #[test]
     fn statements_beside_a_question_count_as_answers() {
         let said = |text: &str, before: &str| {
-            says(json!({"user_text": text, "passages": [{"speaker": "user", "text": before}]}))
+            reply_to(json!({"user_text": text, "passages": [{"speaker": "user", "text": before}]}))
         };
         assert_eq!(
             said("What is my cat called?", "My cat is called Mimi. Isn't that sweet?"),
@@ -411,14 +412,14 @@ mod tests {
     #[test]
     fn a_question_with_nothing_remembered_is_not_known() {
         assert_eq!(
-            says(json!({"user_text": "我妈妈叫什么名字?"})),
+            reply_to(json!({"user_text": "我妈妈叫什么名字?"})),
             "这个我不知道。我现在只能凭记得的事回答。"
         );
         assert_eq!(
-            says(json!({"user_text": "What is my mother's name?"})),
+            reply_to(json!({"user_text": "What is my mother's name?"})),
             "I don't know that. Right now I can only answer from what I remember."
         );
-        assert!(says(json!({"user_text": "Tell me a story"})).starts_with("I don't know that."));
+        assert!(reply_to(json!({"user_text": "Tell me a story"})).starts_with("I don't know that."));
     }
 
     #[test]
@@ -428,20 +429,20 @@ mod tests {
                 "passages": [{"speaker": "user", "text": memory}]})
         };
         assert!(
-            says(inputs("Where is my other shoe?", "The user bought a shoe rack"))
+            reply_to(inputs("Where is my other shoe?", "The user bought a shoe rack"))
                 .starts_with("I don't know that.")
         );
-        assert!(says(inputs("我的另一只鞋在哪?", "用户买了鞋架")).starts_with("这个我不知道"));
+        assert!(reply_to(inputs("我的另一只鞋在哪?", "用户买了鞋架")).starts_with("这个我不知道"));
         // What was said a moment ago is no matter of memory.
         let mut recent = inputs("Where is my other shoe?", "The user bought a shoe rack");
         recent["recent"] = json!([{"speaker": "user", "text": "My other shoe is under the bed"}]);
-        assert!(says(recent).contains("under the bed"));
+        assert!(reply_to(recent).contains("under the bed"));
     }
 
     #[test]
     fn a_statement_is_noted() {
-        assert_eq!(says(json!({"user_text": "我养了只白猫,叫小黑。"})), "记下了。");
-        assert_eq!(says(json!({"user_text": "I moved to Lisbon."})), "I've noted that.");
+        assert_eq!(reply_to(json!({"user_text": "我养了只白猫,叫小黑。"})), "记下了。");
+        assert_eq!(reply_to(json!({"user_text": "I moved to Lisbon."})), "I've noted that.");
         assert_eq!(cat_zh("小黑今天很乖"), "记下了。我还记得：你养了只白猫,叫小黑。他超调皮。");
     }
 
@@ -449,7 +450,7 @@ mod tests {
     fn words_of_others_are_theirs_by_any_name() {
         for name in ["Tom", "user", "persona", "me"] {
             let other = json!({"speaker": "other", "name": name, "text": "I am allergic to walnuts."});
-            let asked = |text: &str| says(json!({"user_text": text, "passages": [other]}));
+            let asked = |text: &str| reply_to(json!({"user_text": text, "passages": [other]}));
             assert!(
                 asked("Who is allergic to walnuts?")
                     .contains(&format!("{name} said: \"I am allergic to walnuts.\""))
@@ -464,7 +465,7 @@ mod tests {
 
     #[test]
     fn a_quoted_sentence_brings_its_own_full_stop() {
-        let said = says(json!({"user_text": "What's my dog called?", "passages": [
+        let said = reply_to(json!({"user_text": "What's my dog called?", "passages": [
             {"speaker": "user", "text": "I have a dog named Bruno."},
         ]}));
         assert_eq!(said, "I remember: you said: \"I have a dog named Bruno.\"");
@@ -473,10 +474,10 @@ mod tests {
     #[test]
     fn a_question_without_its_mark_is_answered_and_one_shared_character_is_no_answer() {
         let passages = json!([{"speaker": "user", "text": "怕自己做不好一个妻子。"}]);
-        let father = says(json!({"user_text": "我爸爸做什么工作", "recent": passages}));
+        let father = reply_to(json!({"user_text": "我爸爸做什么工作", "recent": passages}));
         assert!(father.starts_with("这个我不知道"), "{father}");
         let afraid = json!([{"speaker": "user", "text": "我有点害怕,怕自己做不好。"}]);
-        let why = says(json!({"user_text": "我上次为什么害怕", "recent": afraid}));
+        let why = reply_to(json!({"user_text": "我上次为什么害怕", "recent": afraid}));
         assert!(why.starts_with("我记得：你说过"), "{why}");
     }
 
@@ -487,7 +488,7 @@ mod tests {
             {"speaker": "user", "text": "我叫林晚,在杭州做产品经理。"},
         ]);
         for text in ["你记得我的名字吗", "我叫什么"] {
-            let said = says(json!({"user_text": text, "recent": recent}));
+            let said = reply_to(json!({"user_text": text, "recent": recent}));
             assert_eq!(said, "我记得：你说过：「我叫林晚,在杭州做产品经理。」");
         }
     }
@@ -500,14 +501,14 @@ mod tests {
                 {"speaker": speaker, "text": "小黑生病了", "date": "2026-03-02"},
             ]})
         };
-        assert_eq!(says(inputs("user")), "我记得：你在 2026-03-02 说过：「小黑生病了」。");
-        assert_eq!(says(inputs("Echo")), "我记得：我在 2026-03-02 说过：「小黑生病了」。");
-        assert_eq!(says(inputs("阿明")), "我记得：阿明在 2026-03-02 说过：「小黑生病了」。");
+        assert_eq!(reply_to(inputs("user")), "我记得：你在 2026-03-02 说过：「小黑生病了」。");
+        assert_eq!(reply_to(inputs("Echo")), "我记得：我在 2026-03-02 说过：「小黑生病了」。");
+        assert_eq!(reply_to(inputs("阿明")), "我记得：阿明在 2026-03-02 说过：「小黑生病了」。");
     }
 
     #[test]
     fn nothing_is_repeated_and_expectations_are_no_memories() {
-        let said = says(json!({"user_text": "你还记得我的猫吗", "memories": [
+        let said = reply_to(json!({"user_text": "你还记得我的猫吗", "memories": [
             {"description": "用户养了只白猫,叫小黑。", "kind": "event"},
             {"description": "一直放在心上的是:用户养了只白猫,叫小黑。", "kind": "thought"},
             {"description": "用户会给猫洗澡", "kind": "expectation"},
@@ -518,7 +519,9 @@ mod tests {
     #[test]
     fn a_thought_that_shares_no_word_is_no_answer() {
         let thought = json!([{"description": "用户夜里才说重的话", "kind": "thought"}]);
-        assert!(says(json!({"user_text": "明天会下雨吗?", "memories": thought})).starts_with("这个我不知道"));
+        assert!(
+            reply_to(json!({"user_text": "明天会下雨吗?", "memories": thought})).starts_with("这个我不知道")
+        );
     }
 
     #[test]
@@ -527,7 +530,7 @@ mod tests {
             [("你还记得我什么?", "我记得："), ("What do you know about me?", "I remember: you")]
         {
             let memories = json!([{"description": "The user loves jazz", "kind": "event"}]);
-            assert!(says(json!({"user_text": text, "memories": memories})).starts_with(begin), "{text}");
+            assert!(reply_to(json!({"user_text": text, "memories": memories})).starts_with(begin), "{text}");
         }
     }
 
@@ -539,12 +542,12 @@ mod tests {
                 "recent": [{"speaker": "user", "text": "ok"}, {"speaker": "user", "text": "I have a dog named Bruno."}]})
         };
         for text in ["Why?", "What's 2+2?", "Really?"] {
-            assert!(!says(inputs(text)).contains("remember:"), "{text}: {}", says(inputs(text)));
+            assert!(!reply_to(inputs(text)).contains("remember:"), "{text}: {}", reply_to(inputs(text)));
         }
-        assert!(says(inputs("How are you?")).starts_with("I'm well"));
-        assert!(says(inputs("你好吗？")).starts_with("我挺好的"));
+        assert!(reply_to(inputs("How are you?")).starts_with("I'm well"));
+        assert!(reply_to(inputs("你好吗？")).starts_with("我挺好的"));
         for text in ["Tell me about myself", "Who am I?", "你知道我是谁吗", "What have I told you?"] {
-            let said = says(inputs(text));
+            let said = reply_to(inputs(text));
             assert!(
                 said.contains("you love jazz") && said.contains("Bruno") && !said.contains("ok"),
                 "{said}"
@@ -552,63 +555,67 @@ mod tests {
         }
         let nurse = json!({"user_text": "我是做什么的？", "memories": [
             {"description": "用户养了只猫", "kind": "event"}, {"description": "用户是护士", "kind": "event"}]});
-        assert_eq!(says(nurse), "我记得：你是护士。");
+        assert_eq!(reply_to(nurse), "我记得：你是护士。");
         let mia =
             json!({"user_text": "What's my name?", "recent": [{"speaker": "user", "text": "Hi! I'm Mia."}]});
         let dog = json!({"user_text": "What's my name?", "recent": [{"speaker": "user", "text": "My dog is called Bruno."}]});
-        assert!(says(dog).starts_with("I don't know that."));
-        assert!(says(json!({"user_text": "我多大了"})).starts_with("这个我不知道"));
-        assert!(says(json!({"user_text": "I passed my driving test!"})).contains("good to hear"));
-        assert_eq!(says(mia), "I remember: you said: \"Hi! I'm Mia.\"");
+        assert!(reply_to(dog).starts_with("I don't know that."));
+        assert!(reply_to(json!({"user_text": "我多大了"})).starts_with("这个我不知道"));
+        assert!(reply_to(json!({"user_text": "I passed my driving test!"})).contains("good to hear"));
+        assert_eq!(reply_to(mia), "I remember: you said: \"Hi! I'm Mia.\"");
         let today = json!({"user_text": "我今天做了什么？", "memories": [{"description": "用户去爬山了", "kind": "event"}]});
-        assert_eq!(says(today), "我记得：你去爬山了。");
+        assert_eq!(reply_to(today), "我记得：你去爬山了。");
     }
 
     #[test]
     fn at_most_three_are_restated_in_their_order() {
         let memories: Vec<_> =
             (1..6).map(|at| json!({"description": format!("The user has cat number{at}")})).collect();
-        let said = says(json!({"user_text": "Which cats do I have?", "memories": memories}));
+        let said = reply_to(json!({"user_text": "Which cats do I have?", "memories": memories}));
         assert_eq!(said, "I remember: you have cat number1; you have cat number2; you have cat number3.");
     }
 
     #[test]
     fn grief_despair_and_joy_are_not_just_noted() {
-        assert!(says(json!({"user_text": "我不想活了"})).contains("求助电话"));
-        assert!(says(json!({"user_text": "I want to die"})).contains("crisis line"));
-        assert!(says(json!({"user_text": "我奶奶去世了"})).contains("难过"));
-        assert!(says(json!({"user_text": "My mom passed away"})).contains("sorry"));
-        assert!(says(json!({"user_text": "I got promoted!"})).contains("glad"));
+        assert!(reply_to(json!({"user_text": "我不想活了"})).contains("求助电话"));
+        assert!(reply_to(json!({"user_text": "I want to die"})).contains("crisis line"));
+        assert!(reply_to(json!({"user_text": "我奶奶去世了"})).contains("难过"));
+        assert!(reply_to(json!({"user_text": "My mom passed away"})).contains("sorry"));
+        assert!(reply_to(json!({"user_text": "I got promoted!"})).contains("glad"));
     }
 
     #[test]
     fn small_talk_is_met_in_its_language() {
-        assert_eq!(says(json!({"user_text": "你好!"})), "你好，我在。");
-        assert_eq!(says(json!({"user_text": "Hi!"})), "Hello, I'm here.");
+        assert_eq!(reply_to(json!({"user_text": "你好!"})), "你好，我在。");
+        assert_eq!(reply_to(json!({"user_text": "Hi!"})), "Hello, I'm here.");
         for thanks in ["谢谢", "谢谢你听我说"] {
-            assert_eq!(says(json!({"user_text": thanks})), "不客气。");
+            assert_eq!(reply_to(json!({"user_text": thanks})), "不客气。");
         }
-        assert_eq!(says(json!({"user_text": "thanks for listening"})), "You're welcome.");
-        assert_eq!(says(json!({"user_text": "我们下次聊"})), "好，回头见。");
-        assert_eq!(says(json!({"user_text": "Good night!"})), "Good night, sleep well.");
-        assert_eq!(says(json!({"user_text": "嗯"})), "嗯，我听着呢。");
-        assert_eq!(says(json!({"user_text": "Okay."})), "I'm listening.");
-        assert!(says(json!({"user_text": "你是谁?", "persona_name": "小夜"})).starts_with("我是小夜。"));
-        assert!(says(json!({"user_text": "Who are you?", "persona_name": "Echo"})).contains("from memory"));
+        assert_eq!(reply_to(json!({"user_text": "thanks for listening"})), "You're welcome.");
+        assert_eq!(reply_to(json!({"user_text": "我们下次聊"})), "好，回头见。");
+        assert_eq!(reply_to(json!({"user_text": "Good night!"})), "Good night, sleep well.");
+        assert_eq!(reply_to(json!({"user_text": "嗯"})), "嗯，我听着呢。");
+        assert_eq!(reply_to(json!({"user_text": "Okay."})), "I'm listening.");
+        assert!(reply_to(json!({"user_text": "你是谁?", "persona_name": "小夜"})).starts_with("我是小夜。"));
+        assert!(
+            reply_to(json!({"user_text": "Who are you?", "persona_name": "Echo"})).contains("from memory")
+        );
     }
 
     #[test]
     fn recent_messages_are_known() {
         let recent = json!([{"speaker": "user", "text": "我叫小林,在杭州做设计师。"}]);
-        let said = says(json!({"user_text": "我叫什么名字?", "recent": recent}));
+        let said = reply_to(json!({"user_text": "我叫什么名字?", "recent": recent}));
         assert_eq!(said, "我记得：你说过：「我叫小林,在杭州做设计师。」");
-        assert!(says(json!({"user_text": "明天会下雨吗?", "recent": recent})).starts_with("这个我不知道"));
+        assert!(
+            reply_to(json!({"user_text": "明天会下雨吗?", "recent": recent})).starts_with("这个我不知道")
+        );
     }
 
     #[test]
     fn the_language_is_the_users() {
-        assert_eq!(says(json!({"user_text": "🙂", "language": "zh-CN"})), "记下了。");
-        assert_eq!(says(json!({"user_text": "🙂"})), "I've noted that.");
-        assert_eq!(says(json!({"user_text": "ok then", "language": "zh"})), "I'm listening.");
+        assert_eq!(reply_to(json!({"user_text": "🙂", "language": "zh-CN"})), "记下了。");
+        assert_eq!(reply_to(json!({"user_text": "🙂"})), "I've noted that.");
+        assert_eq!(reply_to(json!({"user_text": "ok then", "language": "zh"})), "I'm listening.");
     }
 }

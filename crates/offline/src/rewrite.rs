@@ -26,7 +26,8 @@ pub(super) fn continue_about(sentence: &str, language: Language) -> String {
         Language::Chinese => sentence.contains(['我', '你', '您', '咱']),
         Language::English => {
             let words = text::spaced_words(sentence);
-            speech::FIRST_PERSON.english.said_in(&words) || speech::SECOND_PERSON.english.said_in(&words)
+            speech::FIRST_PERSON.english.occurs_in_words(&words)
+                || speech::SECOND_PERSON.english.occurs_in_words(&words)
         }
     };
     if speaks_of_user { third_person(sentence, language) } else { clip_text(sentence, SENTENCE_LENGTH_MAX) }

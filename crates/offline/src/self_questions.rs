@@ -28,7 +28,7 @@ impl SelfQuestion {
     /// The question of a text, if it asks about the user as such.
     pub(super) fn from_text(text: &str) -> Option<SelfQuestion> {
         let said = Utterance::new(text);
-        QUESTION_PHRASES.into_iter().find(|(_, words)| said.says(*words)).map(|(question, _)| question)
+        QUESTION_PHRASES.into_iter().find(|(_, words)| said.says_any(*words)).map(|(question, _)| question)
     }
 
     /// True if a memory, or else a line of the user, tells it. Any memory is an answer to who asks for everything.

@@ -16,7 +16,7 @@ pub(super) struct SelfStatement {
 
 impl SelfStatement {
     /// Both in one: the weightier feeling, and who the user is if either tells it.
-    fn combine(self, other: SelfStatement) -> SelfStatement {
+    fn merge_statements(self, other: SelfStatement) -> SelfStatement {
         let heavier = (other.impact.abs(), other.impact < 0) > (self.impact.abs(), self.impact < 0);
         let weighty = if heavier { other } else { self };
         let emotion = weighty.emotion.or(self.emotion).or(other.emotion);
@@ -41,14 +41,15 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     }
     let english = || {
         let parts = parts_of_their_own(clause.said.spaced_words());
-        let stated = parts.iter().filter_map(|part| english_statement(part)).reduce(SelfStatement::combine);
+        let stated =
+            parts.iter().filter_map(|part| english_statement(part)).reduce(SelfStatement::merge_statements);
         stated.or_else(|| tells_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
             identity: statement.identity || tells_name(clause.text),
             ..statement
         })
     };
     chinese_statement(clause.text).or_else(english).or_else(|| plan_in(clause)).map(|statement| {
-        let pet = clause.has(names::PET) && !statement.identity && statement.impact >= 0;
+        let pet = clause.says_any(names::PET) && !statement.identity && statement.impact >= 0;
         if pet { with_feeling(statement.impact.max(2), "fondness") } else { statement }
     })
 }
@@ -58,7 +59,7 @@ fn plan_in(clause: &Clause<'_>) -> Option<SelfStatement> {
     let own_in_chinese = clause.text.split_once(['我', '咱']).is_some_and(|(before, about)| {
         !before.ends_with(['自', '忘']) && self_statements::PLAN.chinese.occur_in(about)
     });
-    let planned = own_in_chinese || self_statements::PLAN.english.said_in(clause.said.spaced_words());
+    let planned = own_in_chinese || self_statements::PLAN.english.occurs_in_words(clause.said.spaced_words());
     (planned && names_time_ahead(clause.text)).then_some(fact(0))
 }
 
@@ -147,10 +148,10 @@ fn chinese_statement(text: &str) -> Option<SelfStatement> {
 }
 
 fn english_statement(words: &str) -> Option<SelfStatement> {
-    if self_statements::NO_STATEMENT.english.said_in(words) {
+    if self_statements::NO_STATEMENT.english.occurs_in_words(words) {
         return None;
     }
-    let own = speech::I_AS_SUBJECT.english.said_in(words);
+    let own = speech::I_AS_SUBJECT.english.occurs_in_words(words);
     if words.contains(" allergic ") && (own || words.starts_with(" my ")) {
         return Some(SelfStatement { impact: -2, emotion: None, identity: own });
     }
@@ -172,7 +173,7 @@ fn english_statement(words: &str) -> Option<SelfStatement> {
         if starts(self_statements::DOING.english) {
             return Some(fact(1));
         }
-        if starts(self_statements::HAVING.english) || self_statements::HABIT.english.said_in(words) {
+        if starts(self_statements::HAVING.english) || self_statements::HABIT.english.occurs_in_words(words) {
             return Some(fact(0));
         }
     }

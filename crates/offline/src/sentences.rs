@@ -33,8 +33,8 @@ impl Clause<'_> {
     }
 
     /// True if it says one of the phrases.
-    pub(super) fn has(&self, phrases: WordList) -> bool {
-        self.said.says(phrases)
+    pub(super) fn says_any(&self, phrases: WordList) -> bool {
+        self.said.says_any(phrases)
     }
 }
 
@@ -48,8 +48,8 @@ pub(super) fn split_clauses(sentence: &str) -> Vec<Clause<'_>> {
             .take_while(|letter| is_at_end(*letter))
             .any(|letter| matches!(letter, '?' | '？'));
     let opens_asking = whole.opens_as_question();
-    let fiction = whole.says(speech::FICTION);
-    let own = sentence.contains('我') || whole.says(speech::FIRST_PERSON);
+    let fiction = whole.says_any(speech::FICTION);
+    let own = sentence.contains('我') || whole.says_any(speech::FIRST_PERSON);
     let parts = split_at_commas(sentence);
     let last = parts.len().saturating_sub(1);
     let mut supposed_from_the_start = false;
@@ -57,7 +57,7 @@ pub(super) fn split_clauses(sentence: &str) -> Vec<Clause<'_>> {
     for (position, (start, text)) in parts.into_iter().enumerate() {
         let said = Utterance::new(text);
         let asks = (question && (position == last || opens_asking)) || said.asks_the_listener();
-        let supposed = said.says(speech::SUPPOSED);
+        let supposed = said.says_any(speech::SUPPOSED);
         supposed_from_the_start |= supposed && position == 0;
         clauses.push(Clause {
             text,

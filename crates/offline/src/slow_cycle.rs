@@ -34,7 +34,7 @@ struct PastEvent {
     text: String,
     #[serde(default)]
     impact: i64,
-    /// The day, where it is still to come.
+    /// The day of the event if it lies in the future.
     #[serde(default)]
     due: Option<String>,
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(super) struct SlowCycle {
     new_expectations: Vec<Expectation>,
     new_intentions: Vec<Thought>,
     salient_questions: Vec<String>,
-    entity_descriptions: Vec<Description>,
+    entity_descriptions: Vec<EntityDescription>,
 }
 
 #[derive(Serialize)]
@@ -77,7 +77,7 @@ struct Expectation {
 }
 
 #[derive(Serialize)]
-struct Description {
+struct EntityDescription {
     entity: String,
     description: String,
 }
@@ -104,8 +104,8 @@ fn is_restated(texts: &[String], event: &str) -> bool {
 /// An impression of all events in the language of the heaviest, unless it is among the thoughts already.
 fn impression_of(inputs: &SlowCycleInputs) -> Option<Thought> {
     let heaviest = inputs.events.iter().max_by_key(|event| event.impact.abs())?;
-    let language = language(&heaviest.text);
-    let of_language = inputs.events.iter().filter(|event| self::language(&event.text) == language);
+    let language = detect_language(&heaviest.text);
+    let of_language = inputs.events.iter().filter(|event| self::detect_language(&event.text) == language);
     let seen: Vec<SeenEvent<'_>> = of_language
         .map(|event| SeenEvent { handle: &event.handle, text: &event.text, impact: event.impact })
         .collect();
@@ -115,7 +115,7 @@ fn impression_of(inputs: &SlowCycleInputs) -> Option<Thought> {
 }
 
 fn expectation_of(event: &PastEvent) -> Option<Expectation> {
-    let language = language(&event.text);
+    let language = detect_language(&event.text);
     Some(Expectation {
         about: restate_event(&event.text, language),
         prediction: language.choose("到时候会再说起", "they may tell of it then"),
@@ -126,7 +126,7 @@ fn expectation_of(event: &PastEvent) -> Option<Expectation> {
 }
 
 fn quiet_question(event: &PastEvent) -> String {
-    let language = language(&event.text);
+    let language = detect_language(&event.text);
     let restated = restate_event(&event.text, language);
     match language {
         Language::Chinese => format!("后来怎么样了：{restated}？"),
@@ -135,16 +135,17 @@ fn quiet_question(event: &PastEvent) -> String {
 }
 
 /// The entity's memories, oldest first, unless they are told already.
-fn description_of(entity: &KnownEntity) -> Option<Description> {
+fn description_of(entity: &KnownEntity) -> Option<EntityDescription> {
     let newest = entity.events.iter().take(MOST_MEMORIES).rev();
-    let memories: Vec<String> = newest.map(|text| restate_event(text, language(text))).collect();
-    let language = language(&memories.concat());
+    let memories: Vec<String> = newest.map(|text| restate_event(text, detect_language(text))).collect();
+    let language = detect_language(&memories.concat());
     let text = clip_text(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
     let known = entity.description.as_deref() == Some(text.as_str());
-    (!text.is_empty() && !known).then(|| Description { entity: entity.handle.clone(), description: text })
+    (!text.is_empty() && !known)
+        .then(|| EntityDescription { entity: entity.handle.clone(), description: text })
 }
 
-fn language(text: &str) -> Language {
+fn detect_language(text: &str) -> Language {
     Language::from_text(text).unwrap_or_default()
 }
 

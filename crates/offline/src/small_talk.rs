@@ -8,7 +8,7 @@ use super::sentences::{Language, worded_sentences};
 
 /// A part of a text between punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum SmallTalkPart {
     Who,
     Keep,
     HowAreYou,
@@ -24,17 +24,17 @@ enum Part {
 }
 
 /// Replies for each kind. If several kinds are adjacent, the first one here is answered.
-const KINDS: [(Part, WordList); 10] = [
-    (Part::Who, small_talk::WHO),
-    (Part::Keep, small_talk::KEEP),
-    (Part::HowAreYou, small_talk::HOW_ARE_YOU),
-    (Part::NotWell, small_talk::NOT_WELL),
-    (Part::Night, small_talk::NIGHT),
-    (Part::Goodbye, small_talk::GOODBYE),
-    (Part::Thanks, small_talk::THANKS),
-    (Part::Well, small_talk::WELL),
-    (Part::Hello, small_talk::HELLO),
-    (Part::Agreeing, small_talk::AGREEING),
+const KINDS: [(SmallTalkPart, WordList); 10] = [
+    (SmallTalkPart::Who, small_talk::WHO),
+    (SmallTalkPart::Keep, small_talk::KEEP),
+    (SmallTalkPart::HowAreYou, small_talk::HOW_ARE_YOU),
+    (SmallTalkPart::NotWell, small_talk::NOT_WELL),
+    (SmallTalkPart::Night, small_talk::NIGHT),
+    (SmallTalkPart::Goodbye, small_talk::GOODBYE),
+    (SmallTalkPart::Thanks, small_talk::THANKS),
+    (SmallTalkPart::Well, small_talk::WELL),
+    (SmallTalkPart::Hello, small_talk::HELLO),
+    (SmallTalkPart::Agreeing, small_talk::AGREEING),
 ];
 
 /// The answer to a text that is nothing but small talk.
@@ -45,14 +45,14 @@ pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option
     }
     let signs = |letter: char| !(letter.is_alphanumeric() || matches!(letter, ' ' | '\'' | '’'));
     let parts = text.split(signs).map(str::trim).filter(|part| !part.is_empty());
-    let parts: Vec<Part> = parts.map(|part| part_of(part, persona_name)).collect::<Option<_>>()?;
-    if parts.iter().all(|part| *part == Part::Called) {
+    let parts: Vec<SmallTalkPart> = parts.map(|part| part_of(part, persona_name)).collect::<Option<_>>()?;
+    if parts.iter().all(|part| *part == SmallTalkPart::Called) {
         return (!parts.is_empty()).then(|| language.choose("我在。", "I'm here.").to_owned());
     }
     let (kind, ..) = KINDS.into_iter().find(|(kind, ..)| parts.contains(kind))?;
-    let thanked = parts.contains(&Part::Thanks);
+    let thanked = parts.contains(&SmallTalkPart::Thanks);
     let line = match kind {
-        Part::Who => {
+        SmallTalkPart::Who => {
             let name = persona_name.unwrap_or(language.choose("我", "me"));
             return Some(language.choose(
                 format!("我是{name}。现在没有语言模型帮我说话，我只凭记忆回答。"),
@@ -61,26 +61,30 @@ pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option
                 ),
             ));
         }
-        Part::Keep => language
+        SmallTalkPart::Keep => language
             .choose("你说过的话我都留着，除非你删掉。", "I keep what you tell me until you delete it."),
-        Part::HowAreYou => {
+        SmallTalkPart::HowAreYou => {
             language.choose("我挺好的，谢谢你问。你呢？", "I'm well, thank you for asking. And you?")
         }
-        Part::NotWell => language.choose("怎么了？我听着呢。", "I'm sorry to hear that. I'm listening."),
-        Part::Night => language.choose("晚安，好梦。", "Good night, sleep well."),
-        Part::Goodbye if thanked => language.choose("不客气，回头见。", "You're welcome. See you."),
-        Part::Goodbye => language.choose("好，回头见。", "See you."),
-        Part::Thanks => language.choose("不客气。", "You're welcome."),
-        Part::Well => language.choose("那就好。", "Glad to hear it."),
-        Part::Hello => language.choose("你好，我在。", "Hello, I'm here."),
-        Part::Agreeing | Part::Called => language.choose("嗯，我听着呢。", "I'm listening."),
+        SmallTalkPart::NotWell => {
+            language.choose("怎么了？我听着呢。", "I'm sorry to hear that. I'm listening.")
+        }
+        SmallTalkPart::Night => language.choose("晚安，好梦。", "Good night, sleep well."),
+        SmallTalkPart::Goodbye if thanked => language.choose("不客气，回头见。", "You're welcome. See you."),
+        SmallTalkPart::Goodbye => language.choose("好，回头见。", "See you."),
+        SmallTalkPart::Thanks => language.choose("不客气。", "You're welcome."),
+        SmallTalkPart::Well => language.choose("那就好。", "Glad to hear it."),
+        SmallTalkPart::Hello => language.choose("你好，我在。", "Hello, I'm here."),
+        SmallTalkPart::Agreeing | SmallTalkPart::Called => {
+            language.choose("嗯，我听着呢。", "I'm listening.")
+        }
     };
     Some(line.to_owned())
 }
 
-fn part_of(part: &str, persona_name: Option<&str>) -> Option<Part> {
+fn part_of(part: &str, persona_name: Option<&str>) -> Option<SmallTalkPart> {
     if persona_name.is_some_and(|name| name.eq_ignore_ascii_case(part)) {
-        return Some(Part::Called);
+        return Some(SmallTalkPart::Called);
     }
     let listed = |part: &str| KINDS.into_iter().find(|(_, words)| words.contains(part)).map(|(kind, _)| kind);
     let spelled = text::spaced_words(part);
@@ -97,7 +101,7 @@ fn part_of(part: &str, persona_name: Option<&str>) -> Option<Part> {
         shorter_forms(whole, small_talk::TAILS.english, small_talk::LEADS.english, " ")
             .find_map(|part| listed(&part))
     };
-    found.or(thanks.then_some(Part::Thanks))
+    found.or(thanks.then_some(SmallTalkPart::Thanks))
 }
 
 /// A part unchanged, then with one word after the other taken off its end, then off its beginning.
@@ -166,7 +170,7 @@ fn without_politeness<'a>(sentence: &'a str, polite: Words, blank: &str) -> &'a 
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> Option<String> {
+    fn small_talk_reply(text: &str) -> Option<String> {
         to_small_talk(text, Language::from_text(text).unwrap_or_default(), Some("Echo"))
     }
 
@@ -191,7 +195,7 @@ mod tests {
             ("我去睡了，晚安", "晚安，好梦。"),
             ("挺好的", "那就好。"),
         ] {
-            assert_eq!(said(text).as_deref(), Some(line), "{text}");
+            assert_eq!(small_talk_reply(text).as_deref(), Some(line), "{text}");
         }
     }
 
@@ -210,7 +214,7 @@ mod tests {
             "Why?",
             "What's 2+2?",
         ] {
-            assert_eq!(said(text), None, "{text}");
+            assert_eq!(small_talk_reply(text), None, "{text}");
         }
     }
 

@@ -39,7 +39,7 @@ pub struct LinkCode {
 /// A voice message that is still on its platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoiceNote {
-    /// The channel that fetches it.
+    /// The channel that downloads the voice message.
     pub channel_id: String,
     /// The platform's id of the recording.
     pub recording: String,
@@ -61,7 +61,7 @@ pub enum FetchError {
 pub trait OutboundChannels: Send + Sync {
     /// True if a message on this channel has to be delivered by it.
     fn is_outbound(&self, channel_id: &str) -> bool;
-    /// True if it can deliver now.
+    /// True if the channel can deliver messages now.
     fn can_deliver(&self, channel_id: &str) -> bool;
     /// Tells that something waits to be delivered.
     fn wake(&self, channel_id: &str);
@@ -85,7 +85,7 @@ pub trait OutboundChannels: Send + Sync {
 pub struct ExternalMessage {
     /// The conversation; it holds no `/`.
     pub conversation: String,
-    /// The message in it.
+    /// The message's id within the conversation.
     pub message: String,
 }
 

@@ -164,7 +164,7 @@ impl RuntimeCore {
     }
 
     /// Stores the persona and the user of the scope, unless they are there.
-    pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {
+    pub(crate) async fn ensure_scope_exists(&self, scope: &Scope) -> Result<(), StoreError> {
         if self.known.lock().contains(scope) {
             return Ok(());
         }

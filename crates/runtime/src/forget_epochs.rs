@@ -34,7 +34,7 @@ struct EpochCounts {
 pub(crate) struct ForgetEpoch(u64);
 
 impl ForgetEpochs {
-    /// Acts of forgetting in this memory until now.
+    /// Number of deletions in this memory so far.
     pub(crate) fn for_scope(&self, scope: &Scope) -> ForgetEpoch {
         let counted = self.counts.lock();
         let of_scope = counted.by_scope.get(scope).copied().unwrap_or_default();
@@ -42,7 +42,7 @@ impl ForgetEpochs {
     }
 
     /// Acts of forgetting in all memories until now.
-    pub(crate) fn latest(&self) -> ForgetEpoch {
+    pub(crate) fn latest_epoch(&self) -> ForgetEpoch {
         ForgetEpoch(self.counts.lock().all)
     }
 

@@ -55,7 +55,7 @@ impl Messages {
         receipt: Option<ReplyReceipt>,
     ) -> Result<CapturedMessage, CaptureError> {
         let scope = line.scope.clone();
-        self.core.ensure_known(&scope).await?;
+        self.core.ensure_scope_exists(&scope).await?;
         let zone = match zone {
             Some(zone) => zone,
             None => self.core.zone_of(&scope.user).await?,

@@ -144,7 +144,7 @@ impl Metrics {
         self.counted.refused.get_or_create(&[("reason", reason.to_owned())]).inc();
     }
 
-    /// Says how much there is of something now.
+    /// Sets a gauge to its present value.
     pub fn set_gauge(&self, what: &'static str, value: i64) {
         self.counted.levels.get_or_create(&[("what", what.to_owned())]).set(value);
     }

@@ -13,7 +13,7 @@ pub struct ReloadableModel {
 }
 
 impl ReloadableModel {
-    /// Starts with this model.
+    /// A provider that can be replaced while requests run; the first one is `provider`.
     pub fn new(provider: Arc<dyn Provider>) -> Self {
         Self { current: ArcSwap::from_pointee(provider) }
     }

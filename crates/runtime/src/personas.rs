@@ -81,7 +81,7 @@ impl Personas {
         editor: &str,
     ) -> Result<bool, StoreError> {
         let _alone = self.edits.lock().await;
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         let name = first.display_name.clone();
         let is_first =
             self.core.store().write_first_persona(scope, first, editor, self.core.clock().now()).await?;
@@ -118,7 +118,7 @@ impl Personas {
         scope: &Scope,
         facts: Vec<(Fact, Option<String>)>,
     ) -> Result<bool, StoreError> {
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         let is_known = self.core.store().write_facts(&scope.persona, facts).await?;
         self.publish_change(scope).await?;
         Ok(is_known)
@@ -129,7 +129,7 @@ impl Personas {
     /// # Errors
     /// When storage fails.
     pub async fn put_avatar(&self, scope: &Scope, avatar: Avatar) -> Result<(), StoreError> {
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         self.core.store().put_avatar(&scope.persona, avatar, self.core.clock().now()).await?;
         self.publish_change(scope).await
     }
@@ -139,7 +139,7 @@ impl Personas {
     /// # Errors
     /// When storage fails.
     pub async fn remove_avatar(&self, scope: &Scope) -> Result<bool, StoreError> {
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         let had_one = self.core.store().remove_avatar(&scope.persona).await?;
         self.publish_change(scope).await?;
         Ok(had_one)
@@ -150,7 +150,7 @@ impl Personas {
     /// # Errors
     /// When storage fails.
     pub async fn enable_voice(&self, scope: &Scope, is_enabled: bool) -> Result<(), StoreError> {
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         self.core.store().enable_voice(&scope.persona, is_enabled).await?;
         self.publish_change(scope).await
     }
@@ -195,7 +195,7 @@ impl PersonaEdits<'_> {
         editor: &str,
     ) -> Result<(), HubError> {
         let (personas, core) = (self.personas, &self.personas.core);
-        core.ensure_known(scope).await?;
+        core.ensure_scope_exists(scope).await?;
         let persona = core.persona_of(scope).await?;
         let stored = core.store().core_blocks(scope).await?;
         for (label, text) in blocks {

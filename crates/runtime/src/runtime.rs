@@ -245,8 +245,8 @@ impl Runtime {
     }
 
     /// Makes sure that the persona and the user of the scope exist, and gives the persona.
-    pub async fn ensure_known(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
-        self.services.core.ensure_known(scope).await?;
+    pub async fn ensure_scope_exists(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
+        self.services.core.ensure_scope_exists(scope).await?;
         self.services.core.persona_of(scope).await
     }
 

@@ -45,7 +45,7 @@ pub struct RuntimeSettings {
 /// Settings of proactive messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProactiveSettings {
-    /// True if it may at all.
+    /// True if the persona may write first.
     pub enabled: bool,
     /// Interval of the checks for an occasion.
     pub tick: Duration,

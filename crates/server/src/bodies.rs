@@ -30,9 +30,9 @@ const BODY_TIME_MIN: Duration = Duration::from_secs(30);
 /// Least bytes a second: the slowest uplinks that people have. It bounds how long a body can hold its memory.
 const RATE_MIN: u64 = 64 * 1024;
 /// Bytes of all bodies that are held at once: the longest MCP message and as much again for others.
-const HELD_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
+const BODY_BYTES_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
 /// Part of the memory that only the owner's token may fill: named tokens together can't keep the owner out.
-const HELD_FOR_OWNER: usize = 32 * 1024 * 1024;
+const OWNER_BODY_BYTES: usize = 32 * 1024 * 1024;
 /// Bytes of each body that are not counted, so that a line of talk always finds room. Connections bound their sum.
 const UNCOUNTED_BYTES: usize = 16 * 1024;
 /// `Retry-After` when memory is full, in seconds. Most bodies that fill it have been stored by then.
@@ -43,7 +43,7 @@ const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Bytes that one body holds until its request is answered.
-struct Share {
+struct ReservedBytes {
     app: App,
     /// Most bytes that all bodies together may hold for this one to grow.
     limit: usize,
@@ -58,7 +58,7 @@ enum Refusal {
     NoRoom,
 }
 
-impl Share {
+impl ReservedBytes {
     fn reserve_bytes(&self, bytes: usize) -> Result<(), Refusal> {
         if !self.app.held_bytes.try_add(bytes, self.limit) {
             return Err(Refusal::NoRoom);
@@ -68,7 +68,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for ReservedBytes {
     fn drop(&mut self) {
         self.app.held_bytes.subtract(*self.bytes.get_mut());
     }
@@ -88,8 +88,8 @@ pub(crate) async fn limit_body(State(app): State<App>, mut request: Request, nex
         return next.run(request).await;
     }
     let is_owner = request.extensions().get::<Principal>().is_some_and(Principal::is_owner);
-    let share = Arc::new(Share {
-        limit: HELD_MAX - if is_owner { 0 } else { HELD_FOR_OWNER },
+    let share = Arc::new(ReservedBytes {
+        limit: BODY_BYTES_MAX - if is_owner { 0 } else { OWNER_BODY_BYTES },
         bytes: AtomicUsize::new(0),
         refusal: OnceLock::new(),
         app,
@@ -131,7 +131,7 @@ async fn refuse_large(app: &App, request: Request, limit: usize) -> Response {
     let waits_for_continue = request.headers().contains_key(EXPECT);
     if !waits_for_continue {
         tokio::select! {
-            () = drain(request.into_body()) => {}
+            () = drain_body(request.into_body()) => {}
             () = app.runtime().clock().sleep(DRAIN_TIME_MAX) => {}
         }
     }
@@ -140,7 +140,7 @@ async fn refuse_large(app: &App, request: Request, limit: usize) -> Response {
 
 /// Reads and drops a body. A client that is still sending when its connection closes sees a
 /// broken connection instead of the answer.
-async fn drain(body: Body) {
+async fn drain_body(body: Body) {
     let mut chunks = body.into_data_stream();
     let mut left = DRAINED_BYTES_MAX;
     while let Some(Ok(chunk)) = chunks.next().await {
@@ -154,14 +154,14 @@ async fn drain(body: Body) {
 /// A body on its way.
 struct IncomingBody {
     chunks: BodyDataStream,
-    share: Arc<Share>,
+    share: Arc<ReservedBytes>,
     is_held: bool,
     started: Timestamp,
     received: usize,
 }
 
 impl IncomingBody {
-    fn new(body: Body, share: Arc<Share>, is_held: bool) -> Self {
+    fn new(body: Body, share: Arc<ReservedBytes>, is_held: bool) -> Self {
         let started = share.app.now();
         Self { chunks: body.into_data_stream(), share, is_held, started, received: 0 }
     }
@@ -177,7 +177,7 @@ impl IncomingBody {
     }
 
     async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
-        let wait = self.share.app.runtime().clock().sleep(self.patience_left());
+        let wait = self.share.app.runtime().clock().sleep(self.time_left());
         let read = tokio::select! {
             biased;
             chunk = self.chunks.next() => chunk?.map(|chunk| self.count_chunk(chunk)),
@@ -203,7 +203,7 @@ impl IncomingBody {
     }
 
     /// Time that the next bytes may take.
-    fn patience_left(&self) -> Duration {
+    fn time_left(&self) -> Duration {
         let elapsed = self.share.app.now().duration_since(self.started);
         let elapsed = Duration::try_from(elapsed).unwrap_or_default();
         let allowed = BODY_TIME_MIN + Duration::from_secs(self.received as u64 / RATE_MIN);

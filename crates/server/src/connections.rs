@@ -26,7 +26,7 @@ pub(crate) struct Room {
 }
 
 /// Place for any connection.
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Place {
 pub(crate) struct ConnectionSlot {
     address: IpAddr,
     by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
-    _place: Place,
+    _place: ConnectionPermit,
 }
 
 impl Room {
@@ -43,8 +43,8 @@ impl Room {
     }
 
     /// Waits until there is room for another connection.
-    pub(crate) async fn acquire(&self) -> Result<Place, AcquireError> {
-        Ok(Place { _permit: self.all.clone().acquire_owned().await? })
+    pub(crate) async fn acquire_connection(&self) -> Result<ConnectionPermit, AcquireError> {
+        Ok(ConnectionPermit { _permit: self.all.clone().acquire_owned().await? })
     }
 
     /// True if only the owner is answered on connections that are taken now.
@@ -53,7 +53,12 @@ impl Room {
     }
 
     /// Gives the place to a connection from this address; none where the address has as many as it may.
-    pub(crate) fn admit(&self, place: Place, address: IpAddr, is_proxy: bool) -> Option<ConnectionSlot> {
+    pub(crate) fn admit(
+        &self,
+        place: ConnectionPermit,
+        address: IpAddr,
+        is_proxy: bool,
+    ) -> Option<ConnectionSlot> {
         let address = client_of(address.to_canonical());
         let most = if address.is_loopback() || is_proxy { PER_SHARED_ADDRESS_MAX } else { PER_ADDRESS_MAX };
         let mut counts = self.by_address.lock();
@@ -83,7 +88,7 @@ mod tests {
     use super::*;
 
     async fn admit(room: &Room, address: &str, is_proxy: bool) -> Option<ConnectionSlot> {
-        let place = room.acquire().await.unwrap();
+        let place = room.acquire_connection().await.unwrap();
         room.admit(place, address.parse().unwrap(), is_proxy)
     }
 

@@ -51,6 +51,6 @@ pub use ports::model_setup::{
     ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
 };
 pub use router::{api_paths, router};
-pub use serve::{ServeError, Site, serve, serve_site};
+pub use serve::{ServeError, SocketlessServer, serve, serve_site};
 pub use state::{ServerParts, ServerSettings};
 pub use tls::{Tls, TlsError};

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use crate::auth::client::Peer;
-use crate::connections::{Place, Room};
+use crate::connections::{ConnectionPermit, Room};
 use crate::router::router;
 use crate::state::{ServerParts, ServerSettings};
 use crate::tls::Tls;
@@ -49,7 +49,7 @@ pub enum ServeError {
 }
 
 /// A server without its sockets.
-pub struct Site {
+pub struct SocketlessServer {
     /// Answers the requests of all connections.
     pub router: Router,
     /// Speaks TLS to everybody; none for plain HTTP.
@@ -71,7 +71,7 @@ pub async fn serve(
     parts: ServerParts,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let site = Site {
+    let site = SocketlessServer {
         tls: parts.tls.clone(),
         settings: parts.settings.clone(),
         clock: parts.runtime.shared_clock(),
@@ -86,11 +86,11 @@ pub async fn serve(
 pub async fn serve_site(
     listener: TcpListener,
     home: Option<UnixListener>,
-    site: Site,
+    site: SocketlessServer,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
     listener.local_addr()?;
-    let Site { router, tls, settings, clock, metrics, shares_home } = site;
+    let SocketlessServer { router, tls, settings, clock, metrics, shares_home } = site;
     let connections = GracefulShutdown::new();
     let server = HttpServer { router, head_time: settings.load().head_time };
     let room = Room::new();
@@ -187,7 +187,7 @@ async fn shake_hands(
     patience: impl Future<Output = ()>,
 ) -> Option<TlsStream<TcpStream>> {
     tokio::select! {
-        shaken = tls.acceptor().accept(stream) => shaken
+        shaken = tls.tls_acceptor().accept(stream) => shaken
             .inspect_err(|error| tracing::debug!("a connection did not agree on TLS: {error}"))
             .ok(),
         () = patience => None,
@@ -230,8 +230,8 @@ async fn accept_at_home(
 async fn accept_within_room(
     listener: &TcpListener,
     room: &Room,
-) -> std::io::Result<(TcpStream, SocketAddr, Place)> {
-    let place = room.acquire().await.map_err(std::io::Error::other)?;
+) -> std::io::Result<(TcpStream, SocketAddr, ConnectionPermit)> {
+    let place = room.acquire_connection().await.map_err(std::io::Error::other)?;
     let (stream, address) = listener.accept().await?;
     // Tokens are small and must not wait for each other; a connection that can't do so is served all the same.
     if let Err(error) = stream.set_nodelay(true) {

@@ -51,7 +51,7 @@ impl Tls {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
     }
 
-    pub(crate) fn acceptor(&self) -> &TlsAcceptor {
+    pub(crate) fn tls_acceptor(&self) -> &TlsAcceptor {
         &self.acceptor
     }
 }

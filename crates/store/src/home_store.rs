@@ -83,7 +83,7 @@ impl HomeStore {
     pub fn open_on_server(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
         let opened =
             Self::connect_all(address, options, None, |address| postgres::open_for_writing(address, None))?;
-        opened.ok_or_else(|| address.in_use())
+        opened.ok_or_else(|| address.database_in_use_error())
     }
 
     /// Opens a database on a PostgreSQL server for a daemon; `None` if another program has it. Other daemons of the home then see
@@ -109,7 +109,7 @@ impl HomeStore {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let open = |address: &ServerAddress| postgres::open_for_reading(address).map(Some);
-        Self::connect_all(address, options, None, open)?.ok_or_else(|| address.in_use())
+        Self::connect_all(address, options, None, open)?.ok_or_else(|| address.database_in_use_error())
     }
 
     /// Returns when another program has taken the home, after which every write fails. Never for a file.
@@ -135,7 +135,7 @@ impl HomeStore {
     }
 
     /// Tells the other daemons that this one takes no new work.
-    pub async fn drain(&self, daemon: &str) -> Result<(), StoreError> {
+    pub async fn refuse_new_work(&self, daemon: &str) -> Result<(), StoreError> {
         let daemon = daemon.to_owned();
         self.write(move |unit| Ok(postgres::drain(unit.connection, &daemon)?)).await
     }

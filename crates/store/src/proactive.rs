@@ -27,7 +27,7 @@ const SHOCKS_MAX: u32 = 10;
 /// Events whose anniversaries are looked at. It bounds what one look reads in a home of many years.
 const WEIGHTY_MAX: u32 = 500;
 /// Messages among which the recent channels are looked for. Nobody is written to on a channel that was used before those.
-const CHANNELS_LOOKED_AT: u32 = 500;
+const CHANNEL_MESSAGES_READ: u32 = 500;
 
 /// Columns for [`read_decision`]: `d` is `proactive_decisions`, `s` is `scopes`.
 macro_rules! decision_columns {
@@ -176,7 +176,7 @@ impl ProactiveStore for HomeStore {
                      WHERE scope = ?1 AND role = 'user' AND deleted_at IS NULL ORDER BY seq DESC LIMIT ?2) recent
                  GROUP BY channel_id ORDER BY max(seq) DESC",
             )?;
-            let channels = statement.query_map(params![scope, CHANNELS_LOOKED_AT], |row| row.get(0))?;
+            let channels = statement.query_map(params![scope, CHANNEL_MESSAGES_READ], |row| row.get(0))?;
             Ok(channels.collect::<Result<_>>()?)
         })
         .await

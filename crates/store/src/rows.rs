@@ -70,7 +70,7 @@ pub(crate) fn microseconds(time: Timestamp) -> i64 {
 }
 
 /// The moment as it comes back from the database, whose clock ticks in microseconds.
-pub(crate) fn as_stored(time: Timestamp) -> Timestamp {
+pub(crate) fn round_to_microseconds(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }
 

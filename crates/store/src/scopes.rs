@@ -17,7 +17,7 @@ pub(crate) struct ScopeNumbers(RwLock<KnownNumbers>);
 
 #[derive(Default)]
 struct KnownNumbers {
-    /// Grows when numbers are given up: what was looked up before is not noted after.
+    /// Grows when scopes are deleted, so that a number that was read before is not cached after.
     generation: u64,
     by_scope: HashMap<Scope, i64>,
 }
@@ -58,7 +58,7 @@ pub(crate) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i6
 }
 
 /// The scope of a number.
-pub(crate) fn of_number(connection: &Connection, number: i64) -> Result<Scope> {
+pub(crate) fn scope_by_number(connection: &Connection, number: i64) -> Result<Scope> {
     connection
         .prepare_cached("SELECT persona_id, user_id FROM scopes WHERE number = ?1")?
         .query_row([number], |row| crate::rows::scope(row, 0))

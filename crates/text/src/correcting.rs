@@ -20,37 +20,37 @@ pub enum CorrectionCue {
 impl Utterance<'_> {
     /// True if it tells how something was, and not how it is.
     pub fn tells_of_the_past(&self) -> bool {
-        self.says(lexicon::FORMERLY) && !self.says(lexicon::NOW)
+        self.says_any(lexicon::FORMERLY) && !self.says_any(lexicon::NOW)
     }
 
     /// True if it tells of something beside what is known: "too", 也.
     pub fn tells_of_addition(&self) -> bool {
-        self.says(lexicon::ADDED)
+        self.says_any(lexicon::ADDED)
     }
 
     /// True if it asks how something was before.
     pub fn asks_for_the_past(&self) -> bool {
-        self.says(lexicon::PAST_MARKERS)
+        self.says_any(lexicon::PAST_MARKERS)
     }
 
     fn tells_of_change(&self) -> bool {
         let is_named_now = is_said_in(self.spaced_words(), "called") && self.words().last() == Some("now");
-        is_named_now || self.says(lexicon::CHANGED)
+        is_named_now || self.says_any(lexicon::CHANGED)
     }
 }
 
 /// The correction that a text makes; none if it makes none.
 pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     let whole = Utterance::new(text);
-    if whole.says(lexicon::DENIED) {
+    if whole.says_any(lexicon::DENIED) {
         return Some(CorrectionCue::Denied);
     }
-    if whole.says(lexicon::RETRACTED) {
+    if whole.says_any(lexicon::RETRACTED) {
         return Some(CorrectionCue::Retracted);
     }
     let begins_with_no = whole.words().next() == Some("no") && whole.words().count() > 2;
-    if whole.says(lexicon::MISTAKEN) || denied_value(text).is_some() || begins_with_no {
-        let changes = whole.says(lexicon::CHANGED) || is_said_in(whole.spaced_words(), "now");
+    if whole.says_any(lexicon::MISTAKEN) || denied_value(text).is_some() || begins_with_no {
+        let changes = whole.says_any(lexicon::CHANGED) || is_said_in(whole.spaced_words(), "now");
         return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
     }
     let mut sentences = split_sentences(text).into_iter().map(Utterance::new);

@@ -24,7 +24,7 @@ impl Words {
     }
 
     /// True if one of them is in a text of words with one blank on both sides of each.
-    pub fn said_in(self, spaced: &str) -> bool {
+    pub fn occurs_in_words(self, spaced: &str) -> bool {
         self.iter().any(|phrase| is_said_in(spaced, phrase))
     }
 

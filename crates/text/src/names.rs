@@ -52,12 +52,12 @@ impl Names {
     }
 
     /// True if a folded word is a name here.
-    pub(super) fn holds(&self, folded: &str) -> bool {
+    pub(super) fn is_name(&self, folded: &str) -> bool {
         self.words.contains(folded)
     }
 
     /// True if some name here has several words.
-    pub(super) fn has_whole(&self) -> bool {
+    pub(super) fn has_names_of_several_words(&self) -> bool {
         !self.whole.is_empty()
     }
 

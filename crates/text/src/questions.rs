@@ -21,7 +21,7 @@ pub fn ends_in_question(text: &str) -> bool {
 
 impl Utterance<'_> {
     /// True if it asks by its mark, a particle or a tag.
-    pub fn asks(&self) -> bool {
+    pub fn is_question(&self) -> bool {
         let bare = self.folded.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?');
         self.folded.contains('?')
             || lexicon::PARTICLES.is_end_of(bare)
@@ -99,10 +99,10 @@ mod tests {
         for text in
             ["你是不是养了狗?", "你养了狗吗", "你养了狗吧。", "Do you have a dog?", "You have a dog, right"]
         {
-            assert!(Utterance::new(text).asks(), "{text}");
+            assert!(Utterance::new(text).is_question(), "{text}");
         }
         for text in ["你养了狗。", "You have a dog.", "狗很可爱!"] {
-            assert!(!Utterance::new(text).asks(), "{text}");
+            assert!(!Utterance::new(text).is_question(), "{text}");
         }
     }
 
@@ -111,7 +111,7 @@ mod tests {
         for text in
             ["who is ida", "where do i live", "what's my dog called", "are my keys here", "我妈叫什么名字"]
         {
-            assert!(Utterance::new(text).asks_by_words() && !Utterance::new(text).asks(), "{text}");
+            assert!(Utterance::new(text).asks_by_words() && !Utterance::new(text).is_question(), "{text}");
         }
         for text in ["what a day!", "我知道为什么", "怎么这么冷", "i know who did it"] {
             assert!(!Utterance::new(text).asks_by_words(), "{text}");

@@ -7,7 +7,7 @@ use super::utterance::Utterance;
 /// The part of a message that states something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
-    /// All that it says.
+    /// All values that the statement gives.
     Everything,
     /// Nothing: it only asks, or says only that nothing is known.
     Nothing,
@@ -18,7 +18,7 @@ pub enum Statement {
 impl Utterance<'_> {
     /// True if it states something: it asks nothing.
     pub fn states(&self) -> bool {
-        !self.asks() && !self.asks_by_words()
+        !self.is_question() && !self.asks_by_words()
     }
 
     fn denies_knowledge(&self) -> bool {

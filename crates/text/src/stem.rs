@@ -82,7 +82,7 @@ impl Stems {
 
     /// The stem of a folded word.
     pub(super) fn stem(self, word: &str) -> String {
-        match script(word) {
+        match script_of(word) {
             Some(Script::Latin) => stem_word(self.latin.map_or(Algorithm::English, |at| LATIN[at].0), word),
             Some(Script::Other(algorithm)) => stem_word(algorithm, word),
             None => word.to_owned(),
@@ -92,7 +92,7 @@ impl Stems {
     /// Other stems under which the word of a question may stand, because its text or the text that holds it is too
     /// short to tell the language; each once, without [`Self::stem`].
     pub(super) fn other_stems(self, word: &str) -> Vec<String> {
-        if script(word) != Some(Script::Latin) || (self.latin.is_none() && !self.undecided) {
+        if script_of(word) != Some(Script::Latin) || (self.latin.is_none() && !self.undecided) {
             return Vec::new();
         }
         let mut known = vec![self.stem(word)];
@@ -115,7 +115,7 @@ enum Script {
 }
 
 /// The script of a word, where a stemmer knows all of its letters.
-fn script(word: &str) -> Option<Script> {
+fn script_of(word: &str) -> Option<Script> {
     let first = letter_script(word.chars().next()?)?;
     word.chars().all(|letter| letter_script(letter) == Some(first)).then_some(first)
 }

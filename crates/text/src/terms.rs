@@ -119,7 +119,7 @@ impl DistinctTerms {
 
 /// Number of pieces the name of several words takes that begins here.
 fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
-    if !names.has_whole() {
+    if !names.has_names_of_several_words() {
         return None;
     }
     let words = pieces.iter().take(NAME_WORDS_MAX).map_while(|piece| match piece {
@@ -217,11 +217,11 @@ fn is_term_character(character: char) -> bool {
 
 fn word_query(word: &str, stems: Stems, names: &Names) -> Option<QueryTerm> {
     // Most words of a question end here, before anything is allocated for them.
-    if is_function_word(word) && !names.holds(word) {
+    if is_function_word(word) && !names.is_name(word) {
         return None;
     }
     let parts = word_parts(word);
-    if parts.iter().all(|part| stems.is_function_word(part)) && !names.holds(strip_punctuation(word)) {
+    if parts.iter().all(|part| stems.is_function_word(part)) && !names.is_name(strip_punctuation(word)) {
         return None;
     }
     let others = match parts.as_slice() {

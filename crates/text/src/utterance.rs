@@ -30,8 +30,8 @@ impl<'a> Utterance<'a> {
     }
 
     /// True if one of the phrases is said: a Chinese one anywhere, an English one as whole words.
-    pub fn says(&self, phrases: WordList) -> bool {
-        phrases.chinese.occur_in(self.text) || phrases.english.said_in(&self.spaced)
+    pub fn says_any(&self, phrases: WordList) -> bool {
+        phrases.chinese.occur_in(self.text) || phrases.english.occurs_in_words(&self.spaced)
     }
 }
 

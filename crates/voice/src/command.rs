@@ -126,7 +126,7 @@ impl Listener for CommandListener {
     }
 }
 
-/// Deleted when it is dropped.
+/// Deleted when the value is dropped.
 struct TemporaryFile(PathBuf);
 
 impl Drop for TemporaryFile {

@@ -36,7 +36,7 @@ pub enum QualityProblem {
     TooLong(u64),
     /// The recording holds nothing but silence.
     Silent,
-    /// Little of it is speech.
+    /// Most of the recording is silence.
     MostlySilent,
     /// The recording is too loud.
     Clipped,

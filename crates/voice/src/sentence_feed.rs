@@ -182,7 +182,7 @@ fn is_stage_direction(before: &str, inner: &str, after: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn fed(text: &str, at_once: usize) -> Vec<String> {
+    fn feed_in_pieces(text: &str, at_once: usize) -> Vec<String> {
         let mut feed = SentenceFeed::default();
         let letters: Vec<char> = text.chars().collect();
         let mut found: Vec<String> =
@@ -206,7 +206,7 @@ mod tests {
             "Bye",
         ];
         for at_once in [1, 2, 3, 7, 1_000] {
-            assert_eq!(fed(text, at_once), wanted, "{at_once} letters at once");
+            assert_eq!(feed_in_pieces(text, at_once), wanted, "{at_once} letters at once");
         }
     }
 
@@ -222,9 +222,9 @@ mod tests {
 
     #[test]
     fn a_long_sentence_is_spoken_in_parts() {
-        let parts = fed(&"word, ".repeat(200), 9);
+        let parts = feed_in_pieces(&"word, ".repeat(200), 9);
         assert!(parts.len() >= 3 && parts.iter().all(|part| part.chars().count() <= SENTENCE_LENGTH_MAX));
-        assert_eq!(fed(&"字".repeat(900), 50).len(), 3);
+        assert_eq!(feed_in_pieces(&"字".repeat(900), 50).len(), 3);
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             ("2 * 3 * 4 is 24.", &["2 3 4 is 24."]),
         ];
         for (text, wanted) in cases {
-            assert_eq!(fed(text, 1_000), wanted, "{text}");
+            assert_eq!(feed_in_pieces(text, 1_000), wanted, "{text}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum SoundError {
     LengthLies {
         /// Bytes by the header.
         claimed: u64,
-        /// Bytes that are there.
+        /// Bytes of sound in the file.
         held: u64,
     },
     /// The header makes no sense.

@@ -41,7 +41,8 @@ fn name_in(line: &str) -> Option<&str> {
         .split_whitespace()
         .skip_while(|word| word.starts_with("pub") || ["async", "unsafe", "super)", "crate)"].contains(word));
     words.next().filter(|word| ITEMS.contains(word))?;
-    let name = words.next()?;
+    // A function that runs while compiling is a `const fn`.
+    let name = words.find(|word| *word != "fn")?;
     name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|name| !name.is_empty())
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::rest::{ApiError, Rest};
+use super::rest::{ApiError, RestClient};
 use super::socket::{Payload, Socket, SocketEnd};
 use crate::address;
 use crate::channel::{ChannelState, Inbound, Shutdown};
@@ -27,11 +27,11 @@ const WAIT_INVALID: Duration = Duration::from_secs(3);
 /// Time for connecting and for the gateway's first message: without it a connection that is dead from its start would never be given up.
 const HELLO_WITHIN: Duration = Duration::from_secs(20);
 /// Code that ends the connection and keeps the session.
-const KEEP_SESSION: u16 = 4_000;
+const CLOSE_CODE_RESUMABLE: u16 = 4_000;
 const END_SESSION: u16 = 1_000;
 
 /// An event of the gateway, in its order.
-pub(super) enum Signal {
+pub(super) enum GatewayEvent {
     /// A session began with this bot; what was sent before may have been missed.
     Began {
         bot: String,
@@ -87,7 +87,7 @@ struct Connection<'a> {
     gateway: &'a Gateway,
     socket: Socket,
     session: &'a mut Option<Session>,
-    signals: &'a mpsc::Sender<Signal>,
+    signals: &'a mpsc::Sender<GatewayEvent>,
     is_acknowledged: bool,
 }
 
@@ -109,9 +109,9 @@ impl Gateway {
     /// Keeps a session until the program stops.
     pub(super) async fn run(
         &self,
-        rest: &Rest,
+        rest: &RestClient,
         inbound: &dyn Inbound,
-        signals: mpsc::Sender<Signal>,
+        signals: mpsc::Sender<GatewayEvent>,
     ) -> Shutdown {
         let mut session: Option<Session> = None;
         let mut failures: u32 = 0;
@@ -145,10 +145,10 @@ impl Gateway {
     /// Runs one connection to the gateway from its beginning to its end.
     async fn connection(
         &self,
-        rest: &Rest,
+        rest: &RestClient,
         inbound: &dyn Inbound,
         session: &mut Option<Session>,
-        signals: &mpsc::Sender<Signal>,
+        signals: &mpsc::Sender<GatewayEvent>,
         is_ready: &mut bool,
     ) -> End {
         let url = match self.url(rest, session.as_ref()).await {
@@ -175,7 +175,7 @@ impl Gateway {
         end
     }
 
-    async fn url(&self, rest: &Rest, session: Option<&Session>) -> Result<Url, End> {
+    async fn url(&self, rest: &RestClient, session: Option<&Session>) -> Result<Url, End> {
         let said = match (&self.address, session.and_then(|session| session.url.clone())) {
             (Some(address), _) => return Ok(with_version(address.clone())),
             (None, Some(url)) => url,
@@ -235,7 +235,7 @@ impl Connection<'_> {
                 () = &mut heartbeat => {
                     // While nothing is read, no acknowledgement is either.
                     if has_room && !self.is_acknowledged {
-                        self.socket.close(KEEP_SESSION).await;
+                        self.socket.close(CLOSE_CODE_RESUMABLE).await;
                         return End::Lost("a heartbeat was not answered".to_owned());
                     }
                     if let Err(end) = self.send_heartbeat().await {
@@ -292,14 +292,14 @@ impl Connection<'_> {
             }
             1 => self.send_heartbeat().await,
             7 => {
-                self.socket.close(KEEP_SESSION).await;
+                self.socket.close(CLOSE_CODE_RESUMABLE).await;
                 Err(End::AskedTo)
             }
             9 => {
                 if payload.d.as_bool() != Some(true) {
                     *self.session = None;
                 }
-                self.socket.close(KEEP_SESSION).await;
+                self.socket.close(CLOSE_CODE_RESUMABLE).await;
                 Err(End::Invalid)
             }
             11 => {
@@ -318,10 +318,10 @@ impl Connection<'_> {
                 let Ok(ready) = serde_json::from_value::<Ready>(payload.d) else { return };
                 let (id, url) = (ready.session_id, ready.resume_gateway_url);
                 *self.session = Some(Session { id, url, sequence: None });
-                Some(Signal::Began { bot: ready.user.id })
+                Some(GatewayEvent::Began { bot: ready.user.id })
             }
             "RESUMED" => None,
-            _ => Some(Signal::Event { name: name.clone(), data: payload.d }),
+            _ => Some(GatewayEvent::Event { name: name.clone(), data: payload.d }),
         };
         if matches!(name.as_str(), "READY" | "RESUMED") {
             *is_ready = true;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::Value;
 
 /// Something to do in a conversation.
-pub(super) enum Work {
+pub(super) enum Task {
     /// The history of the channel since the newest known number has to be read.
     CatchUp { newest: i64 },
     /// An event has to be taken.
@@ -14,15 +14,15 @@ pub(super) enum Work {
 
 /// Work that waits for earlier work in the same conversation. A conversation has an entry while something is done in it.
 #[derive(Default)]
-pub(super) struct Lanes {
-    lanes: HashMap<String, VecDeque<Work>>,
+pub(super) struct TaskQueues {
+    lanes: HashMap<String, VecDeque<Task>>,
     /// Number of waiting items in all lanes.
     pub(super) waiting: usize,
 }
 
-impl Lanes {
+impl TaskQueues {
     /// Returns the work if nothing is being done in the conversation, so that it can begin at once. Otherwise it is queued.
-    pub(super) fn begin_work(&mut self, conversation: &str, work: Work) -> Option<Work> {
+    pub(super) fn begin_work(&mut self, conversation: &str, work: Task) -> Option<Task> {
         match self.lanes.get_mut(conversation) {
             Some(lane) => {
                 lane.push_back(work);
@@ -37,7 +37,7 @@ impl Lanes {
     }
 
     /// Notes that something was done, and gives what comes next in the conversation.
-    pub(super) fn end_work(&mut self, conversation: &str) -> Option<Work> {
+    pub(super) fn end_work(&mut self, conversation: &str) -> Option<Task> {
         let next = self.lanes.get_mut(conversation).and_then(VecDeque::pop_front);
         match next {
             Some(_) => self.waiting -= 1,

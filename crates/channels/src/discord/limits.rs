@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 
 /// Limits that are kept; beyond it those that have passed are dropped.
-const KEPT_MAX: usize = 1_000;
+const STORED_LIMITS_MAX: usize = 1_000;
 
 /// The limit of a call: routes that share a bucket share it, each for one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,7 +74,7 @@ impl KnownLimit {
     }
 
     fn close(&mut self, route: &Route, now: Timestamp, wait: Duration) {
-        if self.closed_until.len() >= KEPT_MAX {
+        if self.closed_until.len() >= STORED_LIMITS_MAX {
             self.closed_until.retain(|_, until| *until > now);
         }
         self.closed_until.insert(self.limit_key(route), add_wait(now, wait));

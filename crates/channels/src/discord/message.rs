@@ -180,7 +180,7 @@ impl Message {
     }
 
     /// The message as something that is passed over and does not have to be looked at again.
-    pub(super) fn passed_over(&self) -> Update {
+    pub(super) fn as_skipped(&self) -> Update {
         Update { position: Some(self.received_position()), kind: UpdateKind::Other }
     }
 

@@ -20,16 +20,17 @@ use reqwest::Url;
 use runtime::ExternalMessage;
 use secrecy::SecretString;
 use serde_json::Value;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{self, Receiver};
 
 use crate::address::{self, AddressError};
 use crate::channel::{Channel, DeliveredPiece, Inbound, Piece, PieceOrigin, Shutdown, Update, UpdateKind};
 use crate::delivery_error::DeliveryError;
 use crate::voice_message::VoiceMessage;
-use gateway::{Gateway, Signal};
-use lanes::{Lanes, Work};
+use gateway::{Gateway, GatewayEvent};
+use lanes::{Task, TaskQueues};
 use message::{Message, PASTE_BYTES_MAX, SNOWFLAKE_OVERLAP, external_message, number_at};
-use rest::{ApiError, HISTORY_PAGE, Rest};
+use rest::{ApiError, HISTORY_PAGE, RestClient};
 
 pub const DISCORD_API: &str = "https://discord.com/api/v10";
 /// Longest message of the platform; it counts characters, which are never more than UTF-16 units.
@@ -77,7 +78,7 @@ pub enum DiscordError {
 }
 
 pub struct Discord {
-    rest: Rest,
+    rest: RestClient,
     gateway: Gateway,
     /// Number of histories that may be read at the same time.
     reading: Semaphore,
@@ -99,7 +100,7 @@ impl Discord {
             given.map(address::check_address).transpose().map_err(refused("gateway_url"))?;
         let client = client_builder().user_agent(USER_AGENT).connect_timeout(CONNECT_WITHIN).build();
         let client = client.map_err(|error| DiscordError::Client(error.without_url().to_string()))?;
-        let rest = Rest::new(client.clone(), base, token.clone(), clock.clone());
+        let rest = RestClient::new(client.clone(), base, token.clone(), clock.clone());
         let gateway = Gateway::new(client, gateway, token, clock);
         Ok(Self { rest, gateway, reading: Semaphore::new(SIDE_BY_SIDE) })
     }
@@ -116,14 +117,14 @@ impl Discord {
         [Some(api), gateway.filter(|host| *host != api), files].into_iter().flatten().collect()
     }
 
-    async fn process_signals(&self, inbound: &dyn Inbound, mut signals: mpsc::Receiver<Signal>) -> Shutdown {
+    async fn process_events(&self, inbound: &dyn Inbound, mut events: Receiver<GatewayEvent>) -> Shutdown {
         let mut bot: Arc<str> = Arc::from("");
-        let (mut lanes, mut running) = (Lanes::default(), FuturesUnordered::new());
+        let (mut lanes, mut running) = (TaskQueues::default(), FuturesUnordered::new());
         let mut opening = FuturesUnordered::new();
         loop {
-            let works: Vec<(String, Work)> = tokio::select! {
-                Some(signal) = signals.recv(), if lanes.waiting < WAITING_MAX => match signal {
-                    Signal::Began { bot: id } => {
+            let works: Vec<(String, Task)> = tokio::select! {
+                Some(received) = events.recv(), if lanes.waiting < WAITING_MAX => match received {
+                    GatewayEvent::Began { bot: id } => {
                         bot = Arc::from(id);
                         opening.push(self.unheard_conversations(inbound));
                         match inbound.conversation_positions().await {
@@ -131,7 +132,7 @@ impl Discord {
                             Err(stopped) => return stopped,
                         }
                     }
-                    Signal::Event { name, data } => Vec::from_iter(event(name, data)),
+                    GatewayEvent::Event { name, data } => Vec::from_iter(event(name, data)),
                 },
                 Some((conversation, done)) = running.next() => {
                     let conversation: String = conversation;
@@ -163,7 +164,7 @@ impl Discord {
         let mut unheard = Vec::new();
         let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + SNOWFLAKE_OVERLAP;
         for account in inbound.allowed_accounts() {
-            if unheard.len() < OPENED_MAX && !inbound.is_known(account).await? {
+            if unheard.len() < OPENED_MAX && !inbound.is_account_linked(account).await? {
                 let conversation = ask_until_answered(inbound, || self.rest.open_direct(account)).await?;
                 unheard.extend(conversation.map(|conversation| (conversation, earliest)));
             }
@@ -176,14 +177,14 @@ impl Discord {
         inbound: &dyn Inbound,
         bot: Arc<str>,
         conversation: String,
-        work: Work,
+        work: Task,
     ) -> (String, Result<(), Shutdown>) {
         let done = match work {
-            Work::CatchUp { newest } => match self.catch_up_in(inbound, &bot, &conversation, newest).await {
+            Task::CatchUp { newest } => match self.catch_up_in(inbound, &bot, &conversation, newest).await {
                 Ok(()) => self.take_edits(inbound, &bot, &conversation).await,
                 stopped => stopped,
             },
-            Work::Event { name, data } => self.take_event(inbound, &bot, &name, data).await,
+            Task::Event { name, data } => self.take_event(inbound, &bot, &name, data).await,
         };
         (conversation, done)
     }
@@ -209,7 +210,7 @@ impl Discord {
             if is_direct.is_none() && page.iter().any(Message::is_by_person) {
                 is_direct = ask_until_answered(inbound, || self.rest.is_direct(conversation)).await?;
             }
-            let (is_last, passed_over) = (page.len() < HISTORY_PAGE, last.passed_over());
+            let (is_last, passed_over) = (page.len() < HISTORY_PAGE, last.as_skipped());
             for message in page {
                 self.take_written(inbound, bot, message, is_direct == Some(true)).await?;
             }
@@ -387,7 +388,7 @@ impl Channel for Discord {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         tokio::select! {
             stopped = self.gateway.run(&self.rest, inbound, sender) => stopped,
-            stopped = self.process_signals(inbound, receiver) => stopped,
+            stopped = self.process_events(inbound, receiver) => stopped,
         }
     }
 
@@ -428,14 +429,14 @@ impl From<ApiError> for DeliveryError {
 }
 
 /// The work for a conversation in which messages were received before.
-fn work_to_catch_up((conversation, newest): (String, i64)) -> (String, Work) {
-    (conversation, Work::CatchUp { newest })
+fn work_to_catch_up((conversation, newest): (String, i64)) -> (String, Task) {
+    (conversation, Task::CatchUp { newest })
 }
 
 /// The work for an event, with its conversation; none for events without one.
-fn event(name: String, data: Value) -> Option<(String, Work)> {
+fn event(name: String, data: Value) -> Option<(String, Task)> {
     let conversation = data["channel_id"].as_str()?.to_owned();
-    name.starts_with("MESSAGE_").then_some((conversation, Work::Event { name, data }))
+    name.starts_with("MESSAGE_").then_some((conversation, Task::Event { name, data }))
 }
 
 /// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.

@@ -105,7 +105,7 @@ enum Body {
     Form(Form),
 }
 
-pub(super) struct Rest {
+pub(super) struct RestClient {
     client: reqwest::Client,
     base: Url,
     token: SecretString,
@@ -113,7 +113,7 @@ pub(super) struct Rest {
     limits: Limits,
 }
 
-impl Rest {
+impl RestClient {
     pub(super) fn new(
         client: reqwest::Client,
         base: Url,

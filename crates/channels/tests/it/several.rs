@@ -167,7 +167,7 @@ async fn prompts_on(channel: &str) -> Vec<(String, String)> {
     match channel {
         "discord" => world.link_on_discord(7, "self").await,
         "telegram" => world.link("self").await,
-        _ => drop(world.runtime.ensure_known(&scope("self")).await.unwrap()),
+        _ => drop(world.runtime.ensure_scope_exists(&scope("self")).await.unwrap()),
     }
     let mut minute: Timestamp = "2026-03-05T09:10:00Z".parse().unwrap();
     for (number, text) in

@@ -363,8 +363,11 @@ async fn live(
         settings: settings(),
     });
     let voice = VoiceParts { folder: voice_folder(path), ledger: Arc::new(Deaf), settings: voice.clone() };
-    let optional =
-        OptionalParts { channels: Some(channels.outbound()), voice: Some(voice), ..OptionalParts::default() };
+    let optional = OptionalParts {
+        channels: Some(channels.outbound_channels()),
+        voice: Some(voice),
+        ..OptionalParts::default()
+    };
     let runtime = Runtime::new(core, optional);
     let telegram =
         Telegram::new(TelegramSettings { api_base: platform.api_base(), token: TOKEN.to_owned().into() });

@@ -22,7 +22,7 @@ use crate::database::{copy_to_file, home_database};
 use crate::home::{Home, create_private_folder, open_private};
 use crate::system::SystemClock;
 
-/// Name of a backup up to its time.
+/// Beginning of a backup's file name; its time follows.
 const PREFIX: &str = "echovessel-";
 const SUFFIX: &str = ".db";
 /// Follows the name of an encrypted backup.
@@ -110,7 +110,7 @@ fn time_in_name(name: &str) -> Option<Timestamp> {
 
 /// Makes a backup whenever `every` has passed, until the task is dropped. A failure is logged, and the next one is tried
 /// at its time.
-pub(crate) async fn repeat(config: Config, home: Home, every: Duration, clock: Arc<dyn Clock>) {
+pub(crate) async fn repeat_backups(config: Config, home: Home, every: Duration, clock: Arc<dyn Clock>) {
     loop {
         clock.sleep(every).await;
         match back_up_to_folder(&config, &home, clock.as_ref(), None).await {

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 
-use super::memory::{ERASE_PATH, encode_query, erasure_body, has_nothing, print_erasure, print_list};
+use super::memory::{ERASE_PATH, encode_query, erasure_body, is_nothing_found, print_erasure, print_list};
 use super::recall::shorten;
 use super::run::AnyDaemon;
 use crate::cli::{Chat, Shared};
@@ -41,7 +41,7 @@ enum Listener {
 
 /// A line of the terminal: words for the persona, or a command.
 #[derive(Debug, PartialEq, Eq)]
-enum Line<'a> {
+enum TypedLine<'a> {
     Words(&'a str),
     Why,
     Memory,
@@ -52,7 +52,7 @@ enum Line<'a> {
     Unknown(&'a str),
 }
 
-impl<'a> Line<'a> {
+impl<'a> TypedLine<'a> {
     fn from_line(line: &'a str) -> Self {
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match name {
@@ -112,17 +112,17 @@ impl<'a> Talk<'a> {
     async fn run(&mut self) -> anyhow::Result<()> {
         while let Some(line) = self.next_line(&format!("{}> ", self.name)).await? {
             // One failed reply does not end the talk: the words are safe and the next may work.
-            let done = match Line::from_line(&line) {
-                Line::Quit => return Ok(()),
-                Line::Help => {
+            let done = match TypedLine::from_line(&line) {
+                TypedLine::Quit => return Ok(()),
+                TypedLine::Help => {
                     println!("{HELP}");
                     Ok(())
                 }
-                Line::Words(words) => self.say(words).await,
-                Line::Why => self.explain().await,
-                Line::Memory => self.list_memories().await,
-                Line::Forget(what) => self.forget(what).await,
-                Line::Unknown(name) => {
+                TypedLine::Words(words) => self.say(words).await,
+                TypedLine::Why => self.explain().await,
+                TypedLine::Memory => self.list_memories().await,
+                TypedLine::Forget(what) => self.forget(what).await,
+                TypedLine::Unknown(name) => {
                     println!("{name} is not a command, so nothing was sent. /help lists the commands.");
                     Ok(())
                 }
@@ -183,7 +183,7 @@ impl<'a> Talk<'a> {
         body["dry_run"] = json!(true);
         let shown = self.daemon.ask(Method::POST, ERASE_PATH, Some(body.clone())).await?;
         print_erasure(&shown, "would be erased")?;
-        if has_nothing(&shown) {
+        if is_nothing_found(&shown) {
             return Ok(());
         }
         println!("Erase permanently? Type yes:");
@@ -257,18 +257,18 @@ mod tests {
     #[test]
     fn only_known_commands_are_not_words() {
         for (line, read) in [
-            ("/why", Line::Why),
-            ("/memory", Line::Memory),
-            ("/forget  my blue bike ", Line::Forget("my blue bike")),
-            ("/help", Line::Help),
-            ("/quit", Line::Quit),
-            ("/quiet 2 h", Line::Words("/quiet 2 h")),
-            ("/forgett my bike", Line::Unknown("/forgett")),
-            ("/etc/hosts is broken", Line::Words("/etc/hosts is broken")),
-            ("/ what", Line::Words("/ what")),
-            ("what does /why do?", Line::Words("what does /why do?")),
+            ("/why", TypedLine::Why),
+            ("/memory", TypedLine::Memory),
+            ("/forget  my blue bike ", TypedLine::Forget("my blue bike")),
+            ("/help", TypedLine::Help),
+            ("/quit", TypedLine::Quit),
+            ("/quiet 2 h", TypedLine::Words("/quiet 2 h")),
+            ("/forgett my bike", TypedLine::Unknown("/forgett")),
+            ("/etc/hosts is broken", TypedLine::Words("/etc/hosts is broken")),
+            ("/ what", TypedLine::Words("/ what")),
+            ("what does /why do?", TypedLine::Words("what does /why do?")),
         ] {
-            assert_eq!(Line::from_line(line), read, "{line}");
+            assert_eq!(TypedLine::from_line(line), read, "{line}");
         }
     }
 }

@@ -107,7 +107,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     let wired = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
     wired.runtime.start().await?;
     let scope = wired.runtime.scope(None, UserId::owner());
-    wired.runtime.ensure_known(&scope).await?;
+    wired.runtime.ensure_scope_exists(&scope).await?;
     let events = wired.runtime.broadcast().subscribe();
     let mut story = Story { language, runtime: wired.runtime.clone(), clock, scope, events };
     println!(
@@ -117,7 +117,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
             "A temporary home, a fast clock, no language model. Watch the six memory layers."
         )
     );
-    story.author().await?;
+    story.write_documents().await?;
     story.tell_story().await?;
     story.fall_silent().await?;
     story.talk_of_other_things().await?;
@@ -140,15 +140,15 @@ impl Story {
     }
 
     /// The Chinese or the English text.
-    fn pick(&self, [chinese, english]: [&'static str; 2]) -> &'static str {
+    fn pick_language(&self, [chinese, english]: [&'static str; 2]) -> &'static str {
         self.language.choose(chinese, english)
     }
 
     fn show_layer(&self, layer: &str, name: [&'static str; 2], what: [&'static str; 2]) {
-        println!("\n{layer} ● {} — {}", self.pick(name), self.pick(what));
+        println!("\n{layer} ● {} — {}", self.pick_language(name), self.pick_language(what));
     }
 
-    async fn author(&self) -> anyhow::Result<()> {
+    async fn write_documents(&self) -> anyhow::Result<()> {
         let now = self.clock.now();
         let blocks = [
             (CoreBlockLabel::Persona, "安静、好奇,记得住小事。", "Quiet, curious, remembers small things."),
@@ -173,10 +173,10 @@ impl Story {
     }
 
     async fn tell_story(&self) -> anyhow::Result<()> {
-        let sentence = self.pick(SENTENCE);
+        let sentence = self.pick_language(SENTENCE);
         println!(
             "\n  {}\n     “{sentence}”",
-            self.pick(["用户在一个渠道上说:", "on one channel, the user says:"])
+            self.pick_language(["用户在一个渠道上说:", "on one channel, the user says:"])
         );
         let (turn_id, reply) = self.say("discord", sentence).await?;
         let rows = self.store().turn_messages(turn_id).await?;
@@ -187,7 +187,7 @@ impl Story {
         );
         for row in rows {
             let who = if row.role == Role::User { ["对方", "them"] } else { ["我  ", "me  "] };
-            let who = self.pick(who);
+            let who = self.pick_language(who);
             println!("     {who} {}", row.content);
         }
         if reply.is_empty() {
@@ -199,7 +199,7 @@ impl Story {
     async fn fall_silent(&mut self) -> anyhow::Result<()> {
         println!(
             "\n  … {} …",
-            self.pick([
+            self.pick_language([
                 "沉默三十一分钟;会话结束,被整理成记忆",
                 "31 minutes of silence; the session ends and is consolidated"
             ])
@@ -219,7 +219,7 @@ impl Story {
         println!("     {:+}  {}", event.emotional_impact, event.description);
         if let Some(known) = self.store().node(event.id).await? {
             for evidence in known.evidence {
-                println!("         {} “{}”", self.pick(["证据:", "evidence:"]), evidence.quote);
+                println!("         {} “{}”", self.pick_language(["证据:", "evidence:"]), evidence.quote);
             }
         }
         self.show_layer(
@@ -241,7 +241,7 @@ impl Story {
                 ["心情", "mood"],
                 ["此刻的心情;十二小时后回到平静", "how the persona feels; neutral again after twelve hours"],
             );
-            println!("     {} · {} {}/10", mood.mood, self.pick(["精力", "energy"]), mood.energy);
+            println!("     {} · {} {}/10", mood.mood, self.pick_language(["精力", "energy"]), mood.energy);
         }
         let thoughts = self.store().nodes_before(&self.scope, &[NodeKind::Thought], None, 10).await?;
         self.show_layer(
@@ -252,7 +252,11 @@ impl Story {
         for thought in thoughts {
             println!("     {}", thought.description);
             if let Some(known) = self.store().node(thought.id).await? {
-                println!("         {} {}", self.pick(["依据的事件:", "events cited:"]), known.filling.len());
+                println!(
+                    "         {} {}",
+                    self.pick_language(["依据的事件:", "events cited:"]),
+                    known.filling.len()
+                );
             }
         }
         Ok(())
@@ -276,20 +280,21 @@ impl Story {
     }
 
     async fn ask(&self) -> anyhow::Result<()> {
-        let question = self.pick(QUESTION);
+        let question = self.pick_language(QUESTION);
         println!(
             "\n  {}\n     “{question}”",
-            self.pick(["用户在另一个渠道上问:", "on another channel, the user asks:"])
+            self.pick_language(["用户在另一个渠道上问:", "on another channel, the user asks:"])
         );
         let (turn_id, reply) = self.say("web", question).await?;
         println!("     {reply}");
         let receipt = self.store().receipt(turn_id).await?.context("the reply has no receipt")?;
         println!(
             "\n  {}",
-            self.pick(["为什么这样回答(回复的凭据):", "why it replied so (the reply receipt):"])
+            self.pick_language(["为什么这样回答(回复的凭据):", "why it replied so (the reply receipt):"])
         );
         recall::print(&receipt.used, true);
-        let found = receipt.used.iter().any(|candidate| candidate.text.contains(self.pick(CAT_NAME)));
+        let found =
+            receipt.used.iter().any(|candidate| candidate.text.contains(self.pick_language(CAT_NAME)));
         if found { Ok(()) } else { bail!("the cat was not remembered") }
     }
 

@@ -29,7 +29,7 @@ const TOKEN_LENGTH_MIN: usize = 16;
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Debug, Serialize)]
-struct Finding {
+struct CheckResult {
     what: &'static str,
     ok: bool,
     said: String,
@@ -38,7 +38,7 @@ struct Finding {
 pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     let config = config::load(&home.config(), std::env::vars());
-    findings.push(Finding {
+    findings.push(CheckResult {
         what: "configuration",
         ok: config.is_ok(),
         said: config.as_ref().map_or_else(ToString::to_string, |_| "valid".to_owned()),
@@ -68,10 +68,10 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     }
 }
 
-fn check_files(home: &Home) -> Finding {
+fn check_files(home: &Home) -> CheckResult {
     let what = "files";
     if !home.folder().exists() {
-        return Finding {
+        return CheckResult {
             what,
             ok: true,
             said: format!("{} does not exist yet; `echovessel run` creates it", home.folder().display()),
@@ -103,18 +103,18 @@ fn check_files(home: &Home) -> Finding {
     } else {
         format!("other users can read your memory; run: {}", wrong.join(" && "))
     };
-    Finding { what, ok: wrong.is_empty(), said }
+    CheckResult { what, ok: wrong.is_empty(), said }
 }
 
-async fn check_embedding(config: &Config, home: &Home) -> Finding {
+async fn check_embedding(config: &Config, home: &Home) -> CheckResult {
     let what = "embedding";
     let examined = match EmbeddingSetup::new(config, home, Arc::new(SystemClock)) {
-        Ok(embedding) => embedding.examine().await,
+        Ok(embedding) => embedding.probe().await,
         Err(error) => Err(error),
     };
     match examined {
-        Ok(said) => Finding { what, ok: true, said },
-        Err(error) => Finding {
+        Ok(said) => CheckResult { what, ok: true, said },
+        Err(error) => CheckResult {
             what,
             ok: false,
             said: format!("{error:#} (until then, memories are found by words only)"),
@@ -123,29 +123,31 @@ async fn check_embedding(config: &Config, home: &Home) -> Finding {
 }
 
 /// Checks that the hub of this home answers and accepts its token; `None` for a home without a hub.
-async fn check_hub(config: &Config, home: &Home) -> Option<Finding> {
+async fn check_hub(config: &Config, home: &Home) -> Option<CheckResult> {
     let what = "hub";
     let followed = match followed_hub(config, home) {
         Ok(followed) => followed?,
-        Err(error) => return Some(Finding { what, ok: false, said: error.to_string() }),
+        Err(error) => return Some(CheckResult { what, ok: false, said: error.to_string() }),
     };
     let persona = PersonaId::new(config.persona.id.clone()).ok()?;
     let status = followed.remote.sync_status(&Scope::new(persona, UserId::owner())).await;
     Some(match status {
         Ok(status) => {
             let instance = status.speaks_as.map_or_else(|| "an instance".to_owned(), |id| id.to_string());
-            Finding {
+            CheckResult {
                 what,
                 ok: true,
                 said: format!("{} answers and knows this home as {instance}", followed.address),
             }
         }
-        Err(error) => Finding { what, ok: false, said: format!("{error} (until then, documents wait here)") },
+        Err(error) => {
+            CheckResult { what, ok: false, said: format!("{error} (until then, documents wait here)") }
+        }
     })
 }
 
 /// Checks that the owner's token protects the home.
-fn check_token(home: &Home) -> Finding {
+fn check_token(home: &Home) -> CheckResult {
     let what = "token";
     let given = std::env::var("ECHOVESSEL_TOKEN").ok().filter(|token| !token.trim().is_empty());
     let (from, token) = match (given, home.stored_token()) {
@@ -153,9 +155,9 @@ fn check_token(home: &Home) -> Finding {
         (None, Ok(Some(token))) => ("stored in the home", token),
         (None, Ok(None)) => {
             let said = "none yet; the first start creates one".to_owned();
-            return Finding { what, ok: true, said };
+            return CheckResult { what, ok: true, said };
         }
-        (None, Err(error)) => return Finding { what, ok: false, said: format!("{error:#}") },
+        (None, Err(error)) => return CheckResult { what, ok: false, said: format!("{error:#}") },
     };
     let length = token.trim().chars().count();
     let ok = length >= TOKEN_LENGTH_MIN;
@@ -166,22 +168,22 @@ fn check_token(home: &Home) -> Finding {
              file `token`, or unset the variable, and the next start creates one)"
         ),
     };
-    Finding { what, ok, said }
+    CheckResult { what, ok, said }
 }
 
-fn check_tls(config: &Config) -> Finding {
+fn check_tls(config: &Config) -> CheckResult {
     let what = "tls";
     let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
     if certificates.is_empty() {
-        return Finding { what, ok: true, said: "not configured: plain HTTP on this machine".to_owned() };
+        return CheckResult { what, ok: true, said: "not configured: plain HTTP on this machine".to_owned() };
     }
     match server::Tls::from_files(Path::new(certificates), Path::new(key)) {
-        Ok(_) => Finding { what, ok: true, said: format!("{certificates} matches its key") },
-        Err(error) => Finding { what, ok: false, said: error.to_string() },
+        Ok(_) => CheckResult { what, ok: true, said: format!("{certificates} matches its key") },
+        Err(error) => CheckResult { what, ok: false, said: error.to_string() },
     }
 }
 
-async fn check_model(config: &Config, home: &Home) -> Finding {
+async fn check_model(config: &Config, home: &Home) -> CheckResult {
     let check = language_model::check(config, home).await;
     let said = match check.is_ok {
         true => check.said,
@@ -190,12 +192,12 @@ async fn check_model(config: &Config, home: &Home) -> Finding {
             check.said.trim_end_matches('.')
         ),
     };
-    Finding { what: "model", ok: check.is_ok, said }
+    CheckResult { what: "model", ok: check.is_ok, said }
 }
 
 struct FoundDaemon {
     runs: bool,
-    finding: Finding,
+    finding: CheckResult,
 }
 
 fn find_daemon(home: &Home) -> FoundDaemon {
@@ -204,46 +206,46 @@ fn find_daemon(home: &Home) -> FoundDaemon {
         Ok(daemon) => format!("process {} answers at {}", daemon.run.pid, daemon.run.url),
         Err(_) => "no daemon is running on this home".to_owned(),
     };
-    FoundDaemon { runs: found.is_ok(), finding: Finding { what: "daemon", ok: true, said } }
+    FoundDaemon { runs: found.is_ok(), finding: CheckResult { what: "daemon", ok: true, said } }
 }
 
 /// Checks that a daemon could listen on the configured port.
-async fn check_port(config: &Config, daemon_runs: bool) -> Finding {
+async fn check_port(config: &Config, daemon_runs: bool) -> CheckResult {
     let what = "port";
     let (host, port) = (bare_host(&config.server.host), config.server.port);
     if daemon_runs {
-        return Finding { what, ok: true, said: "in use by the daemon of this home".to_owned() };
+        return CheckResult { what, ok: true, said: "in use by the daemon of this home".to_owned() };
     }
     match TcpListener::bind((host, port)).await {
-        Ok(_) => Finding { what, ok: true, said: format!("{port} on {host} is free") },
+        Ok(_) => CheckResult { what, ok: true, said: format!("{port} on {host} is free") },
         Err(error) => {
             let said = format!(
                 "{port} on {host} is not available ({error}): stop the program that uses it, set server.port, or use `run --port 0`"
             );
-            Finding { what, ok: false, said }
+            CheckResult { what, ok: false, said }
         }
     }
 }
 
 /// Errors of the database, and of the clock as far as the database shows them.
-async fn check_database(config: &Config, home: &Home) -> Vec<Finding> {
+async fn check_database(config: &Config, home: &Home) -> Vec<CheckResult> {
     let what = "database";
     let database = match open_database(config, home) {
         Ok(Some(database)) => database,
         Ok(None) => {
             let said = home_database(config, home).map(|database| format!("{database} does not exist yet"));
-            return vec![Finding { what, ok: true, said: said.unwrap_or_default() }];
+            return vec![CheckResult { what, ok: true, said: said.unwrap_or_default() }];
         }
-        Err(error) => return vec![Finding { what, ok: false, said: format!("{error:#}") }],
+        Err(error) => return vec![CheckResult { what, ok: false, said: format!("{error:#}") }],
     };
     match run_check(&database).await {
         Ok((check, newest)) => {
             let ok = check.is_whole();
             let whole = || "intact, no orphaned rows".to_owned();
             let said = if ok { whole() } else { list_complaints(&check) };
-            vec![Finding { what, ok, said }, check_clock(SystemClock.now(), newest)]
+            vec![CheckResult { what, ok, said }, check_clock(SystemClock.now(), newest)]
         }
-        Err(error) => vec![Finding { what, ok: false, said: error.to_string() }],
+        Err(error) => vec![CheckResult { what, ok: false, said: error.to_string() }],
     }
 }
 
@@ -269,7 +271,7 @@ async fn run_check(database: &HomeStore) -> Result<(Check, Option<Timestamp>), S
 }
 
 /// Checks that time did not go backwards: the newest message can't be ahead of the clock.
-fn check_clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
+fn check_clock(now: Timestamp, newest: Option<Timestamp>) -> CheckResult {
     let what = "clock";
     let ahead = newest.filter(|newest| newest.duration_since(now) > CLOCK_SLACK);
     let said = match ahead {
@@ -278,7 +280,7 @@ fn check_clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
             "{now:.0}, but the newest message is from {newest:.0}: correct the machine's clock, or days and sessions will be wrong"
         ),
     };
-    Finding { what, ok: ahead.is_none(), said }
+    CheckResult { what, ok: ahead.is_none(), said }
 }
 
 fn list_complaints(check: &Check) -> String {

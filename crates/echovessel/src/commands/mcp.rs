@@ -30,9 +30,9 @@ use crate::wiring::{Services, wire};
 /// Time that an owner may take to open its socket, or to stop.
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
 /// Pause between two checks. A client waits for it at each start.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const FILE_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The same interval for a home on a database server, which is asked over the network.
-const LOOK_ELSEWHERE_AGAIN: Duration = Duration::from_millis(500);
+const SERVER_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Buffer for one message on its way within the process: most tool answers fit, so that writing one does not wait for its reader.
 const PIPE_BYTES: usize = 256 * 1024;
 
@@ -80,7 +80,7 @@ async fn join(
     let clock = SystemClock;
     let began = clock.now();
     loop {
-        match home.lock() {
+        match home.lock_home() {
             Ok(lock) => match find_elsewhere(config, home, instance).await? {
                 Elsewhere::Nobody => {
                     let owned = owner.insert(HostHome::open(config, home, lock).await?);
@@ -92,7 +92,7 @@ async fn join(
                     if clock.now().duration_since(began).unsigned_abs() > OWNER_TIME_MAX {
                         bail!("no daemon of this home has taken it for 30 s; nothing was changed");
                     }
-                    clock.sleep(LOOK_ELSEWHERE_AGAIN).await;
+                    clock.sleep(SERVER_POLL_INTERVAL).await;
                     continue;
                 }
             },
@@ -108,7 +108,7 @@ async fn join(
                 }
             }
         }
-        clock.sleep(LOOK_AGAIN).await;
+        clock.sleep(FILE_POLL_INTERVAL).await;
     }
 }
 

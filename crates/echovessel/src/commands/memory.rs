@@ -230,7 +230,7 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     if !shared.json {
         print_receipt(shared, &shown, "would be erased")?;
     }
-    if has_nothing(&shown) {
+    if is_nothing_found(&shown) {
         // Said above; as JSON it is the answer.
         return if shared.json { print_receipt(shared, &shown, "would be erased") } else { Ok(()) };
     }
@@ -243,7 +243,7 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
 }
 
 /// True if nothing of what was pointed at is there.
-pub(super) fn has_nothing(receipt: &Value) -> bool {
+pub(super) fn is_nothing_found(receipt: &Value) -> bool {
     let is_none = |count: &Value| count.as_u64() == Some(0);
     receipt["counts"].as_object().is_none_or(|counts| counts.values().all(is_none))
 }

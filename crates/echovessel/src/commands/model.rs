@@ -111,7 +111,7 @@ fn is_absent(error: &anyhow::Error) -> bool {
 
 async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) -> anyhow::Result<()> {
     let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
-    let found = embedding.examine().await?;
+    let found = embedding.probe().await?;
     let is_local = matches!(embedding, EmbeddingSetup::Local { .. });
     if is_local && KNOWN_MODELS.iter().any(|known| embedding.name() == known.name) {
         return print_done(shared, folder, "is the right one");

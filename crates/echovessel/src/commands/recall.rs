@@ -55,7 +55,7 @@ pub(crate) async fn recall(
 }
 
 async fn recall_without_daemon(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<Value> {
-    let _lock = home.lock()?;
+    let _lock = home.lock_home()?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
     let remembered = wired.runtime.recall().for_text(scope, asked.text.clone(), None).await?;

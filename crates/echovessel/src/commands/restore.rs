@@ -23,7 +23,7 @@ pub(crate) async fn restore(
     home: &Home,
     asked: &Restore,
 ) -> anyhow::Result<()> {
-    let _lock = home.lock()?;
+    let _lock = home.lock_home()?;
     let opened = OpenedBackup::open(home, &asked.file, asked.passphrase_env.as_deref()).await;
     let opened = opened.context("nothing was changed")?;
     let backup = opened.path();
@@ -132,7 +132,7 @@ pub(super) async fn replace(fresh: &Path, database: &HomeDatabase) -> anyhow::Re
 
 /// Copies what a database on a server holds to a file in the home; no daemon may use it.
 pub(super) async fn copy_aside(home: &Home, database: &HomeDatabase) -> anyhow::Result<PathBuf> {
-    let aside = aside_of(&home.database())?;
+    let aside = replaced_database_path(&home.database())?;
     let (from, to) = (database.clone(), HomeDatabase::File(aside.clone()));
     let settings = CopySettings { refuses_used_source: true, ..CopySettings::default() };
     run_blocking(move || store::copy_home(&from, &to, settings, &mut |_| {})).await?;
@@ -185,7 +185,7 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedE
 /// Renames the database with its side files, so that they stay together; `None` if there are none. Side files without a database are
 /// renamed too: they would be applied to the next database of that name.
 pub(super) fn put_aside(database: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let aside = aside_of(database)?;
+    let aside = replaced_database_path(database)?;
     let mut is_there = false;
     for (from, to) in store::database_files(database).zip(store::database_files(&aside)) {
         if from.exists() {
@@ -197,7 +197,7 @@ pub(super) fn put_aside(database: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// A new name beside the database.
-fn aside_of(database: &Path) -> anyhow::Result<PathBuf> {
+fn replaced_database_path(database: &Path) -> anyhow::Result<PathBuf> {
     let time = SystemClock.now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let stem = database.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let aside = database.with_file_name(format!("{stem}.before-restore-{time}.db"));

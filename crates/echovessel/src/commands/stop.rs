@@ -14,18 +14,18 @@ use crate::system::SystemClock;
 /// Time that a daemon may take to stop: streaming replies get 20 seconds, the rest is quick.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 /// Time between two checks whether the daemon has ended. Nobody notices so short a delay.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     daemon.ask(Method::POST, "/api/admin/stop", None).await?;
     let mut waited = Duration::ZERO;
-    while home.lock().is_err() {
+    while home.lock_home().is_err() {
         if waited >= STOP_LIMIT {
             bail!("process {} was asked to stop and still runs after 30 s", daemon.run.pid);
         }
-        SystemClock.sleep(LOOK_EVERY).await;
-        waited += LOOK_EVERY;
+        SystemClock.sleep(STOP_POLL_INTERVAL).await;
+        waited += STOP_POLL_INTERVAL;
     }
     if shared.json {
         println!("{}", serde_json::json!({"stopped": daemon.run.pid}));

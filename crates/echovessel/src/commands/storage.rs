@@ -27,7 +27,7 @@ pub(crate) async fn storage(
 async fn copy(shared: &Shared, config: &Config, home: &Home, asked: &StorageCopy) -> anyhow::Result<()> {
     let from = named_database(&asked.from, config, home)?;
     let to = named_database(&asked.to, config, home)?;
-    let _lock = home.lock()?;
+    let _lock = home.lock_home()?;
     let _lock_of_source = lock_of(&from, home)?;
     let settings = CopySettings { refuses_used_source: true, replaces: false };
     let (source, target, is_quiet) = (from.clone(), to.clone(), shared.json);
@@ -66,7 +66,7 @@ fn lock_of(from: &HomeDatabase, home: &Home) -> anyhow::Result<Option<HomeLock>>
     let other = Home::locate(Some(folder.to_owned()))?;
     match other.folder() == home.folder() {
         true => Ok(None),
-        false => other.lock().map(Some),
+        false => other.lock_home().map(Some),
     }
 }
 

@@ -177,7 +177,7 @@ pub(super) struct Database {
 
 impl Database {
     pub(super) fn from_home(home: &Home) -> anyhow::Result<Self> {
-        let lock = home.lock()?;
+        let lock = home.lock_home()?;
         let config = config::load(&home.config(), std::env::vars())?;
         Ok(Self { store: open_database(&config, home)?, _lock: lock })
     }

@@ -6,9 +6,9 @@ use super::sections::{Config, Voice, is_server_url};
 use super::values::{EmbeddingProvider, SpeechProvider, TranscriptProvider};
 
 /// A key and what is wrong with it.
-type Wrong = (&'static str, String);
+type WrongSetting = (&'static str, String);
 /// A check of the configuration; returns the first problem that it finds.
-type Check = fn(&Config) -> Result<(), Wrong>;
+type Check = fn(&Config) -> Result<(), WrongSetting>;
 
 /// All checks of the configuration that no type can express.
 const CHECKS: [Check; 18] = [
@@ -33,18 +33,18 @@ const CHECKS: [Check; 18] = [
 ];
 
 /// Errors that no type can express: the first one of each check.
-pub(super) fn wrong_values(config: &Config) -> Vec<Wrong> {
+pub(super) fn wrong_values(config: &Config) -> Vec<WrongSetting> {
     CHECKS.iter().filter_map(|check| check(config).err()).collect()
 }
 
-fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), Wrong> {
+fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), WrongSetting> {
     if allowed.contains(&value) {
         return Ok(());
     }
     Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
 }
 
-fn check_sync(config: &Config) -> Result<(), Wrong> {
+fn check_sync(config: &Config) -> Result<(), WrongSetting> {
     let sync = &config.sync;
     if !sync.url.is_empty() {
         hub_client::check_url(&sync.url).map_err(|error| ("sync.url", error.to_string()))?;
@@ -61,7 +61,7 @@ fn check_sync(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_advertised(config: &Config) -> Result<(), Wrong> {
+fn check_advertised(config: &Config) -> Result<(), WrongSetting> {
     let advertised = &config.server.advertise;
     let is_base = |url: &Url| {
         matches!(url.scheme(), "http" | "https")
@@ -78,7 +78,7 @@ fn check_advertised(config: &Config) -> Result<(), Wrong> {
     Err(("server.advertise", reason))
 }
 
-fn check_storage(config: &Config) -> Result<(), Wrong> {
+fn check_storage(config: &Config) -> Result<(), WrongSetting> {
     let storage = &config.storage;
     if is_server_url(&storage.url) {
         store::ServerAddress::parse(&storage.url, None)
@@ -97,7 +97,7 @@ fn check_storage(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_embedding_model(config: &Config) -> Result<(), Wrong> {
+fn check_embedding_model(config: &Config) -> Result<(), WrongSetting> {
     if config.embedding.provider == EmbeddingProvider::OpenAi && config.embedding.model.trim().is_empty() {
         let message =
             "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
@@ -110,14 +110,14 @@ fn check_embedding_model(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_persona(config: &Config) -> Result<(), Wrong> {
+fn check_persona(config: &Config) -> Result<(), WrongSetting> {
     match memory::PersonaId::new(config.persona.id.clone()) {
         Ok(_) => Ok(()),
         Err(_) => Err(("persona.id", "persona.id needs 1 to 128 characters".to_owned())),
     }
 }
 
-fn check_identity(config: &Config) -> Result<(), Wrong> {
+fn check_identity(config: &Config) -> Result<(), WrongSetting> {
     let (certificate, key) = (&config.server.tls_cert, &config.server.tls_key);
     if certificate.is_empty() != key.is_empty() {
         let set = if key.is_empty() { "server.tls_cert" } else { "server.tls_key" };
@@ -127,7 +127,7 @@ fn check_identity(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_counts(config: &Config) -> Result<(), Wrong> {
+fn check_counts(config: &Config) -> Result<(), WrongSetting> {
     let at_least_one = [
         ("session.max_messages", u64::from(config.session.max_messages)),
         ("session.max_tokens", config.session.max_tokens),
@@ -140,7 +140,7 @@ fn check_counts(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_periods(config: &Config) -> Result<(), Wrong> {
+fn check_periods(config: &Config) -> Result<(), WrongSetting> {
     let longer_than_nothing = [
         ("session.scan_every", config.session.scan_every),
         ("consolidate.poll_every", config.consolidate.poll_every),
@@ -155,7 +155,7 @@ fn check_periods(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_weights(config: &Config) -> Result<(), Wrong> {
+fn check_weights(config: &Config) -> Result<(), WrongSetting> {
     let recall = &config.recall;
     let weights = [
         ("recall.min_relevance", recall.min_relevance),
@@ -171,7 +171,7 @@ fn check_weights(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_backup(config: &Config) -> Result<(), Wrong> {
+fn check_backup(config: &Config) -> Result<(), WrongSetting> {
     match config.backup.every.0 {
         Some(every) if every.is_zero() => {
             Err(("backup.every", "backup.every must be longer than 0, or \"\" for never".to_owned()))
@@ -181,7 +181,7 @@ fn check_backup(config: &Config) -> Result<(), Wrong> {
 }
 
 /// Rejects settings that are not implemented yet, so that nobody waits for a message that never comes.
-fn refuse_unimplemented(config: &Config) -> Result<(), Wrong> {
+fn refuse_unimplemented(config: &Config) -> Result<(), WrongSetting> {
     let wanted = [("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\"")];
     match wanted.into_iter().find(|(_, is_wanted, _)| *is_wanted) {
         Some((key, _, default)) => Err((
@@ -192,7 +192,7 @@ fn refuse_unimplemented(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_variables(config: &Config) -> Result<(), Wrong> {
+fn check_variables(config: &Config) -> Result<(), WrongSetting> {
     let (voice, discord, telegram) = (&config.voice, &config.channels.discord, &config.channels.telegram);
     let variables = [
         ("voice.tts_api_key_env", &voice.tts_api_key_env),
@@ -211,7 +211,7 @@ fn check_variables(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_accounts(config: &Config) -> Result<(), Wrong> {
+fn check_accounts(config: &Config) -> Result<(), WrongSetting> {
     let (discord, telegram) = (&config.channels.discord, &config.channels.telegram);
     let allowed = [
         ("channels.discord.allowed_user_ids", &discord.allowed_user_ids),
@@ -224,7 +224,7 @@ fn check_accounts(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_proactive(config: &Config) -> Result<(), Wrong> {
+fn check_proactive(config: &Config) -> Result<(), WrongSetting> {
     let proactive = &config.proactive;
     let hours = [
         ("proactive.quiet_hours_start", proactive.quiet_hours_start),
@@ -237,7 +237,7 @@ fn check_proactive(config: &Config) -> Result<(), Wrong> {
 }
 
 /// Rejects settings of a voice that can't work.
-fn check_voice(config: &Config) -> Result<(), Wrong> {
+fn check_voice(config: &Config) -> Result<(), WrongSetting> {
     let section: &Voice = &config.voice;
     for (key, url) in
         [("voice.tts_base_url", &section.tts_base_url), ("voice.stt_base_url", &section.stt_base_url)]
@@ -276,7 +276,7 @@ fn check_voice(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_sampling(config: &Config) -> Result<(), Wrong> {
+fn check_sampling(config: &Config) -> Result<(), WrongSetting> {
     if !(0.0..=2.0).contains(&config.llm.temperature) {
         return Err(("llm.temperature", "llm.temperature must be a number from 0 to 2".to_owned()));
     }
@@ -290,7 +290,7 @@ fn check_sampling(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_prices(config: &Config) -> Result<(), Wrong> {
+fn check_prices(config: &Config) -> Result<(), WrongSetting> {
     let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
     let (cap, prices, of_token) = ("llm.daily_spend_cap", "llm.prices", "limits.usd_per_day");
     if !is_amount(config.llm.daily_spend_cap) {
@@ -308,7 +308,7 @@ fn check_prices(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_caps(config: &Config) -> Result<(), Wrong> {
+fn check_caps(config: &Config) -> Result<(), WrongSetting> {
     let (cap, of_token) = ("llm.daily_spend_cap", "limits.usd_per_day");
     if config.llm.daily_spend_cap > 0.0 && config.llm.prices.is_empty() {
         let reason = "llm.daily_spend_cap counts what models cost, so llm.prices must name their prices";

@@ -187,7 +187,7 @@ mod tests {
     const FILE: &str = "# mine\n[session]\nidle = \"5m\"   # short\n\n# how it finds\n[recall]\nk=10 # ten\n\
                         weight_impact = 2.0\n\n[server]\nport = 7777\n";
 
-    fn changed(wanted: Json) -> String {
+    fn edited_file(wanted: Json) -> String {
         with_changes(FILE, &changes_in(&wanted, &known_keys().unwrap()).unwrap()).unwrap()
     }
 
@@ -207,13 +207,13 @@ mod tests {
 
     #[test]
     fn comments_and_order_stay_as_they_were() {
-        assert_eq!(changed(json!({"recall": {"k": 7}})), FILE.replace("k=10 #", "k=7 #"));
-        assert_eq!(changed(json!({"session.idle": "9m"})), FILE.replace("\"5m\"", "\"9m\""));
+        assert_eq!(edited_file(json!({"recall": {"k": 7}})), FILE.replace("k=10 #", "k=7 #"));
+        assert_eq!(edited_file(json!({"session.idle": "9m"})), FILE.replace("\"5m\"", "\"9m\""));
         assert_eq!(
-            changed(json!({"session": {"idle": null}})),
+            edited_file(json!({"session": {"idle": null}})),
             FILE.replace("idle = \"5m\"   # short\n", "")
         );
-        let added = changed(json!({"llm": {"models": {"small": "tiny"}}}));
+        let added = edited_file(json!({"llm": {"models": {"small": "tiny"}}}));
         assert!(added.starts_with(FILE) && added.contains("[llm.models]\nsmall = \"tiny\""), "{added}");
         assert!(!added.contains("[llm]\n"), "an empty section says nothing: {added}");
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Why the configuration can't be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    /// The file is there and can't be read.
+    /// The configuration file exists but can't be read.
     #[error("{path} can't be read: {source}")]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// The file is not valid TOML.

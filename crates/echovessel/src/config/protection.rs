@@ -17,7 +17,7 @@ pub(crate) enum Protection {
 }
 
 /// Keys by their last word.
-const BY_NAME: [(&str, Protection); 9] = [
+const PROTECTED_KEY_ENDINGS: [(&str, Protection); 9] = [
     ("_env", Protection::File),
     ("_command", Protection::File),
     (".command", Protection::File),
@@ -29,13 +29,13 @@ const BY_NAME: [(&str, Protection); 9] = [
     (".url", Protection::Login),
 ];
 /// Sections that are the owner's.
-const BY_SECTION: [(&str, Protection); 3] =
+const PROTECTED_SECTIONS: [(&str, Protection); 3] =
     [("limits.", Protection::Owner), ("server.", Protection::Owner), ("trace.", Protection::Owner)];
 
 impl Protection {
     pub(crate) fn from_key(key: &str) -> Self {
-        let by_name = BY_NAME.iter().find(|(end, _)| key.ends_with(end));
-        let by_section = BY_SECTION.iter().find(|(section, _)| key.starts_with(section));
+        let by_name = PROTECTED_KEY_ENDINGS.iter().find(|(end, _)| key.ends_with(end));
+        let by_section = PROTECTED_SECTIONS.iter().find(|(section, _)| key.starts_with(section));
         by_name.or(by_section).map_or(Self::Open, |(_, protection)| *protection)
     }
 

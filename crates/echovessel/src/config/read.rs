@@ -18,12 +18,12 @@ const MISTAKES_MAX: usize = 50;
 /// Something that is wrong, and where.
 struct Mistake {
     error: ConfigError,
-    place: Place,
+    place: SettingPlace,
 }
 
 /// The place of the setting to change.
 #[derive(Clone, PartialEq)]
-enum Place {
+enum SettingPlace {
     /// A key, set in the file or not at all.
     Key(String),
     /// The name of an environment variable.
@@ -34,7 +34,7 @@ enum Place {
 
 /// Lines of the text that an error may name: those of a file, or none.
 #[derive(Clone, Copy, PartialEq)]
-enum Lines {
+enum ErrorLines {
     /// The text is the file.
     Named,
     /// The text was only proposed, so its lines are in no file.
@@ -50,9 +50,9 @@ pub(crate) fn load(
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
     match std::fs::read_to_string(path) {
-        Ok(text) => read(text, path, Lines::Named, environment),
+        Ok(text) => read(text, path, ErrorLines::Named, environment),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            read(String::new(), path, Lines::Named, environment)
+            read(String::new(), path, ErrorLines::Named, environment)
         }
         Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     }
@@ -67,14 +67,14 @@ pub(crate) fn parse(
     path: &Path,
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
-    read(text.to_owned(), path, Lines::Unnamed, environment)
+    read(text.to_owned(), path, ErrorLines::Unnamed, environment)
 }
 
 /// Reads, and after a mistake once more without what it is about, until no other mistake is found.
 fn read(
     mut text: String,
     path: &Path,
-    lines: Lines,
+    lines: ErrorLines,
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
     let mut overrides: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
@@ -89,12 +89,12 @@ fn read(
         let is_known = places.contains(&place);
         match &place {
             _ if is_known => break,
-            Place::Key(key) => text = without_key(&text, key).unwrap_or(text),
-            Place::Variable(name) => overrides.retain(|(known, _)| known != name),
-            Place::File => {}
+            SettingPlace::Key(key) => text = without_key(&text, key).unwrap_or(text),
+            SettingPlace::Variable(name) => overrides.retain(|(known, _)| known != name),
+            SettingPlace::File => {}
         }
         mistakes.push(error);
-        if place == Place::File {
+        if place == SettingPlace::File {
             break;
         }
         places.push(place);
@@ -109,35 +109,35 @@ fn read(
 fn read_once(
     text: &str,
     path: &Path,
-    lines: Lines,
+    lines: ErrorLines,
     overrides: &[(String, String)],
-    places: &[Place],
+    places: &[SettingPlace],
 ) -> Result<Config, Mistake> {
-    let of_file = |error: ConfigError| Mistake { error, place: Place::File };
+    let of_file = |error: ConfigError| Mistake { error, place: SettingPlace::File };
     let malformed = |error: toml::de::Error| {
         of_file(ConfigError::Malformed { path: path.to_owned(), message: error.to_string() })
     };
     let mut table = text.parse::<Table>().map_err(malformed)?;
     let known = known_keys().map_err(of_file)?;
     let origin = path.display().to_string();
-    let at = |key: &str| match line_of(text, key).filter(|_| lines == Lines::Named) {
+    let at = |key: &str| match line_of(text, key).filter(|_| lines == ErrorLines::Named) {
         Some(line) => format!("{origin}, line {line}"),
         None => origin.clone(),
     };
     for key in leaf_keys(&table) {
         check_key(&at(&key), &key, &known)
-            .map_err(|error| Mistake { error, place: Place::Key(key.clone()) })?;
+            .map_err(|error| Mistake { error, place: SettingPlace::Key(key.clone()) })?;
     }
     // The file by itself first, so that a mistake in it is not blamed on a variable.
     if let Err(error) = toml::from_str::<Config>(text) {
         let (message, place) = match leaf_keys(&table).into_iter().find(|key| !fits_type(&table, key)) {
-            Some(key) => (format!("{}: {key}: {}", at(&key), reason_of(&error)), Place::Key(key)),
-            None => (format!("{origin}: {}", error.to_string().trim_end()), Place::File),
+            Some(key) => (format!("{}: {key}: {}", at(&key), reason_of(&error)), SettingPlace::Key(key)),
+            None => (format!("{origin}: {}", error.to_string().trim_end()), SettingPlace::File),
         };
         return Err(Mistake { error: ConfigError::BadValue(message), place });
     }
     for (name, value) in overrides {
-        let of_variable = |error| Mistake { error, place: Place::Variable(name.clone()) };
+        let of_variable = |error| Mistake { error, place: SettingPlace::Variable(name.clone()) };
         apply(&mut table, &known, name, value).map_err(of_variable)?;
         // The file by itself was right, and every variable before this one.
         parse_config(&table).map_err(|reason| {
@@ -150,8 +150,10 @@ fn read_once(
         overrides.iter().find(|(name, _)| name.strip_prefix(PREFIX).map(key_of).as_deref() == Some(key))
     };
     let mut wrong = wrong_values(&config).into_iter().map(|(key, reason)| match set_by(key) {
-        Some((name, _)) => (Place::Variable(name.clone()), format!("{}: {reason}", variable_label(name))),
-        None => (Place::Key(key.to_owned()), format!("{}: {reason}", at(key))),
+        Some((name, _)) => {
+            (SettingPlace::Variable(name.clone()), format!("{}: {reason}", variable_label(name)))
+        }
+        None => (SettingPlace::Key(key.to_owned()), format!("{}: {reason}", at(key))),
     });
     match wrong.find(|(place, _)| !places.contains(place)) {
         Some((place, message)) => Err(Mistake { error: ConfigError::BadValue(message), place }),

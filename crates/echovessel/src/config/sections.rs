@@ -243,7 +243,7 @@ section!(
 section!(
     /// Limits at which a conversation ends and becomes memory.
     Session {
-        /// Silence after which it is over.
+        /// Silence after which a session ends.
         idle: ConfigDuration = minutes(30),
         /// Interval of the scan for quiet conversations.
         scan_every: ConfigDuration = seconds(60),

@@ -73,12 +73,12 @@ impl BytePairs {
 
     fn split_word(&self, word: &[Symbol], pieces: &mut Vec<Piece>) {
         let mut buffer = [0; 4];
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<MergedBytes> = Vec::new();
         for symbol in word {
             for byte in symbol.character.encode_utf8(&mut buffer).bytes() {
                 if let Some(id) = self.bytes[usize::from(byte)] {
                     let at = parts.len();
-                    parts.push(Part {
+                    parts.push(MergedBytes {
                         id,
                         source: symbol.source.clone(),
                         before: at.checked_sub(1),
@@ -95,9 +95,9 @@ impl BytePairs {
 
     /// Merges neighbours until no merge applies. A heap finds the next one, so that a page without spaces takes no more than
     /// its length times the logarithm of it.
-    fn merge(&self, parts: &mut [Part]) {
+    fn merge(&self, parts: &mut [MergedBytes]) {
         let mut heap = BinaryHeap::new();
-        let candidate = |parts: &[Part], left: usize| {
+        let candidate = |parts: &[MergedBytes], left: usize| {
             let right = parts[left].next;
             let pair = (parts[left].id, parts.get(right)?.id);
             self.merges.get(&pair).map(|(rank, merged)| Reverse((*rank, left, pair, *merged)))
@@ -125,7 +125,7 @@ impl BytePairs {
 }
 
 /// A byte, or bytes that were merged.
-struct Part {
+struct MergedBytes {
     id: u32,
     source: Range<usize>,
     before: Option<usize>,
@@ -183,14 +183,14 @@ fn class_of(character: char) -> Class {
 
 /// The letter that spells a byte: printable bytes are themselves, the others, in ascending order, the letters from U+0100 on.
 fn letter_of(byte: u8) -> Option<char> {
-    if is_itself(byte) {
+    if is_spelled_as_itself(byte) {
         return Some(char::from(byte));
     }
-    let place = (0..byte).filter(|other| !is_itself(*other)).count();
+    let place = (0..byte).filter(|other| !is_spelled_as_itself(*other)).count();
     u32::try_from(place).ok().and_then(|place| char::from_u32(0x100 + place))
 }
 
-fn is_itself(byte: u8) -> bool {
+fn is_spelled_as_itself(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff)
 }
 

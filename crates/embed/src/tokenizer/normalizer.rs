@@ -23,7 +23,7 @@ enum Step {
     SpaceHan,
     StripAccents,
     Lowercase,
-    Form(Form),
+    Form(UnicodeForm),
     /// SentencePiece's table of characters.
     Map(Replacements),
     CollapseSpaces,
@@ -39,7 +39,7 @@ enum Step {
 }
 
 #[derive(Clone, Copy)]
-enum Form {
+enum UnicodeForm {
     Nfc,
     Nfd,
     Nfkc,
@@ -61,17 +61,17 @@ impl Normalizer {
                 "BertNormalizer" => read.extend(bert_steps(step)),
                 "Precompiled" => {
                     // The table maps composed characters; what is composed of several is found by composing it first.
-                    read.push(Step::Form(Form::Nfc));
+                    read.push(Step::Form(UnicodeForm::Nfc));
                     let table = step["precompiled_charsmap"].as_str().unwrap_or_default();
                     let table = STANDARD.decode(table).map_err(|_| "its precompiled_charsmap is damaged")?;
                     read.push(Step::Map(Replacements::of_character_map(&table)?));
                 }
                 "Lowercase" => read.push(Step::Lowercase),
                 "StripAccents" => read.push(Step::StripAccents),
-                "NFC" => read.push(Step::Form(Form::Nfc)),
-                "NFD" => read.push(Step::Form(Form::Nfd)),
-                "NFKC" => read.push(Step::Form(Form::Nfkc)),
-                "NFKD" => read.push(Step::Form(Form::Nfkd)),
+                "NFC" => read.push(Step::Form(UnicodeForm::Nfc)),
+                "NFD" => read.push(Step::Form(UnicodeForm::Nfd)),
+                "NFKC" => read.push(Step::Form(UnicodeForm::Nfkc)),
+                "NFKD" => read.push(Step::Form(UnicodeForm::Nfkd)),
                 "Prepend" => {
                     read.push(Step::Prepend(step["prepend"].as_str().unwrap_or_default().to_owned()))
                 }
@@ -204,7 +204,7 @@ fn rewrite(symbols: Vec<Symbol>, replace: impl Fn(char, &mut dyn FnMut(char))) -
     rewritten
 }
 
-impl Form {
+impl UnicodeForm {
     /// Characters that can be composed with one another come from all of their bytes.
     fn apply(self, symbols: Vec<Symbol>) -> Vec<Symbol> {
         let belongs_to_previous = |_: &Symbol, next: &Symbol| {

@@ -80,7 +80,7 @@ impl Stage {
     pub async fn new(runtime: Runtime, clock: Arc<StoryClock>) -> anyhow::Result<Self> {
         runtime.start().await?;
         let scope = runtime.scope(None, UserId::owner());
-        runtime.ensure_known(&scope).await?;
+        runtime.ensure_scope_exists(&scope).await?;
         let events = runtime.broadcast().subscribe();
         Ok(Self { runtime, clock, scope, events })
     }

@@ -11,14 +11,14 @@ const RIDGE: f64 = 0.5;
 pub(super) struct Choice {
     /// The values of each candidate.
     pub(super) values: Vec<Vec<f64>>,
-    /// Places of the right ones.
+    /// Places of the right candidates.
     pub(super) answers: Vec<usize>,
     /// The weight of the choice.
     pub(super) weight: f64,
 }
 
 /// The `length` weights under which the right candidates are likeliest.
-pub(super) fn fit(choices: &[Choice], length: usize) -> Vec<f64> {
+pub(super) fn fit_weights(choices: &[Choice], length: usize) -> Vec<f64> {
     let mut weights = vec![0.5; length];
     for _ in 0..ROUNDS_MAX {
         let (gradient, curvature) = gradient_and_curvature(choices, &weights);
@@ -112,7 +112,7 @@ mod tests {
             weight: 1.0,
         };
         let choices = [choice(0), choice(0), choice(1), choice(2)];
-        let weights = fit(&choices, 2);
+        let weights = fit_weights(&choices, 2);
         let (gradient, _) = gradient_and_curvature(&choices, &weights);
         assert!(gradient.iter().all(|part| part.abs() < 1e-9), "{gradient:?}");
     }

@@ -8,7 +8,7 @@ use eval::loading::read;
 use eval::replay::{AnsweredQuestion, Replay};
 use eval::report::Report;
 use memory::recall::RecallSettings;
-use memory::recall::SAID_MIN;
+use memory::recall::SAID_SUPPORT_MIN;
 use memory::vector_index::VectorIndex;
 use serde_json::json;
 use store::{HomeStore, StoreOptions};
@@ -108,7 +108,7 @@ async fn locomo_is_repaired_and_its_absence_is_measured() {
     let report = Report::new("locomo", "l", &data, false, &answered);
     assert_eq!((report.all.questions, report.all.recall[&1]), (2, 100.0));
     assert_eq!(report.adversarial.as_ref().map(|figures| figures.questions), Some(2));
-    let bound = report.absence.iter().find(|bound| (bound.support - SAID_MIN).abs() < 0.005).unwrap();
+    let bound = report.absence.iter().find(|bound| (bound.support - SAID_SUPPORT_MIN).abs() < 0.005).unwrap();
     assert_eq!((bound.denied, bound.recall), (0.0, 100.0), "{}", report.table(None));
 }
 

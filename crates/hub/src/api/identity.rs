@@ -104,7 +104,7 @@ pub struct MetaText {
 
 /// Result of writing a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Written {
+pub struct WriteOutcome {
     /// True if the document was written.
     pub success: bool,
     /// A description of the result.

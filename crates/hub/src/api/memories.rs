@@ -68,7 +68,7 @@ pub struct MemorySearch {
 pub enum SearchMethod {
     /// Search by meaning and words.
     Vector,
-    /// Found by its words alone, without vectors.
+    /// The search compared words alone, without vectors.
     Text,
 }
 
@@ -103,7 +103,7 @@ pub struct FoundMemory {
     pub graph_score: f64,
     /// 1 if the asking instance wrote the memory.
     pub instance_score: f64,
-    /// The method by which it was found.
+    /// The method by which the memory was found.
     pub method: SearchMethod,
     /// True if it is about the query. True if its relevance, on the scale of recall, is at least 0.75 of the best one's,
     /// and the best one's is at least 0.4.
@@ -267,7 +267,7 @@ pub struct MemoryEntry {
 /// Result of the tool `memory_read`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryReadResult {
-    /// True if the memory is there.
+    /// True if the memory exists.
     pub success: bool,
     /// The memory, if it was found.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Result of a tool that only succeeds or fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// True if it was done.
+    /// True if the request was carried out.
     pub success: bool,
     /// A description of the result, for a person or a model.
     pub message: String,

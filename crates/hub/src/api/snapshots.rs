@@ -18,7 +18,7 @@ pub struct SnapshotEntry {
     /// Time at which the snapshot was made.
     #[schemars(with = "String")]
     pub timestamp: Timestamp,
-    /// The day it was made, UTC.
+    /// The day on which the snapshot was made, UTC.
     pub date: String,
     /// Why: `manual`, `scheduled`, `pre-replace`.
     pub reason: String,
@@ -38,9 +38,9 @@ pub struct Snapshots {
 /// Arguments of the tool `snapshot_list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct SnapshotQuery {
-    /// Only of this category.
+    /// Lists only snapshots of documents of this category.
     pub category: Option<Category>,
-    /// Only of this file.
+    /// Lists only snapshots of this file.
     pub filename: Option<FileName>,
 }
 
@@ -55,7 +55,7 @@ pub struct SnapshotRef {
 /// Result of the tool `snapshot_get`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SnapshotText {
-    /// True if the snapshot is there.
+    /// True if the snapshot exists.
     pub success: bool,
     /// The text of the snapshot.
     #[serde(skip_serializing_if = "Option::is_none")]

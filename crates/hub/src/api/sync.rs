@@ -63,7 +63,7 @@ pub struct ConcurrentVersion {
     pub deleted: bool,
 }
 
-/// An identity document on its way.
+/// An identity document as one hub sends it to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityItem {
@@ -121,7 +121,7 @@ pub struct IdentityItems {
     pub custom: Vec<IdentityItem>,
 }
 
-/// A memory on its way.
+/// A memory as one hub sends it to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryItem {

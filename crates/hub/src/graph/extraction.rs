@@ -38,7 +38,7 @@ pub struct UnreadSession {
     pub user: Option<String>,
     /// The session's unread events, the oldest first.
     pub events: Vec<UnreadEvent>,
-    /// Entities that these are about.
+    /// Entities that the session's events are about.
     pub entities: Vec<KnownEntity>,
 }
 
@@ -87,7 +87,7 @@ pub struct UnreadDocument {
     pub user: Option<String>,
     /// The next unread lines, in their order; empty if all were read.
     pub lines: Vec<UnreadEvent>,
-    /// Entities that these lines name.
+    /// Entities that the document's lines name.
     pub entities: Vec<KnownEntity>,
 }
 
@@ -126,7 +126,7 @@ pub enum ExtractionStep {
         /// Time at which what failed is tried again.
         retry_at: Option<Timestamp>,
     },
-    /// A session's events were read, and so much is new.
+    /// A session's events were read; these are the numbers of new nodes and edges.
     Read { nodes: usize, edges: usize },
     /// The session is tried again later.
     Failed { reason: String },

@@ -27,13 +27,13 @@ pub use nodes::{NodeCreate, NodeDelete, NodeList, NodeText, NodeUpdate};
 pub use overview::insights;
 pub use ports::{
     EdgeChange, EdgeEnd, GraphEdge, GraphNode, GraphStore, GraphWithdrawal, GraphWrite, GraphWritten,
-    NewGraphEdge, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode, Unresolved,
-    WriteResult,
+    NewGraphEdge, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode,
+    UnresolvedEdge, WriteResult,
 };
 
 pub use responses::{
     Deleted, EdgeResponse, EdgesResponse, Insight, InsightsResponse, NodeHit, NodeListResponse, NodeResponse,
-    NodeSearchResponse, StatsResponse, SubgraphResponse, TransactionResponse, TraverseResponse, Visited,
+    NodeSearchResponse, StatsResponse, SubgraphResponse, TransactionResponse, TraverseResponse, VisitedNode,
 };
 pub use search::NodeSearch;
 pub use service::Graph;

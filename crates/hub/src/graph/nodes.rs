@@ -146,7 +146,7 @@ impl Graph {
         Ok(NodeResponse::from_node(written.value, message))
     }
 
-    /// A node that is there.
+    /// Returns a node that exists and is not deleted.
     pub async fn live_node(&self, scope: &Scope, id: &str) -> Result<NodeResponse, StoreError> {
         let mut found = match Uuid::parse_str(id) {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),

@@ -169,7 +169,7 @@ pub struct WriteResult<T> {
 /// An edge that was not written, because an end of it is not there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unresolved {
+pub struct UnresolvedEdge {
     /// The edge's place in the list of edges, from 0.
     pub index: usize,
     /// Ends that do not exist: labels or ids.
@@ -183,7 +183,7 @@ pub struct GraphWritten {
     pub nodes: Vec<WriteResult<GraphNode>>,
     /// Edges that were written, in the order of the request.
     pub edges: Vec<WriteResult<GraphEdge>>,
-    pub unresolved: Vec<Unresolved>,
+    pub unresolved: Vec<UnresolvedEdge>,
 }
 
 /// A change of a node; `None` leaves a field as it is.
@@ -283,7 +283,7 @@ pub trait GraphStore: Send + Sync {
     /// it depends on; a softly deleted one comes back. An edge of the same type between the same nodes gains weight,
     /// evidence and memory.
     async fn write_graph(&self, scope: &Scope, write: GraphWrite) -> Result<GraphWritten, StoreError>;
-    /// Changes a node that is there.
+    /// Changes an existing node.
     async fn change_graph_node(
         &self,
         scope: &Scope,

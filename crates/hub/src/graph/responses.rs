@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::ports::{GraphEdge, GraphNode, Unresolved};
+use super::ports::{GraphEdge, GraphNode, UnresolvedEdge};
 
 /// The result of a write to a node.
 #[derive(Clone, Debug, Serialize)]
@@ -70,7 +70,7 @@ pub struct EdgesResponse {
 pub struct NodeListResponse {
     /// The page, the last changed first.
     pub nodes: Vec<GraphNode>,
-    /// Number of there that are in all.
+    /// Number of matching nodes on all pages.
     pub total: usize,
 }
 
@@ -93,7 +93,7 @@ pub struct NodeSearchResponse {
 
 /// A node that a walk came to.
 #[derive(Clone, Debug, Serialize)]
-pub struct Visited {
+pub struct VisitedNode {
     pub node: GraphNode,
     /// Ids of the edges on the way from the start to the node.
     pub path: Vec<Uuid>,
@@ -108,7 +108,7 @@ pub struct TraverseResponse {
     /// The first node of the walk; of type `unknown` if it does not exist.
     pub start_node: serde_json::Value,
     /// Visited nodes, the nearest first.
-    pub results: Vec<Visited>,
+    pub results: Vec<VisitedNode>,
 }
 
 /// A part of the graph.
@@ -120,7 +120,7 @@ pub struct SubgraphResponse {
     pub edges: Vec<GraphEdge>,
 }
 
-/// Something that stands out.
+/// A finding about the graph, such as an entity with many edges.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Insight {
@@ -169,7 +169,7 @@ pub struct TransactionResponse {
     pub message: String,
     /// Nodes that are new.
     pub nodes_created: usize,
-    /// Nodes that were there already.
+    /// Number of nodes that existed already.
     pub nodes_reused: usize,
     /// Edges that are new.
     pub edges_created: usize,
@@ -180,5 +180,5 @@ pub struct TransactionResponse {
     /// The edges that were written, in the order asked.
     pub edges: Vec<GraphEdge>,
     /// Edges that were not written, each with the label that is missing.
-    pub unresolved: Vec<Unresolved>,
+    pub unresolved: Vec<UnresolvedEdge>,
 }

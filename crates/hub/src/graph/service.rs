@@ -86,9 +86,11 @@ impl Graph {
     ) -> Result<(), StoreError> {
         let nodes: Vec<&mut GraphNode> = nodes.collect();
         let texts = nodes.iter().flat_map(|node| [node.label.clone(), node.description.clone()]).collect();
-        let corrected = OutdatedValues::in_texts(self.corrections.as_ref(), scope, texts).await?;
+        let corrected =
+            OutdatedValues::former_values_in_texts(self.corrections.as_ref(), scope, texts).await?;
         for node in nodes {
-            node.no_longer_current = corrected.of_described(&node.label, &node.aliases, &node.description);
+            node.no_longer_current =
+                corrected.former_value_in_description(&node.label, &node.aliases, &node.description);
         }
         Ok(())
     }

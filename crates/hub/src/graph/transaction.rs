@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::TRANSACTION_MAX;
 use super::edges::EdgeText;
 use super::nodes::{NodeText, checked_label};
-use super::ports::{EdgeEnd, GraphWrite, Unresolved};
+use super::ports::{EdgeEnd, GraphWrite, UnresolvedEdge};
 use super::responses::TransactionResponse;
 use super::service::Graph;
 
@@ -101,7 +101,7 @@ fn outcome_message(
     new_edges: usize,
     reused_nodes: usize,
     reused_edges: usize,
-    unresolved: &[Unresolved],
+    unresolved: &[UnresolvedEdge],
 ) -> String {
     let mut message = format!("Created {new_nodes} nodes and {new_edges} edges");
     if reused_nodes + reused_edges > 0 {

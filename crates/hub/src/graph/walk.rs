@@ -10,7 +10,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::ports::{GraphEdge, GraphNode};
-use super::responses::{SubgraphResponse, TraverseResponse, Visited};
+use super::responses::{SubgraphResponse, TraverseResponse, VisitedNode};
 use super::service::Graph;
 
 /// Nodes of a subgraph. A picture of more is a cloud, and an agent's context has no room for it.
@@ -19,7 +19,7 @@ const SUBGRAPH_NODES_MAX: usize = 100;
 const DEPTH_DEFAULT: u32 = 2;
 const VISITED_MAX: usize = 50;
 
-/// Along which way of an edge.
+/// Direction in which a walk follows edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -87,10 +87,10 @@ impl Graph {
         let depth = asked.max_depth.unwrap_or(DEPTH_DEFAULT);
         let (steps, mut nodes) =
             self.walk_edges(scope, start.id, asked.direction, depth, types, limit).await?;
-        let mut results: Vec<Visited> = steps
+        let mut results: Vec<VisitedNode> = steps
             .into_iter()
             .filter_map(|step| {
-                Some(Visited { node: nodes.remove(&step.id)?, path: step.path, depth: step.depth })
+                Some(VisitedNode { node: nodes.remove(&step.id)?, path: step.path, depth: step.depth })
             })
             .collect();
         let visited = results.iter_mut().map(|visited| &mut visited.node);

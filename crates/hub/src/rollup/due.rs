@@ -67,7 +67,7 @@ impl Hub {
     /// Reads all memories, also deleted ones, to find the periods that are due.
     pub(super) async fn all_memories(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
         let filter = DocumentFilter { deleted: true, ..DocumentFilter::all_memories() };
-        Ok(self.inner().parts.store.documents(scope, filter).await?)
+        Ok(self.shared_parts().parts.store.documents(scope, filter).await?)
     }
 
     /// The roll-ups that are due, of memories that are read already.
@@ -102,7 +102,7 @@ impl Hub {
         let end = last_sunday(period).saturating_add(jiff::Span::new().days(1)).to_datetime(Time::midnight());
         let end = end.to_zoned(zone.clone());
         let (Ok(start), Ok(end)) = (start, end) else { return Ok(false) };
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         Ok(store.has_unfinished_session(scope, start.timestamp(), end.timestamp()).await?)
     }
 
@@ -114,7 +114,7 @@ impl Hub {
     ) -> Result<Vec<Document>, HubError> {
         let granularities = vec![finer_granularity(period.granularity())];
         let filter = DocumentFilter { granularities, ..DocumentFilter::default() };
-        let mut sources = self.inner().parts.store.documents(scope, filter).await?;
+        let mut sources = self.shared_parts().parts.store.documents(scope, filter).await?;
         sources.retain(|document| {
             memory_of(&document.name)
                 .and_then(|name| rollup_above(name, period.granularity()))

@@ -62,12 +62,12 @@ impl Candidates {
 
 impl Hub {
     /// Looks for pieces of the scope's memories.
-    pub(super) async fn candidates(
+    pub(super) async fn find_candidates(
         &self,
         scope: &Scope,
         sentences: Vec<Sentence>,
     ) -> Result<Candidates, StoreError> {
-        let store = &*self.inner().parts.store;
+        let store = &*self.shared_parts().parts.store;
         let fingerprint = self.fingerprint();
         let phrases = distinct_phrases(sentences.iter().flat_map(|sentence| &sentence.terms));
         let found = match phrases.is_empty() {
@@ -82,7 +82,7 @@ impl Hub {
         let mut numbers = most_telling(&phrases, &found, &statistics);
         let vectors: Vec<&[f32]> =
             sentences.iter().filter_map(|sentence| sentence.vector.as_deref()).collect();
-        let held = &self.inner().vectors;
+        let held = &self.shared_parts().vectors;
         let mut near = BTreeSet::new();
         if !vectors.is_empty() {
             near.extend(held.nearest(store, scope, &fingerprint, &vectors, MEANT_MAX).await?);

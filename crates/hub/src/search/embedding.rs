@@ -10,7 +10,7 @@ use crate::ports::{ChunkCoverage, UnembeddedChunk};
 use crate::service::{Caller, Hub};
 
 /// Pieces that are asked for at once. They are two batches: the second is there when the first is done.
-const PIECES_ASKED_FOR: u32 = 32;
+const PIECES_PER_REQUEST: u32 = 32;
 /// Pieces that are embedded at once. A turn waits for the batch under way, and pieces are longer than messages.
 const PIECES_AT_ONCE: usize = 16;
 
@@ -28,15 +28,15 @@ impl Hub {
     }
 
     async fn purge_vectors(&self, scope: &Scope) -> Result<u64, HubError> {
-        let purged = self.inner().parts.store.purge_chunk_vectors(scope).await?;
+        let purged = self.shared_parts().parts.store.purge_chunk_vectors(scope).await?;
         self.drop_vectors(scope);
         Ok(purged)
     }
 
     /// Drops the vectors of a scope from memory; they are loaded again when needed.
     pub(crate) fn drop_vectors(&self, scope: &Scope) {
-        self.inner().vectors.drop_scope(scope);
-        self.inner().embedded.drop_scope(scope);
+        self.shared_parts().vectors.drop_scope(scope);
+        self.shared_parts().embedded.drop_scope(scope);
     }
 
     /// Scopes that have documents.
@@ -44,7 +44,7 @@ impl Hub {
     /// # Errors
     /// When the store fails.
     pub async fn scopes(&self) -> Result<Vec<Scope>, HubError> {
-        Ok(self.inner().parts.store.hub_scopes().await?)
+        Ok(self.shared_parts().parts.store.hub_scopes().await?)
     }
 
     /// Number of chunks of all scopes that have vectors of this model.
@@ -52,18 +52,18 @@ impl Hub {
     /// # Errors
     /// When the store fails.
     pub async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, HubError> {
-        Ok(self.inner().parts.store.chunk_coverage(fingerprint).await?)
+        Ok(self.shared_parts().parts.store.chunk_coverage(fingerprint).await?)
     }
 
     /// True if the embedding model failed within the last 30 seconds and is not asked in the background.
     pub fn embedding_rests(&self) -> bool {
-        self.inner().embedded.is_resting(self.now())
+        self.shared_parts().embedded.is_resting(self.now())
     }
 
     /// Embeds every memory of the scope that has no vector yet.
     pub async fn embed_all(&self, scope: &Scope) -> Result<Rebuilt, HubError> {
-        let store = &self.inner().parts.store;
-        if self.inner().parts.embedder.is_none() {
+        let store = &self.shared_parts().parts.store;
+        if self.shared_parts().parts.embedder.is_none() {
             let total = store.embedded_memories(scope, "").await?.memories;
             let message = "there is no embedding model: memories are found by words".to_owned();
             return Ok(Rebuilt { rebuilt: 0, failed: 0, total, message });
@@ -76,7 +76,7 @@ impl Hub {
     }
 
     pub(super) fn fingerprint(&self) -> String {
-        let embedder = self.inner().parts.embedder.as_ref();
+        let embedder = self.shared_parts().parts.embedder.as_ref();
         embedder.map(|embedder| embedder.fingerprint().to_owned()).unwrap_or_default()
     }
 
@@ -86,19 +86,19 @@ impl Hub {
     /// When the store fails. A model that fails gives 0: what it did before is kept, and the rest is found by words until
     /// it works.
     pub async fn embed_some(&self, scope: &Scope) -> Result<usize, HubError> {
-        let Some(embedder) = self.inner().parts.embedder.clone() else { return Ok(0) };
-        let store = &self.inner().parts.store;
+        let Some(embedder) = self.shared_parts().parts.embedder.clone() else { return Ok(0) };
+        let store = &self.shared_parts().parts.store;
         let fingerprint = embedder.fingerprint().to_owned();
-        let known = self.inner().embedded.get(scope, &fingerprint);
+        let known = self.shared_parts().embedded.get(scope, &fingerprint);
         let revision = store.hub_state(scope).await?.revision;
         if revision == known {
             return Ok(0);
         }
         // A reset begins to count again.
         let after = if revision < known { 0 } else { known };
-        let waiting = store.unembedded_chunks(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
+        let waiting = store.unembedded_chunks(scope, &fingerprint, after, PIECES_PER_REQUEST).await?;
         let (embedded, failure) = embed_until_failure(&*embedder, &waiting).await;
-        if !waiting.is_empty() && self.inner().embedded.note_outcome(failure.is_some(), self.now()) {
+        if !waiting.is_empty() && self.shared_parts().embedded.note_outcome(failure.is_some(), self.now()) {
             match &failure {
                 Some(error) => tracing::warn!(%error, "memories got no vectors; they are found by words"),
                 None => tracing::info!("memories get vectors again"),
@@ -111,8 +111,8 @@ impl Hub {
         if count < waiting.len() {
             return Ok(0);
         }
-        if count < PIECES_ASKED_FOR as usize {
-            self.inner().embedded.set(scope, &fingerprint, revision);
+        if count < PIECES_PER_REQUEST as usize {
+            self.shared_parts().embedded.set(scope, &fingerprint, revision);
         }
         Ok(count)
     }

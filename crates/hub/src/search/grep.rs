@@ -29,7 +29,7 @@ impl Hub {
         let query = fold(&input.query);
         let words: Vec<&str> = query.split_whitespace().take(WORDS_MAX).collect();
         let wanted = input.max_results.unwrap_or(RESULTS_DEFAULT).clamp(1, 50) as usize;
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let names = store.memory_names(&caller.scope).await?;
         let total_scanned = names.len();
         let mut found: Vec<GreppedMemory> = Vec::new();
@@ -55,7 +55,9 @@ impl Hub {
     ) -> Result<Vec<(DiaryName, usize)>, HubError> {
         let grams = words.iter().map(|word| query_grams(word)).collect();
         let mut counts: BTreeMap<DiaryName, usize> = BTreeMap::new();
-        for holders in self.inner().parts.store.memories_with_grams(&caller.scope, grams, CHUNKS_MAX).await? {
+        for holders in
+            self.shared_parts().parts.store.memories_with_grams(&caller.scope, grams, CHUNKS_MAX).await?
+        {
             for name in holders {
                 *counts.entry(name).or_default() += 1;
             }

@@ -71,10 +71,10 @@ impl Hub {
             _ => false,
         };
         // Most homes hold none: then the text is not embedded a second time.
-        if !self.inner().parts.store.memory_names(scope).await?.iter().any(is_wanted) {
+        if !self.shared_parts().parts.store.memory_names(scope).await?.iter().any(is_wanted) {
             return Ok(Vec::new());
         }
-        let candidates = self.candidates(scope, self.sentences(text, None).await).await?;
+        let candidates = self.find_candidates(scope, self.sentences(text, None).await).await?;
         let mut best: HashMap<&DiaryName, (f64, &DiaryChunk)> = HashMap::new();
         for chunk in candidates.pieces.iter().filter(|chunk| is_wanted(&chunk.name)) {
             let relevance = candidates.relevance_by(chunk, vector_relevance);
@@ -121,7 +121,7 @@ impl Hub {
         if used.is_empty() {
             return Ok(used);
         }
-        let names = self.inner().parts.store.memory_names(scope).await?;
+        let names = self.shared_parts().parts.store.memory_names(scope).await?;
         let asked = content_terms(text);
         let mut found = self.look_up_used_lore(scope, &used).await?;
         for document in used {

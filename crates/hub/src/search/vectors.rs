@@ -70,7 +70,7 @@ impl ChunkVectorCache {
                 break;
             }
         }
-        self.make_room((scope.clone(), fingerprint.to_owned()));
+        self.evict_until_fits((scope.clone(), fingerprint.to_owned()));
         let held = held.read();
         Ok(held.matrix.nearest_to_each(queries, wanted).concat())
     }
@@ -99,7 +99,7 @@ impl ChunkVectorCache {
         shelved.held.clone()
     }
 
-    fn make_room(&self, kept: (Scope, String)) {
+    fn evict_until_fits(&self, kept: (Scope, String)) {
         let mut shelf = self.shelf.lock();
         let bytes = |shelved: &CacheEntry| shelved.held.read().matrix.bytes();
         while shelf.by_scope.values().map(bytes).sum::<usize>() > BYTES_MAX {

@@ -92,10 +92,10 @@ impl Hub {
             return self.exchange_with_plain_hub(remote, scope).await;
         }
         let hub = self.check_remote(&status, scope)?;
-        let mut position = self.prepare(scope, hub, &status.version_vector, &mut done).await?;
+        let mut position = self.begin_exchange(scope, hub, &status.version_vector, &mut done).await?;
         let is_first = position.exchanged_at.is_none();
         for _ in 0..ROUNDS_MAX {
-            let received = self.pull(remote, scope, &mut position, &mut done).await?;
+            let received = self.pull_changes(remote, scope, &mut position, &mut done).await?;
             let sent = self.push(remote, scope, &mut position, &mut done).await?;
             if received + sent == 0 {
                 break;
@@ -115,7 +115,7 @@ impl Hub {
     /// # Errors
     /// When storage fails.
     pub async fn last_exchange(&self, scope: &Scope) -> Result<Option<Timestamp>, HubError> {
-        let position = self.inner().parts.store.exchange_position(scope).await?;
+        let position = self.shared_parts().parts.store.exchange_position(scope).await?;
         Ok(position.and_then(|position| position.exchanged_at))
     }
 
@@ -127,17 +127,17 @@ impl Hub {
         &self,
         scope: &Scope,
     ) -> Result<Vec<memory::identifiers::NodeId>, HubError> {
-        Ok(self.inner().parts.store.events_erased_elsewhere(scope).await?)
+        Ok(self.shared_parts().parts.store.events_erased_elsewhere(scope).await?)
     }
 
     /// Returns when a document was changed here since the last call, other than by an exchange.
     pub async fn wait_for_change(&self) {
-        self.inner().unsent.notified().await;
+        self.shared_parts().unsent.notified().await;
     }
 
     /// Number of documents the hub has not seen as they are here.  # Errors When storage fails.
     pub async fn waiting_for_exchange(&self, scope: &Scope) -> Result<usize, HubError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let Some(position) = store.exchange_position(scope).await? else {
             return Ok(store.document_outlines(scope, 0).await?.len());
         };
@@ -171,19 +171,19 @@ impl Hub {
     /// Finds the position at which the exchange begins. Detects that the hub was restored from a backup, or that another
     /// copy of this home has written there, and gives a version vector that the hub can accept to every version that lacks
     /// one.
-    async fn prepare(
+    async fn begin_exchange(
         &self,
         scope: &Scope,
         hub: InstanceId,
         there: &VersionVector,
         done: &mut ExchangeCounts,
     ) -> Result<ExchangePosition, ExchangeError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let found = store.exchange_position(scope).await?.filter(|position| position.hub == hub);
         let is_first = found.is_none();
         let mut position = found.unwrap_or_else(|| ExchangePosition::start(hub));
         // A hub that was restored from a backup has seen less than it had.
-        let seen = position.seen.limited_to(there, |_| false);
+        let seen = position.seen.capped_by(there, |_| false);
         if seen != position.seen {
             tracing::warn!("the hub has lost changes that it had; they are sent again from here");
             position.cursor = None;
@@ -198,13 +198,13 @@ impl Hub {
             self.renew_author().await?;
             done.is_renewed = true;
         }
-        self.reissue(scope, &mut position, there, (is_first, done.is_renewed)).await?;
+        self.reissue_changes(scope, &mut position, there, (is_first, done.is_renewed)).await?;
         Ok(position)
     }
 
     /// Goes on under a new author: another copy of this home uses the one before.
     pub(super) async fn renew_author(&self) -> Result<(), HubError> {
-        let parts = &self.inner().parts;
+        let parts = &self.shared_parts().parts;
         let digits = hex::encode(parts.ids.next(self.now()).into_bytes());
         let author = self.instance_id().with_part(&digits[digits.len() - 8..]);
         tracing::warn!(
@@ -217,7 +217,7 @@ impl Hub {
 
     /// Gives versions that count on changes which the hub has never received, or which another copy of this home has counted
     /// too, the next change of this home instead. They are sent as new; the hub keeps both where it has something else.
-    async fn reissue(
+    async fn reissue_changes(
         &self,
         scope: &Scope,
         position: &mut ExchangePosition,
@@ -245,11 +245,11 @@ impl Hub {
             let is_strange = |(author, counter): (&InstanceId, u64)| {
                 (is_first || !is_current(author)) && counter > believed(author)
             };
-            let outlines = self.inner().parts.store.document_outlines(scope, 0).await?;
+            let outlines = self.shared_parts().parts.store.document_outlines(scope, 0).await?;
             let strange = outlines.into_iter().filter(|outline| outline.seen.iter().any(is_strange));
             let names: Vec<DocumentName> =
                 strange.map(|outline| outline.name).filter(|name| self.is_sent(scope, name)).collect();
-            let (_, documents) = self.inner().parts.store.hub_state_with(scope, &names).await?;
+            let (_, documents) = self.shared_parts().parts.store.hub_state_with(scope, &names).await?;
             let mut documents: Vec<Document> = documents.into_iter().flatten().collect();
             documents.sort_by_key(|document| document.revision);
             for Document { name, mut heads, .. } in documents {
@@ -263,7 +263,10 @@ impl Hub {
                     let mut vector = VersionVector::default();
                     for (author, counter) in heads[at].vector.iter() {
                         let is_current = !is_first && is_current(author);
-                        vector.see(author, if is_current { counter } else { counter.min(believed(author)) });
+                        vector.note_seen(
+                            author,
+                            if is_current { counter } else { counter.min(believed(author)) },
+                        );
                     }
                     let mut beside = heads.clone();
                     beside.remove(at);
@@ -285,7 +288,7 @@ impl Hub {
     }
 
     /// Takes what is new at the hub, page by page. Returns how many documents changed here.
-    async fn pull(
+    async fn pull_changes(
         &self,
         remote: &dyn RemoteHub,
         scope: &Scope,
@@ -338,7 +341,7 @@ impl Hub {
         position: &mut ExchangePosition,
         done: &mut ExchangeCounts,
     ) -> Result<usize, ExchangeError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         // Before the documents: an erasure that comes in between is not called reached.
         let state = store.hub_state(scope).await?;
         let erasures = store.pending_erasures(scope, position, &self.instance_id()).await?;
@@ -400,13 +403,13 @@ impl Hub {
         state: &HubState,
         erasures: &[PendingErasure],
     ) -> Result<(), ExchangeError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let is_waiting = !store.first_waiting_erasures(scope, &position.hub).await?.is_empty();
         if erasures.is_empty() && !is_waiting {
             return Ok(());
         }
         for line in erasures.iter().flat_map(|erasure| &erasure.lines) {
-            position.erased.see(&line.author, line.counter);
+            position.erased.note_seen(&line.author, line.counter);
         }
         self.save_position(scope, position).await?;
         let own = self.instance_id();

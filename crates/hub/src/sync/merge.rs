@@ -13,7 +13,7 @@ use crate::version_vector::VersionVector;
 
 /// Earlier versions among which the one that two sides have in common is looked for. Sides that were apart for longer conflict,
 /// and a person decides.
-pub(super) const VERSIONS_LOOKED_AT: u32 = 100;
+pub(super) const VERSIONS_READ: u32 = 100;
 
 /// The text of an incoming version after this home's erasures.
 pub(super) enum Admission {
@@ -57,7 +57,7 @@ pub(super) async fn stored_versions(
     name: &DocumentName,
     limit: u32,
 ) -> Result<Vec<Version>, HubError> {
-    let store = &act.hub.inner().parts.store;
+    let store = &act.hub.shared_parts().parts.store;
     let stored = store.document_versions(&act.caller.scope, name, limit).await?;
     let pushed = act.commit.documents.iter().filter(|write| write.name == *name);
     let mut versions: Vec<Version> =
@@ -85,7 +85,7 @@ pub(super) async fn merge_versions(
         }
         DocumentName::Diary(_) => None,
         DocumentName::Identity(..) => {
-            let versions = stored_versions(act, name, VERSIONS_LOOKED_AT).await?;
+            let versions = stored_versions(act, name, VERSIONS_READ).await?;
             let base = versions
                 .iter()
                 .find(|version| one.vector.covers(&version.vector) && other.vector.covers(&version.vector));

@@ -41,7 +41,7 @@ impl Hub {
         there: &VersionVector,
     ) -> Result<Vec<Document>, HubError> {
         let own = self.instance_id();
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let is_unsent = |outline: &DocumentOutline| {
             outline.seen.authors_ahead_of(there).any(|(author, _)| author.is_part_of(&own))
                 && self.is_sent(scope, &outline.name)

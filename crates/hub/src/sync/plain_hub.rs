@@ -17,7 +17,7 @@ use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName, InstanceId};
 use crate::ports::{ExchangePosition, RemoteHub, RemotePage};
 use crate::service::{Caller, Hub};
-use crate::versions::differ;
+use crate::versions::have_different_content;
 
 use super::exchange::{ExchangeCounts, ExchangeError};
 use super::outgoing::{next_push, refusal_text};
@@ -25,7 +25,7 @@ use super::outgoing::{next_push, refusal_text};
 /// The id under which a plain entity-core hub is listed among the instances.
 const PLAIN_HUB: &str = "entity-core";
 /// Kind of instance that this home pushes as. The hub accepts a fixed list.
-const KIND_THERE: &str = "other";
+const INSTANCE_KIND: &str = "other";
 /// Pulls of one exchange: the last one shows what the hub made of the push.
 const PULLS_PER_EXCHANGE: usize = 2;
 
@@ -57,7 +57,7 @@ impl Hub {
             }
         }
         let mut position = ExchangePosition::start(hub);
-        position.seen = self.inner().parts.store.hub_state(scope).await?.seen;
+        position.seen = self.shared_parts().parts.store.hub_state(scope).await?.seen;
         position.exchanged_at = Some(self.now());
         self.save_position(scope, &position).await?;
         Ok(done)
@@ -81,7 +81,7 @@ impl Hub {
         for (category, files) in &page.identity_files {
             for file in files {
                 match read::<IdentityChange>(file, &[("category", category)]) {
-                    Ok(change) => push.identity_changes.push(of_person(change, scope)),
+                    Ok(change) => push.identity_changes.push(mark_as_written_by_person(change, scope)),
                     Err(reason) => drop(passed_over.insert(reason)),
                 }
             }
@@ -115,7 +115,7 @@ impl Hub {
         hub: &InstanceId,
         done: &mut ExchangeCounts,
     ) -> Result<usize, ExchangeError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let base = self.instance(scope, hub).await?.map(|known| known.base).unwrap_or_default();
         let outlines = store.document_outlines(scope, 0).await?;
         let unseen =
@@ -125,7 +125,9 @@ impl Hub {
         let (_, documents) = store.hub_state_with(scope, &names).await?;
         let mut versions = Vec::new();
         let mut refused = BTreeSet::new();
-        for document in documents.into_iter().flatten().filter(|document| !differ(&document.heads)) {
+        for document in
+            documents.into_iter().flatten().filter(|document| !have_different_content(&document.heads))
+        {
             match reason_against(&document) {
                 Some(reason) => drop(refused.insert(reason)),
                 None => {
@@ -142,11 +144,11 @@ impl Hub {
             let push = SyncPush {
                 instance: PushingInstance {
                     id: self.instance_id(),
-                    kind: KIND_THERE.to_owned(),
+                    kind: INSTANCE_KIND.to_owned(),
                     name: None,
                     version: 1,
                 },
-                identity_changes: outgoing.identity.into_iter().map(plain_identity).collect(),
+                identity_changes: outgoing.identity.into_iter().map(without_versions).collect(),
                 memory_changes: outgoing.memories.into_iter().map(plain_memory).collect(),
                 erasures: Vec::new(),
                 last_sync_version: None,
@@ -171,7 +173,7 @@ fn reason_against(document: &Document) -> Option<String> {
 }
 
 /// Marks a core block as written by a person: on a plain hub only people write them.
-fn of_person(mut change: IdentityChange, scope: &Scope) -> IdentityChange {
+fn mark_as_written_by_person(mut change: IdentityChange, scope: &Scope) -> IdentityChange {
     // It does not say who wrote a file.
     change.modified_by = None;
     let name = change.category.parse().ok().zip(change.filename.parse().ok());
@@ -180,7 +182,7 @@ fn of_person(mut change: IdentityChange, scope: &Scope) -> IdentityChange {
     change
 }
 
-fn plain_identity(change: IdentityChange) -> IdentityChange {
+fn without_versions(change: IdentityChange) -> IdentityChange {
     IdentityChange { version_vector: None, source_instance: None, ..change }
 }
 

@@ -73,7 +73,7 @@ impl Hub {
             let names: Vec<DocumentName> =
                 outlines[page.clone()].iter().filter(is_new).map(|outline| outline.name.clone()).collect();
             // Read after the outlines: the commit fails if something changed in between.
-            let (_, shipped) = self.inner().parts.store.hub_state_with(&caller.scope, &names).await?;
+            let (_, shipped) = self.shared_parts().parts.store.hub_state_with(&caller.scope, &names).await?;
             let new_sync_token = self.token_of_page(&act, &input, is_last).await?;
             act.commit.heard = confirmed_changes(&input, &instance);
             if is_last || input.since.is_some() {
@@ -82,7 +82,7 @@ impl Hub {
                     if is_whole { new_sync_token.version_vector.clone() } else { Default::default() };
             }
             act.commit.instance = Some(instance);
-            let erased = self.inner().parts.store.erased_lines(&caller.scope, &names).await?;
+            let erased = self.shared_parts().parts.store.erased_lines(&caller.scope, &names).await?;
             let next_cursor =
                 (!is_last).then(|| outlines[..page.end].last().map(Cursor::after_document)).flatten();
             let unseen = |lines: Vec<ErasedLine>| -> Vec<ErasedLine> {
@@ -111,17 +111,17 @@ impl Hub {
     /// them before the restore. New changes with the same numbers would look like those.
     async fn notice_lost_changes(&self, caller: &Caller, input: &SyncPull) -> Result<(), HubError> {
         let Some(since) = &input.since else { return Ok(()) };
-        let state = self.inner().parts.store.hub_state(&caller.scope).await?;
+        let state = self.shared_parts().parts.store.hub_state(&caller.scope).await?;
         let (claimed, made) = (since.get(&state.author), state.counters.get(&state.author));
         // At most once an hour: an instance that only claims it makes no new author with each pull.
         let now = self.now();
         let may_renew = |last: Timestamp| now.duration_since(last) >= SignedDuration::from_hours(1);
         if claimed > made
             && claimed <= made + COUNTER_STEP_MAX
-            && self.inner().last_renewal().is_none_or(may_renew)
+            && self.shared_parts().last_renewal().is_none_or(may_renew)
         {
             self.renew_author().await?;
-            self.inner().note_renewal(now);
+            self.shared_parts().note_renewal(now);
         }
         Ok(())
     }
@@ -135,10 +135,10 @@ impl Hub {
         is_last: bool,
     ) -> Result<SyncToken, HubError> {
         // While pages of this home's own hub are still to come, what is here does not say what was seen.
-        let position = self.inner().parts.store.exchange_position(&act.caller.scope).await?;
+        let position = self.shared_parts().parts.store.exchange_position(&act.caller.scope).await?;
         let is_whole = position.is_none_or(|position| position.cursor.is_none());
         if is_last && is_whole {
-            let all = self.inner().parts.store.document_outlines(&act.caller.scope, 0).await?;
+            let all = self.shared_parts().parts.store.document_outlines(&act.caller.scope, 0).await?;
             return Ok(token_of(&act.state, &all, act.now));
         }
         Ok(SyncToken {
@@ -157,7 +157,7 @@ impl Hub {
         input: &SyncPull,
         cursor: Option<&Cursor>,
     ) -> Result<(Vec<DocumentOutline>, BTreeSet<DocumentName>), HubError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let from = cursor.map_or(0, |cursor| cursor.revision);
         let mut outlines = store.document_outlines(&caller.scope, from).await?;
         let untold = store.untold_deletions(&caller.scope, &input.instance_id).await?;

@@ -11,10 +11,10 @@ use crate::ports::Instance;
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
-use crate::versions::{MergeOutcome, differ, merge_version, vector_as_shown};
+use crate::versions::{MergeOutcome, have_different_content, merge_version, vector_as_shown};
 
 use super::items::{self, PushedItem};
-use super::merge::{self, Admission, VERSIONS_LOOKED_AT, merge_versions, stored_versions};
+use super::merge::{self, Admission, VERSIONS_READ, merge_versions, stored_versions};
 use super::pull::outline_of_deletion;
 use super::token_of;
 
@@ -97,7 +97,7 @@ impl Hub {
     /// State of the hub without changes that the instance was not sent: changes and deletions by others, and merges with
     /// its own. They come with its next pull if it pulls since this token.
     async fn token_after_push(&self, caller: &Caller, instance: &Instance) -> Result<SyncToken, HubError> {
-        let store = &self.inner().parts.store;
+        let store = &self.shared_parts().parts.store;
         let scope = &caller.scope;
         // Before the documents: what is committed in between is then missing from the counters.
         let state = store.hub_state(scope).await?;
@@ -184,7 +184,7 @@ impl Push {
             merged_from.push(incoming);
         }
         let is_applied = met.first().is_some_and(|shown| shown.vector.covers(&vector));
-        let conflict = differ(&met);
+        let conflict = have_different_content(&met);
         act.write(&item.name, met);
         if let Some(write) = act.commit.documents.last_mut() {
             write.merged_from = merged_from;
@@ -211,7 +211,7 @@ impl Push {
         let seen = item.vector.clone().unwrap_or_else(|| self.base.for_name(&item.name));
         let scope = &act.caller.scope;
         let names = std::slice::from_ref(&item.name);
-        let erased = act.hub.inner().parts.store.erased_lines(scope, names).await?.concat();
+        let erased = act.hub.shared_parts().parts.store.erased_lines(scope, names).await?.concat();
         match merge::admit(scope, &item.name, content, &seen, heads, &erased) {
             Admission::Whole => {}
             Admission::Without(left) => {
@@ -235,7 +235,7 @@ impl Push {
             return Err(format!("`versionVector` names a change of {own} that {own} has never made"));
         }
         let is_own = |author: &InstanceId| author.is_part_of(&self.pusher);
-        let limited = if self.is_bound { vector.limited_to(seen, is_own) } else { vector.clone() };
+        let limited = if self.is_bound { vector.capped_by(seen, is_own) } else { vector.clone() };
         if let Some((author, counter)) =
             limited.iter().find(|(author, counter)| *counter > seen.get(author) + COUNTER_STEP_MAX)
         {
@@ -322,7 +322,7 @@ impl Push {
         }
         let is_seen = |version: &Version| version.author == item.author && vector.covers(&version.vector);
         Ok(heads.iter().any(is_seen)
-            || stored_versions(act, &item.name, VERSIONS_LOOKED_AT).await?.iter().any(is_seen))
+            || stored_versions(act, &item.name, VERSIONS_READ).await?.iter().any(is_seen))
     }
 
     /// The version vector of a client that keeps its own. A text that was never seen under a counter that was is kept
@@ -340,7 +340,7 @@ impl Push {
             if heads.iter().any(|head| head.content == item.content) {
                 return Ok(vector);
             }
-            let stored = stored_versions(act, &item.name, VERSIONS_LOOKED_AT).await?;
+            let stored = stored_versions(act, &item.name, VERSIONS_READ).await?;
             if stored.iter().any(|version| version.content == item.content) {
                 return Ok(vector);
             }
@@ -386,7 +386,7 @@ impl Push {
         let is_current = heads.first().is_some_and(|shown| base.covers(&shown.vector));
         if !base.is_empty() && !is_current {
             // What it was given, while others went on: no change.
-            let stored = stored_versions(act, &item.name, VERSIONS_LOOKED_AT).await?;
+            let stored = stored_versions(act, &item.name, VERSIONS_READ).await?;
             if stored.iter().any(|version| version.vector == base && version.content == item.content) {
                 return Ok(None);
             }

@@ -13,7 +13,7 @@ use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, VersionVector};
 use crate::versions::ROLL_UP_EDITOR;
-use crate::versions::{MergeOutcome, differ, merge_version};
+use crate::versions::{MergeOutcome, have_different_content, merge_version};
 
 use super::merge::{self, Admission, merge_versions};
 
@@ -149,7 +149,7 @@ impl Hub {
         loop {
             let mut act = self.begin(&caller).await?;
             let names: Vec<DocumentName> = documents.iter().map(|document| document.name.clone()).collect();
-            let store = &self.inner().parts.store;
+            let store = &self.shared_parts().parts.store;
             let (_, known) = store.hub_state_with(scope, &names).await?;
             let erased = store.erased_lines(scope, &names).await?;
             let mut changed = 0;
@@ -230,7 +230,7 @@ async fn receive_one(
     if heads == before || heads.is_empty() {
         return Ok(!incoming.erased.is_empty());
     }
-    if differ(&heads) {
+    if have_different_content(&heads) {
         act.open_conflicts(name, &heads);
     }
     write(act, incoming, heads, merged_from);

@@ -157,7 +157,7 @@ async fn erased_line_is_accepted_from_a_version_that_has_seen_the_erasure() {
     erase(&home, "pomegranate").await;
     let seen = pull(&home, "kitchen").await;
     let mut next = seen;
-    next.see(&"kitchen".parse().unwrap(), 2);
+    next.note_seen(&"kitchen".parse().unwrap(), 2);
     push_identity(&home, "# Bond\n\nA pomegranate.\n", Some(next)).await;
     assert!(holds(&home, "A pomegranate.").await);
 }

@@ -219,7 +219,7 @@ pub(crate) fn change(slug: &str, content: Option<&str>, at: &str, vector: &str) 
     let mut seen = hub::VersionVector::default();
     for part in vector.split_whitespace() {
         let (author, counter) = part.split_once(':').unwrap();
-        seen.see(&author.parse().unwrap(), counter.parse().unwrap());
+        seen.note_seen(&author.parse().unwrap(), counter.parse().unwrap());
     }
     MemoryChange {
         granularity: "significant".to_owned(),

@@ -73,7 +73,8 @@ pub fn card_json(original: Option<&Value>, persona: &CardPersona, options: Draft
         data.insert("mes_example".to_owned(), json!(""));
         data.insert("post_history_instructions".to_owned(), json!(persona.style_block));
     }
-    if let Some(book) = book_of(data.get("character_book").filter(|book| book.is_object()), &drafts, persona)
+    if let Some(book) =
+        merge_lorebooks(data.get("character_book").filter(|book| book.is_object()), &drafts, persona)
     {
         data.insert("character_book".to_owned(), book);
     }
@@ -118,7 +119,11 @@ fn complete(mut data: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The persona's lorebooks as the book of its card. None if it has none and never had one.
-fn book_of(original: Option<&Value>, drafts: &[CharacterDraft], persona: &CardPersona) -> Option<Value> {
+fn merge_lorebooks(
+    original: Option<&Value>,
+    drafts: &[CharacterDraft],
+    persona: &CardPersona,
+) -> Option<Value> {
     let name = persona.lorebooks.first().map(|book| book.name.as_str()).unwrap_or_default();
     let mut present: Vec<Option<&LoreEntry>> =
         persona.lorebooks.iter().flat_map(|book| &book.entries).map(Some).collect();

@@ -55,7 +55,7 @@ pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, it
             let before = waiting.alternatives.len();
             let follows =
                 if next.is_some() { None } else { messages.last().map(|last| last.id.as_str().to_owned()) };
-            collect(&mut nodes, child, follows, &mut visited, &mut waiting);
+            collect_descendants(&mut nodes, child, follows, &mut visited, &mut waiting);
             waiting.shown_index +=
                 usize::from(waiting.alternatives.len() > before && shown_at.is_some_and(|shown| at < shown));
         }
@@ -153,7 +153,7 @@ fn shown_path(nodes: &HashMap<String, Node>, shown: Option<&str>) -> Vec<String>
 }
 
 /// Adds the messages below `from`, parents first.
-fn collect(
+fn collect_descendants(
     nodes: &mut HashMap<String, Node>,
     from: &str,
     follows: Option<String>,

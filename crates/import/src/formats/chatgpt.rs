@@ -157,7 +157,9 @@ impl ChatGpt {
         ] {
             self.instruction(block, text, &place, items);
         }
-        for (day, text) in content.model_set_context.iter().flat_map(|text| statements::of_numbered(text)) {
+        for (day, text) in
+            content.model_set_context.iter().flat_map(|text| statements::statements_of_numbered_list(text))
+        {
             self.saved_memory(&text, day, &place, items);
         }
         // The tool by which the model saves a memory.

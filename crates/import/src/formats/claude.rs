@@ -200,6 +200,6 @@ fn add_memory(memory: &Value, element: &Element<'_>, items: &mut VecDeque<Item>)
     let texts = text_at(memory, "conversations_memory")
         .into_iter()
         .chain(projects.filter_map(|(_, text)| text.as_str()));
-    let statements = texts.flat_map(statements::of_markdown);
+    let statements = texts.flat_map(statements::statements_of_markdown);
     items.extend(statements.map(|text| statements::statement_item(&text, None, "Claude", &element.place)));
 }

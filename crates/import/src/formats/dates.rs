@@ -43,7 +43,7 @@ impl WrittenTime {
         }
     }
 
-    /// Adds what it says about the file's order.
+    /// Adds what this date says about the order of day and month in the file.
     pub(super) fn add_evidence(&self, evidence: &mut OrderEvidence) {
         if let Self::Ambiguous(date, clock) = self {
             evidence.add(date, clock.is_twelve_hour());

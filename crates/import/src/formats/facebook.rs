@@ -31,7 +31,7 @@ const FILE_LISTS: [(&str, Option<AttachmentKind>); 6] = [
 
 fn is_facebook(context: &Context<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
-    json.has(&["participants"])
+    json.has_top_keys(&["participants"])
         && (json.inner_has("messages", &["sender_name", "timestamp_ms"])
             || json.inner_has("messages", &["senderName", "timestamp"]))
 }

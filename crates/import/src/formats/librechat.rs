@@ -35,7 +35,8 @@ pub(super) const FORMAT: Format = Format {
 
 fn is_librechat(context: &Context<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
-    json.has(&["conversationId", "messages"]) && json.inner_has("messages", &["messageId", "isCreatedByUser"])
+    json.has_top_keys(&["conversationId", "messages"])
+        && json.inner_has("messages", &["messageId", "isCreatedByUser"])
 }
 
 struct LibreChat {
@@ -43,7 +44,7 @@ struct LibreChat {
     name: String,
     /// Fields of the conversation that are texts.
     fields: HashMap<String, String>,
-    /// Each message with the number of the one that it is in.
+    /// Each message with the number of the message that contains it.
     said: Vec<(Option<usize>, serde_json::Map<String, Value>)>,
     /// Bytes of the messages that are held.
     bytes: usize,

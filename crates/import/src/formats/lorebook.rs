@@ -52,8 +52,8 @@ fn detect(context: &Context<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
     let text = &context.head.text;
     !json.is_array
-        && (json.has(&["entries"]) && text.contains("\"key") && text.contains("\"content\"")
-            || json.has(&["data"]) && text.contains("lorebook_v"))
+        && (json.has_top_keys(&["entries"]) && text.contains("\"key") && text.contains("\"content\"")
+            || json.has_top_keys(&["data"]) && text.contains("lorebook_v"))
 }
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {

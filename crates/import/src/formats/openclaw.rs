@@ -20,11 +20,11 @@ const INSTRUCTION_FILES: [&str; 6] =
 /// Here the names are the form: the texts are free.
 fn is_home(context: &Context<'_>) -> bool {
     let is_markdown = context.source.file_name().to_ascii_lowercase().ends_with(".md");
-    is_markdown && home(context).is_some()
+    is_markdown && home_folder(context).is_some()
 }
 
 /// The folder of the home that the file is in: its own, or one above.
-fn home<'a>(context: &Context<'a>) -> Option<&'a str> {
+fn home_folder<'a>(context: &Context<'a>) -> Option<&'a str> {
     let name = context.source.name();
     let mut folder = context.source.folder();
     loop {
@@ -53,10 +53,10 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     if text.trim().is_empty() {
         return skip("the file is empty".to_owned());
     }
-    let home = home(context).unwrap_or_default();
+    let home = home_folder(context).unwrap_or_default();
     let own_name = &source.name()[home.len()..];
     if own_name == "MEMORY.md" {
-        let statements = statements::of_markdown(&text);
+        let statements = statements::statements_of_markdown(&text);
         let place = source.name().to_owned();
         let items = statements
             .into_iter()

@@ -50,7 +50,7 @@ struct OwnWords {
 struct Paragraph {
     text: String,
     is_cleaned: bool,
-    /// Number of its first line.
+    /// Number of the paragraph's first line.
     line: u64,
 }
 

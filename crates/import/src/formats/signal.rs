@@ -16,24 +16,24 @@ pub(super) const FORMAT: Format = Format {
     detect: is_signal,
     open: |context| {
         let title = context.source.stem().to_owned();
-        listed::open(context, Signal { title, begun: None })
+        listed::open(context, SignalReader { title, begun: None })
     },
 };
 
 fn is_signal(context: &Context<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
     const SIGNAL_KEYS: &[&str] = &["sent_at", "conversationId", "type"];
-    json.is_array && json.has(SIGNAL_KEYS)
+    json.is_array && json.has_top_keys(SIGNAL_KEYS)
         || json.inner_has("messages", SIGNAL_KEYS)
         || json.inner_has("messsages", SIGNAL_KEYS)
 }
 
-struct Signal {
+struct SignalReader {
     title: String,
     begun: Option<String>,
 }
 
-impl ListedFormat for Signal {
+impl ListedFormat for SignalReader {
     fn is_list(&self, key: &str) -> bool {
         // One exporter misspells it.
         matches!(key, "messages" | "messsages")

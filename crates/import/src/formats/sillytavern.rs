@@ -33,7 +33,7 @@ struct Chat {
     /// The user's name from the header; empty in old group chats.
     user_name: String,
     character_name: String,
-    /// Id, once it began.
+    /// Id of the conversation, once it has begun.
     conversation: Option<String>,
     /// Chats of old programs have no id. A branch is a copy of the file up to there, so that messages of one character and one
     /// user are known in each of their chats.

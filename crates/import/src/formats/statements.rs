@@ -8,7 +8,7 @@ use crate::item::{Item, SavedMemory};
 const STATEMENT_CHARS_MAX: usize = 400;
 
 /// The statements of a Markdown text: its list entries and paragraphs, without headings.
-pub(super) fn of_markdown(text: &str) -> Vec<String> {
+pub(super) fn statements_of_markdown(text: &str) -> Vec<String> {
     let mut statements: Vec<String> = Vec::new();
     let mut continues = false;
     for line in text.lines() {
@@ -31,7 +31,7 @@ pub(super) fn of_markdown(text: &str) -> Vec<String> {
 }
 
 /// The statements of ChatGPT's saved memories: `1. [2024-04-05]. The user has a dog.`
-pub(super) fn of_numbered(text: &str) -> Vec<(Option<Date>, String)> {
+pub(super) fn statements_of_numbered_list(text: &str) -> Vec<(Option<Date>, String)> {
     let mut statements: Vec<(Option<Date>, String)> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_heading(line)) {
         match (numbered_statement(line), statements.last_mut()) {
@@ -108,11 +108,11 @@ mod tests {
     fn lists_and_paragraphs_are_statements_and_headings_are_not() {
         let text = "# Memory\n\n**Work**\n\nAnn is a nurse.\nShe works at night.\n\n- three hives\n- a dog,\n  called Pepper\n---\n1. sails";
         assert_eq!(
-            of_markdown(text),
+            statements_of_markdown(text),
             ["Ann is a nurse. She works at night.", "three hives", "a dog, called Pepper", "sails"]
         );
         let long = "她喜欢在海边散步，也喜欢看书。".repeat(60);
-        let pieces = of_markdown(&long);
+        let pieces = statements_of_markdown(&long);
         assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.chars().count() <= STATEMENT_CHARS_MAX));
         assert_eq!(pieces.concat(), long);
     }
@@ -121,7 +121,7 @@ mod tests {
     fn saved_memories_of_chatgpt_have_their_day() {
         let day = |text: &str| text.parse::<Date>().ok();
         assert_eq!(
-            of_numbered(
+            statements_of_numbered_list(
                 "# Model Set Context\n\n1. [2024-04-05]. Has a dog.\n\n2. [2024-05-01]. Lives in Lyon.\nSince 2019.\n3. Sails."
             ),
             [
@@ -130,6 +130,6 @@ mod tests {
                 (None, "Sails.".to_owned()),
             ]
         );
-        assert_eq!(of_numbered(""), []);
+        assert_eq!(statements_of_numbered_list(""), []);
     }
 }

@@ -29,9 +29,9 @@ fn is_telegram(head: &Head) -> bool {
     if json.is_array {
         return false;
     }
-    json.has(&["name", "type", "id", "messages"]) && head.text.contains("\"from_id\"")
-        || json.has(&["personal_information", "about"])
-        || json.has(&["chats", "about"])
+    json.has_top_keys(&["name", "type", "id", "messages"]) && head.text.contains("\"from_id\"")
+        || json.has_top_keys(&["personal_information", "about"])
+        || json.has_top_keys(&["chats", "about"])
         || json.inner_has("chats", &["list"])
 }
 

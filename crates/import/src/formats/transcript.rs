@@ -30,7 +30,7 @@ const DETECTION_LINES: usize = 400;
 const DETECTION_SPEAKERS_MAX: usize = 12;
 
 /// The start of a message.
-struct Start<'a> {
+struct MessageStart<'a> {
     time: Option<WrittenTime>,
     speaker: &'a str,
     text: &'a str,
@@ -248,7 +248,7 @@ impl Transcript {
 }
 
 /// A time in brackets or bare, then a name and a colon.
-fn start_of(line: &str) -> Option<Start<'_>> {
+fn start_of(line: &str) -> Option<MessageStart<'_>> {
     let line = line.trim_start_matches(['>', '-', ' ']);
     let (time, rest) = leading_time(line);
     let rest = rest.trim_start();
@@ -271,7 +271,7 @@ fn start_of(line: &str) -> Option<Start<'_>> {
         && speaker.chars().any(char::is_alphabetic)
         && !speaker.contains(['#', '`', '|', '(', '[', '<', '"', ',', '.', '?', '!', '，', '。'])
         && !matches!(speaker.to_ascii_lowercase().as_str(), "http" | "https" | "file");
-    is_name.then(|| Start { time, speaker, text: text.trim_start_matches([' ', '\t']) })
+    is_name.then(|| MessageStart { time, speaker, text: text.trim_start_matches([' ', '\t']) })
 }
 
 /// A colon followed by a blank or the line's end, or a full-width one.

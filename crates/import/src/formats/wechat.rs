@@ -25,8 +25,8 @@ pub(super) const CSV_FORMAT: Format =
 fn is_json(context: &Context<'_>) -> bool {
     let head = context.head;
     let Some(json) = &head.json else { return false };
-    json.has(&["weflow", "session"])
-        || json.has(&["chatlab", "meta"])
+    json.has_top_keys(&["weflow", "session"])
+        || json.has_top_keys(&["chatlab", "meta"])
         || json.inner_has("messages", &["isSend", "senderUsername"])
         || head.is_array_of(&["talker", "isSelf", "sender"])
         || head.is_array_of(&["MsgSvrID", "is_sender", "talker"])
@@ -41,7 +41,7 @@ fn is_csv(context: &Context<'_>) -> bool {
 }
 
 fn open_json(context: &Context<'_>) -> Result<Reader, ImportError> {
-    let has = |key: &str| context.head.json.as_ref().is_some_and(|json| json.has(&[key]));
+    let has = |key: &str| context.head.json.as_ref().is_some_and(|json| json.has_top_keys(&[key]));
     let is_chatlab = has("chatlab");
     let format = WeChat { file: context.source.stem().to_owned(), is_chatlab, ..WeChat::default() };
     // ChatLab writes long chats line by line.

@@ -17,7 +17,7 @@ use crate::lines::{Line, Lines, too_long};
 use crate::message_time::MessageTime;
 use crate::sources::DecodedReader;
 
-use header::{Header, Rest, header_of};
+use header::{Header, HeaderRest, header_of};
 
 pub(super) const FORMAT: Format = Format { id: "whatsapp", name: "WhatsApp chat", detect: is_whatsapp, open };
 
@@ -31,7 +31,7 @@ fn is_whatsapp(context: &Context<'_>) -> bool {
     let lines: Vec<&str> = context.head.complete_lines().take(DETECTION_LINES).collect();
     let headers: Vec<Header<'_>> = lines.iter().filter_map(|line| header_of(line)).collect();
     let first = lines.iter().find(|line| !line.trim().is_empty());
-    let has_speaker = headers.iter().any(|header| matches!(header.rest, Rest::Message { .. }));
+    let has_speaker = headers.iter().any(|header| matches!(header.rest, HeaderRest::Message { .. }));
     first.is_some_and(|line| header_of(line).is_some()) && has_speaker
 }
 
@@ -86,7 +86,7 @@ impl Survey {
                 Ok(Some(Line::Text { text, .. })) => {
                     let Some(header) = header_of(&text) else { continue };
                     survey.evidence.add(&header.date, header.clock.is_twelve_hour());
-                    if let Rest::Message { speaker, .. } = header.rest
+                    if let HeaderRest::Message { speaker, .. } = header.rest
                         && survey.speakers.len() < 3
                     {
                         survey.speakers.insert(speaker_name(speaker));
@@ -150,8 +150,8 @@ impl Chat {
         let place = format!("{}, line {number}", self.name);
         let local = self.order.date(&header.date).map(|date| date.to_datetime(header.clock.time()));
         match header.rest {
-            Rest::Notice => PendingMessage::Notice { place },
-            Rest::Message { speaker, text } => PendingMessage::Message {
+            HeaderRest::Notice => PendingMessage::Notice { place },
+            HeaderRest::Message { speaker, text } => PendingMessage::Message {
                 speaker: speaker_name(speaker),
                 time: local.map_or(MessageTime::Unknown, MessageTime::Local),
                 text: text.to_owned(),

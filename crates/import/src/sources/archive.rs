@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{Place, ReadSeek, Source, Sources};
+use super::{ReadSeek, Source, SourcePlace, Sources};
 use crate::error::ImportError;
 use crate::limits::{NESTED_ZIP_BYTES_MAX, SOURCES_MAX, ZIP_ENTRY_BYTES_MIN, ZIP_RATIO_MAX};
 
@@ -64,15 +64,15 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
         return sources.push(source);
     }
     let source = match &source.place {
-        Place::Entry(_) if depth > 1 => {
+        SourcePlace::Entry(_) if depth > 1 => {
             return sources.skip(source.name, "it is an archive in an archive in an archive");
         }
-        Place::Entry(_) => {
+        SourcePlace::Entry(_) => {
             let left = NESTED_ZIP_BYTES_MAX.saturating_sub(sources.nested_bytes);
             match source.read_whole(usize::try_from(left).unwrap_or(usize::MAX)) {
                 Ok(Some(bytes)) => {
                     sources.nested_bytes += bytes.len() as u64;
-                    Source { place: Place::Bytes(bytes.into()), ..source }
+                    Source { place: SourcePlace::Bytes(bytes.into()), ..source }
                 }
                 Ok(None) => {
                     let reason = format!(
@@ -83,13 +83,13 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
                 Err(error) => return sources.skip(source.name, format!("it is damaged: {error}")),
             }
         }
-        Place::File(_) | Place::Bytes(_) => source,
+        SourcePlace::File(_) | SourcePlace::Bytes(_) => source,
     };
     let opened = source.open_seekable().map_err(ImportError::io(&source.name))?;
     let Some(file) = opened else { return Ok(()) };
     match ZipArchive::new(BufReader::new(file)) {
         Ok(archive) if archive.len() > SOURCES_MAX => Err(ImportError::TooManySources { max: SOURCES_MAX }),
-        Ok(archive) => expand(&source, archive, depth, sources),
+        Ok(archive) => expand_archive(&source, archive, depth, sources),
         Err(error) => sources.skip(source.name, format!("it is not a zip archive that can be read: {error}")),
     }
 }
@@ -110,7 +110,7 @@ fn entry_time(time: zip::DateTime) -> Option<Timestamp> {
     Some(at.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-fn expand(
+fn expand_archive(
     source: &Source,
     mut archive: ZipArchive<BufReader<Box<dyn ReadSeek>>>,
     depth: usize,
@@ -154,7 +154,12 @@ fn expand(
         compressed_total = compressed_total.saturating_add(compressed);
         let place = EntryPlace { archive: source.clone(), start, compressed, is_deflated };
         let modified = entry.last_modified().and_then(entry_time).or(source.modified);
-        entries.push(Source { name, size: entry.size(), modified, place: Place::Entry(Arc::new(place)) });
+        entries.push(Source {
+            name,
+            size: entry.size(),
+            modified,
+            place: SourcePlace::Entry(Arc::new(place)),
+        });
     }
     if compressed_total > source.size.max(source_length(source)) {
         return sources.skip(&source.name, "its entries overlap, which real archives never do");
@@ -172,8 +177,8 @@ fn expand(
 
 fn source_length(source: &Source) -> u64 {
     match &source.place {
-        Place::Bytes(bytes) => bytes.len() as u64,
-        Place::File(_) | Place::Entry(_) => 0,
+        SourcePlace::Bytes(bytes) => bytes.len() as u64,
+        SourcePlace::File(_) | SourcePlace::Entry(_) => 0,
     }
 }
 

@@ -7,7 +7,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// A file's text as UTF-8 bytes. Bytes that are not valid UTF-8 in a file without a UTF-16 mark pass through.
 pub(crate) struct DecodedReader {
     reader: BufReader<Box<dyn Read + Send>>,
-    form: Form,
+    form: Encoding,
     /// Converted, not yet read.
     pending: Vec<u8>,
     pending_at: usize,
@@ -16,7 +16,7 @@ pub(crate) struct DecodedReader {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum Encoding {
     Unread,
     Utf8,
     Utf16Little,
@@ -26,16 +26,16 @@ enum Form {
 impl DecodedReader {
     pub(super) fn new(reader: Box<dyn Read + Send>) -> Self {
         let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-        Self { reader, form: Form::Unread, pending: Vec::new(), pending_at: 0, high: None }
+        Self { reader, form: Encoding::Unread, pending: Vec::new(), pending_at: 0, high: None }
     }
 
     fn read_mark(&mut self) -> io::Result<()> {
         let head = self.reader.fill_buf()?;
         let (form, length) = match head {
-            [0xEF, 0xBB, 0xBF, ..] => (Form::Utf8, 3),
-            [0xFF, 0xFE, ..] => (Form::Utf16Little, 2),
-            [0xFE, 0xFF, ..] => (Form::Utf16Big, 2),
-            _ => (Form::Utf8, 0),
+            [0xEF, 0xBB, 0xBF, ..] => (Encoding::Utf8, 3),
+            [0xFF, 0xFE, ..] => (Encoding::Utf16Little, 2),
+            [0xFE, 0xFF, ..] => (Encoding::Utf16Big, 2),
+            _ => (Encoding::Utf8, 0),
         };
         self.reader.consume(length);
         self.form = form;
@@ -43,7 +43,7 @@ impl DecodedReader {
     }
 
     /// Converts what is buffered; false at the end.
-    fn convert(&mut self) -> io::Result<bool> {
+    fn convert_buffered(&mut self) -> io::Result<bool> {
         self.pending.clear();
         self.pending_at = 0;
         let bytes = self.reader.fill_buf()?;
@@ -64,7 +64,7 @@ impl DecodedReader {
             return Ok(true);
         }
         let whole = bytes.len() / 2 * 2;
-        let little = self.form == Form::Utf16Little;
+        let little = self.form == Encoding::Utf16Little;
         let units: Vec<u16> = bytes[..whole]
             .chunks_exact(2)
             .map(|pair| {
@@ -80,7 +80,7 @@ impl DecodedReader {
     }
 
     fn decode_unit(&self, first: u8, second: u8) -> u16 {
-        if self.form == Form::Utf16Little {
+        if self.form == Encoding::Utf16Little {
             u16::from_le_bytes([first, second])
         } else {
             u16::from_be_bytes([first, second])
@@ -103,14 +103,14 @@ impl DecodedReader {
 
 impl Read for DecodedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.form == Form::Unread {
+        if self.form == Encoding::Unread {
             self.read_mark()?;
         }
-        if self.form == Form::Utf8 {
+        if self.form == Encoding::Utf8 {
             return self.reader.read(buffer);
         }
         while self.pending_at == self.pending.len() {
-            if !self.convert()? {
+            if !self.convert_buffered()? {
                 return Ok(0);
             }
         }
@@ -125,7 +125,7 @@ impl Read for DecodedReader {
 mod tests {
     use super::*;
 
-    fn decoded(bytes: &[u8]) -> String {
+    fn decode_all(bytes: &[u8]) -> String {
         let mut text = String::new();
         DecodedReader::new(Box::new(io::Cursor::new(bytes.to_vec()))).read_to_string(&mut text).unwrap();
         text
@@ -134,14 +134,18 @@ mod tests {
     #[test]
     fn marks_are_dropped_and_utf_16_becomes_utf_8() {
         let text = "a你🙂\n";
-        assert_eq!(decoded(b"\xEF\xBB\xBFabc"), "abc");
+        assert_eq!(decode_all(b"\xEF\xBB\xBFabc"), "abc");
         let little: Vec<u8> =
             [0xFF, 0xFE].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
-        assert_eq!(decoded(&little), text);
+        assert_eq!(decode_all(&little), text);
         let big: Vec<u8> =
             [0xFE, 0xFF].into_iter().chain(text.encode_utf16().flat_map(u16::to_be_bytes)).collect();
-        assert_eq!(decoded(&big), text);
-        assert_eq!(decoded(b"\xFF\xFEa\0\x3d\xd8"), "a\u{FFFD}", "half a pair at the end");
-        assert_eq!(decoded(b"\xFF\xFEa\0\x3d\xd8b\0c"), "a\u{FFFD}b\u{FFFD}", "half a pair and half a unit");
+        assert_eq!(decode_all(&big), text);
+        assert_eq!(decode_all(b"\xFF\xFEa\0\x3d\xd8"), "a\u{FFFD}", "half a pair at the end");
+        assert_eq!(
+            decode_all(b"\xFF\xFEa\0\x3d\xd8b\0c"),
+            "a\u{FFFD}b\u{FFFD}",
+            "half a pair and half a unit"
+        );
     }
 }

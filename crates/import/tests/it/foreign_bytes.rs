@@ -33,7 +33,7 @@ pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
             Item::Skip(skip) => assert!(!skip.place.is_empty() && !skip.reason.is_empty()),
             _ => {}
         }
-        mapper.map(found.item.clone());
+        mapper.map_record(found.item.clone());
     }
     let middle = all.len() / 2;
     if let Some(found) = all.get(middle) {

@@ -123,7 +123,7 @@ proptest! {
         let text: String = civil_times(&lines).iter().map(|at| format!("{} - Ann: x\n", at.strftime("%Y-%m-%d, %H:%M"))).collect();
         let mut previous = None;
         for item in items("_chat.txt", text) {
-            if let MappedItem::Message(message) = mapper.map(item) {
+            if let MappedItem::Message(message) = mapper.map_record(item) {
                 prop_assert!(previous <= message.at);
                 previous = message.at;
             }

@@ -7,7 +7,7 @@ fn mapped(mapping: Mapping, items: Vec<Item>) -> (Vec<MappedMessage>, Vec<String
     let mut mapper = Mapper::new(mapping).unwrap();
     let (mut messages, mut skips) = (Vec::new(), Vec::new());
     for item in items {
-        match mapper.map(item) {
+        match mapper.map_record(item) {
             MappedItem::Message(message) => messages.push(message),
             MappedItem::Item(Item::Skip(skip)) => skips.push(skip.reason),
             MappedItem::Item(_) => {}

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::deadline::Deadline;
 use super::refusal::{self, ErrorBody};
-use super::shared::{Limits, SharedState, estimate};
+use super::shared::{Limits, SharedState, estimate_tokens};
 use super::streaming::{StreamedAnswer, into_stream};
 use super::{Capabilities, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_ERROR_BYTES, ParsedAnswer, Protocol, retry};
 use crate::settings::is_loopback;
@@ -76,7 +76,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
                 Err(error) => self.shared.pause_or_give_up(&mut retries, error, &request).await?,
             }
         };
-        let usage = answer.usage.unwrap_or_else(|| estimate(&request, &answer.text));
+        let usage = answer.usage.unwrap_or_else(|| estimate_tokens(&request, &answer.text));
         Ok(Completion {
             usage,
             model: answer.model.unwrap_or_else(|| self.model(request.tier)),
@@ -103,7 +103,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
 impl<P: Protocol> SharedState<P> {
     /// One attempt at a whole answer.
     async fn ask(&self, request: &Request) -> Result<ParsedAnswer, LlmError> {
-        let _permit = self.permit().await?;
+        let _permit = self.acquire_permit().await?;
         let deadline = Deadline::new(Instant::now(), self.limits.whole, "finish its answer");
         let mut response = self.send(request, false, deadline).await?;
         let body = deadline.limit(self.protocol.host(), self.read(&mut response, MAX_BODY_BYTES)).await??;
@@ -120,7 +120,7 @@ impl<P: Protocol> SharedState<P> {
         self: &Arc<Self>,
         request: &Request,
     ) -> Result<(StreamEvent, StreamedAnswer<P>), LlmError> {
-        let permit = self.permit().await?;
+        let permit = self.acquire_permit().await?;
         let start = Instant::now();
         let whole = Deadline::new(start, self.limits.whole, "finish its answer");
         let first = Deadline::new(start, self.limits.first_token, "begin to answer").earlier_of(whole);
@@ -232,7 +232,7 @@ impl<P: Protocol> SharedState<P> {
         }
     }
 
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, LlmError> {
+    async fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, LlmError> {
         Arc::clone(&self.in_flight)
             .acquire_owned()
             .await

@@ -56,7 +56,7 @@ impl<P: Protocol> SharedState<P> {
 
 /// Token counts for an endpoint that reports none: one for each ideograph, one for each four other
 /// characters. Too coarse to bill by, good enough to hold a daily cap.
-pub(super) fn estimate(request: &Request, text: &str) -> Usage {
+pub(super) fn estimate_tokens(request: &Request, text: &str) -> Usage {
     Usage {
         input_tokens: estimated_tokens(&request.system) + estimated_tokens(&request.user),
         output_tokens: estimated_tokens(text),

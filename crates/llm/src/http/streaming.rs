@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::deadline::Deadline;
 use super::events::{EventDecoder, EventError, SseEvent};
-use super::shared::{SharedState, estimate, estimated_tokens};
+use super::shared::{SharedState, estimate_tokens, estimated_tokens};
 use super::{MAX_ANSWER_BYTES, Progress, Protocol, StreamItem, refusal};
 use crate::{LlmError, Request, StreamEvent, Usage};
 
@@ -50,7 +50,7 @@ impl<P: Protocol> StreamedAnswer<P> {
             events: VecDeque::new(),
             progress: Progress::default(),
             said_bytes: 0,
-            estimate: estimate(request, ""),
+            estimate: estimate_tokens(request, ""),
             next_token: first_token,
             whole,
             _permit: permit,

@@ -10,7 +10,7 @@ use crate::text::{self, Utterance, is_bare_denial, is_bare_reply, offers_choice,
 /// words, so not all are asked for; with fewer than half it says something else.
 const ANSWERED_SHARE_MIN: f64 = 0.5;
 /// Words of every description about the user: they tell nothing.
-const OF_THE_USER: &[&str] = &["用", "户", "user"];
+const USER_WORDS: &[&str] = &["用", "户", "user"];
 
 /// The question that a bare yes or no answers, as additional evidence; none needed where some quote says
 /// something by itself.
@@ -45,7 +45,7 @@ fn question_of(description: &str, reply: &Evidence, messages: &[Message]) -> Res
     let asked = before.last().filter(|message| message.role == Role::Persona);
     let question =
         asked.and_then(|message| split_sentences(&message.content).pop().map(|last| (message, last)));
-    let Some((message, question)) = question.filter(|(_, last)| Utterance::new(last).asks()) else {
+    let Some((message, question)) = question.filter(|(_, last)| Utterance::new(last).is_question()) else {
         return Err("this yes or no answers no question, so nothing is known from it".to_owned());
     };
     if offers_choice(question) {
@@ -69,7 +69,7 @@ fn question_of(description: &str, reply: &Evidence, messages: &[Message]) -> Res
 /// Share of the description's content words that are in the question.
 fn answered_share(description: &str, question: &str) -> f64 {
     let mut words = text::content_terms(description);
-    words.retain(|word| !OF_THE_USER.contains(&word.as_str()));
+    words.retain(|word| !USER_WORDS.contains(&word.as_str()));
     let asked: std::collections::BTreeSet<String> =
         text::index_terms(question).split(' ').map(str::to_owned).collect();
     let answered = words.iter().filter(|word| asked.contains(*word)).count();
@@ -81,24 +81,30 @@ mod tests {
     use super::super::fixtures::{persona_says, user_says};
     use super::*;
 
-    fn quoted(message: &Message) -> Evidence {
+    fn quote_whole(message: &Message) -> Evidence {
         let end = u32::try_from(message.content.chars().count()).unwrap();
         Evidence { message_id: message.id, quote: message.content.clone(), start: 0, end }
     }
 
-    fn answered(question: &str, reply: &str, description: &str) -> Result<Option<Evidence>, String> {
+    fn evidence_of_answer(
+        question: &str,
+        reply: &str,
+        description: &str,
+    ) -> Result<Option<Evidence>, String> {
         let messages = [persona_says(question), user_says(reply)];
-        answered_question(description, &[quoted(&messages[1])], &messages)
+        answered_question(description, &[quote_whole(&messages[1])], &messages)
     }
 
     #[test]
     fn a_yes_proves_what_it_answers_and_takes_the_question_along() {
-        let question = answered("真好呀。你是不是养了狗?", "嗯", "用户养了狗").unwrap().unwrap();
+        let question = evidence_of_answer("真好呀。你是不是养了狗?", "嗯", "用户养了狗").unwrap().unwrap();
         assert_eq!((question.quote.as_str(), question.start), ("你是不是养了狗?", 4));
         assert!(
-            answered("Did you quit your job?", "Yes, I did.", "The user quit their job").unwrap().is_some()
+            evidence_of_answer("Did you quit your job?", "Yes, I did.", "The user quit their job")
+                .unwrap()
+                .is_some()
         );
-        assert!(answered("你抽烟吗?", "不", "用户不抽烟").unwrap().is_some());
+        assert!(evidence_of_answer("你抽烟吗?", "不", "用户不抽烟").unwrap().is_some());
     }
 
     #[test]
@@ -111,13 +117,16 @@ mod tests {
             ("你抽烟吗?", "不", "用户抽烟"),
             ("Do you have a dog?", "No", "The user has a dog"),
         ] {
-            assert!(answered(question, reply, description).is_err(), "{question} {reply}");
+            assert!(evidence_of_answer(question, reply, description).is_err(), "{question} {reply}");
         }
     }
 
     #[test]
     fn words_that_say_it_need_no_question() {
         let said = user_says("我养了狗");
-        assert_eq!(answered_question("用户养了狗", &[quoted(&said)], std::slice::from_ref(&said)), Ok(None));
+        assert_eq!(
+            answered_question("用户养了狗", &[quote_whole(&said)], std::slice::from_ref(&said)),
+            Ok(None)
+        );
     }
 }

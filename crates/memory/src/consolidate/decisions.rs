@@ -15,7 +15,7 @@ pub enum ReflectionDecision {
 
 impl ReflectionDecision {
     /// True if a model is asked.
-    pub fn reflects(self) -> bool {
+    pub fn asks_model(self) -> bool {
         matches!(self, Self::Shock | Self::Timer)
     }
 }

@@ -57,7 +57,9 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
         }
         let mark = match source {
             Source::Memory(_) => Some(lexicon::THIRD_PERSON),
-            Source::Persona(text) if Utterance::new(text).asks() && !Utterance::new(&sentence).asks() => {
+            Source::Persona(text)
+                if Utterance::new(text).is_question() && !Utterance::new(&sentence).is_question() =>
+            {
                 Some(lexicon::SECOND_PERSON)
             }
             Source::Persona(_) => None,
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
 
     /// True if the whole line, as evidence, is an echo of the source.
-    fn echoes(line: &str, source: &str) -> bool {
+    fn is_whole_line_echo(line: &str, source: &str) -> bool {
         let message = user_says(line);
         let is_memory = source.starts_with("用户") || source.starts_with("The user");
         let source = if is_memory { Source::Memory(source) } else { Source::Persona(source) };
@@ -186,7 +188,7 @@ mod tests {
             ("you said: you must love hiking", "You must love hiking in the hills!"),
             ("The user has a white cat named Shadow", "The user has a white cat named Shadow"),
         ] {
-            assert!(echoes(line, source), "{line} ← {source}");
+            assert!(is_whole_line_echo(line, source), "{line} ← {source}");
         }
     }
 
@@ -206,7 +208,7 @@ mod tests {
             ("I have a dog named Rex 2", "I heard you say: I have a dog named Rex 1"),
             ("喜欢周末去爬山的人都很孤独", "喜欢周末去爬山的人都很自由。"),
         ] {
-            assert!(!echoes(line, source), "{line} ← {source}");
+            assert!(!is_whole_line_echo(line, source), "{line} ← {source}");
         }
     }
 

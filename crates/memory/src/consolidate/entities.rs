@@ -17,7 +17,7 @@ use crate::ports::{
     AliasHit, Embedding, EntityVector, Extraction, IdentityDoubt, MentionedEntity, NewEntity,
     SettledIdentity, StoreError,
 };
-use crate::recall::named::{named_beside, named_in_any};
+use crate::recall::named::{named_entities_with, named_in_any};
 use crate::sessions::Session;
 use crate::vector_index::cosine;
 
@@ -190,7 +190,7 @@ impl Consolidator<'_> {
         let readable = vectors.iter().filter(|vector| vector.embedding.readability >= READABILITY_MIN);
         let mut near: Vec<(f32, EntityId)> = readable
             .map(|vector| (cosine(&vector.embedding.vector, &embedding.vector), vector.entity_id))
-            .filter(|(cosine, _)| Likeness::of_cosine(*cosine) != Likeness::Different)
+            .filter(|(cosine, _)| Likeness::from_cosine(*cosine) != Likeness::Different)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         for (cosine, id) in near.into_iter().take(NEAREST_MAX) {
@@ -200,7 +200,7 @@ impl Consolidator<'_> {
                 None => self.store.entity(&session.scope, id).await?,
             };
             if let Some(known) = known.filter(|known| kinds_agree(known.kind, kind)) {
-                return Ok(Some((Likeness::of_cosine(cosine), known)));
+                return Ok(Some((Likeness::from_cosine(cosine), known)));
             }
         }
         Ok(None)
@@ -276,7 +276,7 @@ impl Consolidator<'_> {
             text.push('\n');
             text.push_str(&evidence.quote);
         }
-        let mut about = named_beside(self.store, &session.scope, &text, &named.hits).await?;
+        let mut about = named_entities_with(self.store, &session.scope, &text, &named.hits).await?;
         for listed in &checked.event.entities {
             let hits = self.who_is(session, &fold_name(listed), named).await?;
             for hit in hits {

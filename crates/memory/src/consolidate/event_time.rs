@@ -112,7 +112,7 @@ mod tests {
     }
 
     /// The time after correction, as days, for an answer given on Wednesday 2026-03-04 by the clock.
-    fn mended(text: &str, clock: &str, answered: Option<(&str, &str)>) -> Option<(String, String)> {
+    fn corrected_days(text: &str, clock: &str, answered: Option<(&str, &str)>) -> Option<(String, String)> {
         let moment = |text: &str| -> Timestamp {
             text.parse::<jiff::civil::DateTime>().unwrap().to_zoned(zone()).unwrap().timestamp()
         };
@@ -147,20 +147,20 @@ mod tests {
 
     #[test]
     fn a_time_that_was_not_answered_is_taken_from_the_words() {
-        assert_eq!(mended("昨天外婆走了", "20:00", None), day("2026-03-03"));
-        assert_eq!(mended("I saw Ann two days ago", "20:00", None), day("2026-03-02"));
-        assert_eq!(mended("今天我辞职了", "20:00", None), day("2026-03-04"));
+        assert_eq!(corrected_days("昨天外婆走了", "20:00", None), day("2026-03-03"));
+        assert_eq!(corrected_days("I saw Ann two days ago", "20:00", None), day("2026-03-02"));
+        assert_eq!(corrected_days("今天我辞职了", "20:00", None), day("2026-03-04"));
         let at_five = Some(("2026-03-05 17:00".to_owned(), "2026-03-05 17:00".to_owned()));
-        assert_eq!(mended("my exam is tomorrow at 5", "20:00", None), at_five);
-        assert_eq!(mended("明天下午五点面试", "20:00", None), at_five);
+        assert_eq!(corrected_days("my exam is tomorrow at 5", "20:00", None), at_five);
+        assert_eq!(corrected_days("明天下午五点面试", "20:00", None), at_five);
     }
 
     #[test]
     fn an_answer_that_can_t_be_meant_is_overruled() {
         let wrong = Some(("2026-03-08", "2026-03-08"));
-        assert_eq!(mended("昨天外婆走了", "20:00", wrong), day("2026-03-03"));
-        assert_eq!(mended("上周五我们搬家了", "20:00", wrong), day("2026-02-27"));
-        assert_eq!(mended("I lost my job yesterday", "20:00", wrong), day("2026-03-03"));
+        assert_eq!(corrected_days("昨天外婆走了", "20:00", wrong), day("2026-03-03"));
+        assert_eq!(corrected_days("上周五我们搬家了", "20:00", wrong), day("2026-02-27"));
+        assert_eq!(corrected_days("I lost my job yesterday", "20:00", wrong), day("2026-03-03"));
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         ];
         for (text, time, clock) in fits {
             let expected = Some((format!("{} 00:00", time.0), format!("{} 23:59", time.1)));
-            assert_eq!(mended(text, clock, Some(time)), expected, "{text}");
+            assert_eq!(corrected_days(text, clock, Some(time)), expected, "{text}");
         }
     }
 
@@ -188,11 +188,11 @@ mod tests {
             "on Friday it was fine",
             "I have a cat",
         ] {
-            assert_eq!(mended(text, "20:00", Some(answer)), kept, "{text}");
+            assert_eq!(corrected_days(text, "20:00", Some(answer)), kept, "{text}");
         }
         for text in ["on Friday it was fine", "三天后他走了", "I have a cat", "昨天和今天都很累"]
         {
-            assert_eq!(mended(text, "20:00", None), None, "{text}");
+            assert_eq!(corrected_days(text, "20:00", None), None, "{text}");
         }
     }
 }

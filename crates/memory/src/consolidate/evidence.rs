@@ -229,7 +229,7 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
 pub(super) fn is_commitment(text: &str) -> bool {
     split_sentences(text).into_iter().any(|sentence| {
         let said = Utterance::new(sentence);
-        said.says(lexicon::COMMITMENT) && !said.says(lexicon::HEDGE) && !ends_in_question(sentence)
+        said.says_any(lexicon::COMMITMENT) && !said.says_any(lexicon::HEDGE) && !ends_in_question(sentence)
     })
 }
 
@@ -237,7 +237,7 @@ pub(super) fn is_commitment(text: &str) -> bool {
 fn is_refusal(text: &str) -> bool {
     let folded = fold(text);
     let refusing = lexicon::NO_REFUSAL.iter().fold(folded, |text, phrase| text.replace(phrase, " "));
-    Utterance::new(&refusing).says(lexicon::REFUSAL)
+    Utterance::new(&refusing).says_any(lexicon::REFUSAL)
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ struct CheckedExtraction {
     answer: Extraction,
     /// The session's messages, verbatim.
     messages: Vec<Message>,
-    /// Places in them that were forgotten.
+    /// Spans of the session's messages that were forgotten.
     forgotten: Vec<ForgottenSpan>,
     /// The text of the whole session.
     said: String,
@@ -60,7 +60,7 @@ impl Consolidator<'_> {
         let sifted = self.ask(session, messages, parties).await?;
         let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
         let notes = trace::ModelNotes::from_answer(&sifted.answer);
-        let commit = self.compose(session, sifted, &named, parties).await?;
+        let commit = self.build_commit(session, sifted, &named, parties).await?;
         if self.store.commit_extraction(commit.clone()).await? != CommitOutcome::Committed {
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl Consolidator<'_> {
         }
     }
 
-    async fn compose(
+    async fn build_commit(
         &self,
         session: &Session,
         sifted: CheckedExtraction,
@@ -227,7 +227,7 @@ impl Consolidator<'_> {
             .zip(supersedes)
             .map(|(node, supersedes)| NewMemory { node, supersedes })
             .collect();
-        commit.pairs = self.pairs(session, &new, &sifted.messages, &used, parties).await?;
+        commit.pairs = self.choose_pairs(session, &new, &sifted.messages, &used, parties).await?;
         Ok(commit)
     }
 

@@ -10,8 +10,8 @@ use crate::text::lexicon::consolidation as lexicon;
 use crate::text::{self, Utterance};
 
 static STRONG_EMOTION: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::STRONG_EMOTION));
-static SUBSTANCE: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::SUBSTANCE));
-static PLANS: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::PLANS));
+static SUBSTANCE_PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::SUBSTANCE));
+static PLAN_PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::PLANS));
 
 /// The share of the terms that make a session worth remembering from which one sentence does, if it is of the user's own life.
 /// "My brother moved to Lisbon" is worth a memory though the rest of the session is small talk.
@@ -25,7 +25,7 @@ const CHARACTER_WEIGHT: f64 = 0.8;
 /// Why a session goes to the model, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateDecision {
-    /// Short, and nothing in it speaks for more.
+    /// The session is short and has no sign of anything worth remembering.
     Trivial,
     LongEnough,
     /// Short, with a keyword of loss, crisis or a milestone.
@@ -66,10 +66,10 @@ pub fn decide_gate(messages: &[Message], settings: &ConsolidateSettings) -> Gate
 
 fn has_substance(messages: &[Message], terms_min: usize) -> bool {
     let said = || messages.iter().filter(|message| message.role == Role::User).map(|m| m.content.as_str());
-    if said().any(|content| SUBSTANCE.occur_as_words(content)) {
+    if said().any(|content| SUBSTANCE_PATTERNS.occur_as_words(content)) {
         return true;
     }
-    let plans = |content: &str| PLANS.occur_as_words(content) && text::names_time_ahead(content);
+    let plans = |content: &str| PLAN_PATTERNS.occur_as_words(content) && text::names_time_ahead(content);
     if said().any(plans) {
         return true;
     }
@@ -85,8 +85,8 @@ fn states_something(content: &str, terms_min: f64) -> bool {
     }
     let sentences =
         text::split_sentences(content).into_iter().map(|sentence| (sentence, Utterance::new(sentence)));
-    sentences.filter(|(_, said)| !said.asks()).any(|(sentence, said)| {
-        let share = if said.says(lexicon::OWN) { OWN_SENTENCE_SHARE } else { SENTENCE_SHARE };
+    sentences.filter(|(_, said)| !said.is_question()).any(|(sentence, said)| {
+        let share = if said.says_any(lexicon::OWN) { OWN_SENTENCE_SHARE } else { SENTENCE_SHARE };
         let weight: f64 = text::content_terms(sentence).iter().map(|term| weight_of(term)).sum();
         weight >= share * terms_min
     })
@@ -102,14 +102,14 @@ mod tests {
     use super::super::fixtures::{persona_says, user_says};
     use super::*;
 
-    fn weighed(messages: &[Message]) -> GateDecision {
+    fn decide(messages: &[Message]) -> GateDecision {
         decide_gate(messages, &ConsolidateSettings::default())
     }
 
     #[test]
     fn greetings_are_trivial_in_both_languages() {
         for text in ["hi", "hey, how's it going?", "在吗", "早上好呀", "哈哈哈", "ok thanks"] {
-            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
+            assert_eq!(decide(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
             "我在出版社做编辑",
             "We named the boat Albatross at Easter",
         ] {
-            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Substance, "{text}");
+            assert_eq!(decide(&[user_says(text), persona_says("嗯")]), GateDecision::Substance, "{text}");
         }
         for text in [
             "so tired today",
@@ -133,7 +133,7 @@ mod tests {
             "what did you do on the weekend, my dear friend in the north?",
             "你昨天去哪里吃饭了",
         ] {
-            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
+            assert_eq!(decide(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
         }
     }
 
@@ -142,7 +142,7 @@ mod tests {
         for text in
             ["no, she's called 小白 now", "Scratch that", "我记错了", "不是小黑，是小白", "I never said that"]
         {
-            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Correction, "{text}");
+            assert_eq!(decide(&[user_says(text), persona_says("嗯")]), GateDecision::Correction, "{text}");
         }
     }
 
@@ -150,17 +150,17 @@ mod tests {
     fn one_short_line_of_loss_is_never_trivial() {
         for text in ["奶奶走了", "My dad PASSED AWAY", "我撑不住了", "he got Fired", "我们离婚了"]
         {
-            assert_eq!(weighed(&[user_says(text)]), GateDecision::StrongEmotion, "{text}");
+            assert_eq!(decide(&[user_says(text)]), GateDecision::StrongEmotion, "{text}");
         }
     }
 
     #[test]
     fn the_seeds_own_story_is_remembered_although_it_is_short() {
         let story = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
-        assert_eq!(weighed(&[user_says(story), persona_says("小黑听起来很可爱呢")]), GateDecision::Substance);
+        assert_eq!(decide(&[user_says(story), persona_says("小黑听起来很可爱呢")]), GateDecision::Substance);
         for text in ["I have a cat named Tom", "my little sister is six", "我对花生过敏", "call me Max"]
         {
-            assert_eq!(weighed(&[user_says(text)]), GateDecision::Substance, "{text}");
+            assert_eq!(decide(&[user_says(text)]), GateDecision::Substance, "{text}");
         }
     }
 
@@ -169,40 +169,37 @@ mod tests {
         for text in
             ["我下周三要去杭州出差", "I'll go to Berlin on 4 December 2026", "I have a checkup next week"]
         {
-            assert_eq!(weighed(&[user_says(text)]), GateDecision::Substance, "{text}");
+            assert_eq!(decide(&[user_says(text)]), GateDecision::Substance, "{text}");
         }
         for text in ["see you tomorrow", "明天见", "I'll do it", "我去睡觉了"] {
-            assert_eq!(weighed(&[user_says(text)]), GateDecision::Trivial, "{text}");
+            assert_eq!(decide(&[user_says(text)]), GateDecision::Trivial, "{text}");
         }
     }
 
     #[test]
     fn only_the_user_can_say_something_of_substance() {
-        assert_eq!(
-            weighed(&[user_says("hi"), persona_says("I have a cat named Tom")]),
-            GateDecision::Trivial
-        );
-        assert_eq!(weighed(&[persona_says("奶奶走了")]), GateDecision::Trivial, "nobody talked with it");
+        assert_eq!(decide(&[user_says("hi"), persona_says("I have a cat named Tom")]), GateDecision::Trivial);
+        assert_eq!(decide(&[persona_says("奶奶走了")]), GateDecision::Trivial, "nobody talked with it");
     }
 
     #[test]
     fn many_content_words_count_without_any_pattern() {
         let text =
             "concert downtown violin orchestra rain umbrella taxi midnight pizza friends balcony sunrise";
-        assert_eq!(weighed(&[user_says(text)]), GateDecision::Substance);
-        assert_eq!(weighed(&[user_says("concert downtown violin")]), GateDecision::Trivial);
+        assert_eq!(decide(&[user_says(text)]), GateDecision::Substance);
+        assert_eq!(decide(&[user_says("concert downtown violin")]), GateDecision::Trivial);
     }
 
     #[test]
     fn both_thresholds_must_be_reached_to_be_long() {
         let long = "x ".repeat(1_000);
-        assert_eq!(weighed(&[user_says(&long), persona_says("a"), user_says("b")]), GateDecision::LongEnough);
+        assert_eq!(decide(&[user_says(&long), persona_says("a"), user_says("b")]), GateDecision::LongEnough);
         assert_eq!(
-            weighed(&[user_says("a"), persona_says("b"), user_says("c")]),
+            decide(&[user_says("a"), persona_says("b"), user_says("c")]),
             GateDecision::Trivial,
             "tokens are few"
         );
-        assert_eq!(weighed(&[user_says(&"ha ".repeat(1_000))]), GateDecision::Trivial, "messages are few");
+        assert_eq!(decide(&[user_says(&"ha ".repeat(1_000))]), GateDecision::Trivial, "messages are few");
     }
 
     #[test]

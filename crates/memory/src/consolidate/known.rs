@@ -50,7 +50,7 @@ impl Consolidator<'_> {
         let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
         let nodes =
             |found: Vec<ScoredNode>| found.into_iter().map(|scored| scored.node).filter(told).collect();
-        Ok(interleave(found.into_iter().map(nodes).collect()))
+        Ok(interleave_nodes(found.into_iter().map(nodes).collect()))
     }
 
     /// The texts that recall added to the prompts of these turns, without messages of the user.
@@ -89,7 +89,7 @@ impl Consolidator<'_> {
 }
 
 /// The first of each list, then the second of each, and so on, each node once.
-fn interleave(lists: Vec<Vec<Node>>) -> Vec<Node> {
+fn interleave_nodes(lists: Vec<Vec<Node>>) -> Vec<Node> {
     let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
     let mut chosen: Vec<Node> = Vec::new();
     for place in 0..longest {

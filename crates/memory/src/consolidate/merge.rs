@@ -21,7 +21,7 @@ pub struct Mention<'a> {
     pub emotional_impact: i8,
     pub event_time: Option<EventTime>,
     pub entities: BTreeSet<EntityId>,
-    /// Share of it that the embedder reads.
+    /// Share of the name that the embedder can read.
     pub readability: f32,
 }
 

@@ -102,7 +102,7 @@ pub enum ConsolidationEvent {
     /// An event or intention was written.
     Event {
         scope: Scope,
-        /// The session it came from.
+        /// The session that the event was extracted from.
         session_id: SessionId,
         node: Box<NewNode>,
         /// Last message of that session. For an imported session this is earlier than `at`.
@@ -121,7 +121,7 @@ pub enum ConsolidationEvent {
     /// A thought was written.
     Thought {
         scope: Scope,
-        /// The session that led to it.
+        /// The session after which the thought was made.
         session_id: SessionId,
         /// True if that session was imported.
         is_imported: bool,
@@ -144,7 +144,7 @@ pub enum ConsolidationEvent {
     Closed {
         session: Box<Session>,
         events: u32,
-        /// Thoughts it led to.
+        /// Number of thoughts that the session led to.
         thoughts: u32,
     },
     /// A session failed and gave up.

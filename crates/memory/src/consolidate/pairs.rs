@@ -75,7 +75,7 @@ impl ComparedText {
 
 impl Consolidator<'_> {
     /// The pairs to be asked about: those that the model named first, then those within the session, then the nearest memories.
-    pub(super) async fn pairs(
+    pub(super) async fn choose_pairs(
         &self,
         session: &Session,
         new: &[NewMemory<'_>],

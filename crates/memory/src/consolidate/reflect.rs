@@ -19,7 +19,7 @@ const REFLECTION_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// have in common.
 const EVENTS_MAX: u32 = 30;
 /// Newest events among which those of a session are looked for that was extracted more than a day ago.
-const EVENTS_LOOKED_AT: u32 = 200;
+const RECENT_EVENTS_READ: u32 = 200;
 
 /// Checked in this order: gate, shock, timer. `runs` are the times of reflection runs that stored a thought
 /// in the last 24 hours, `last` the time of the last such run ever.
@@ -107,7 +107,7 @@ impl Consolidator<'_> {
         decision: ReflectionDecision,
         events: &[Node],
     ) -> Result<Option<(Vec<NewNode>, Vec<String>, Timestamp)>, ConsolidateError> {
-        let (thoughts, notes) = if decision.reflects() && !events.is_empty() {
+        let (thoughts, notes) = if decision.asks_model() && !events.is_empty() {
             self.ask_for_thoughts(session, parties, events.to_vec()).await?
         } else {
             (Vec::new(), Vec::new())
@@ -136,7 +136,7 @@ impl Consolidator<'_> {
             return Ok(());
         }
         let newest =
-            self.store.nodes_before(&session.scope, &[NodeKind::Event], None, EVENTS_LOOKED_AT).await?;
+            self.store.nodes_before(&session.scope, &[NodeKind::Event], None, RECENT_EVENTS_READ).await?;
         let missing = newest.into_iter().filter(own).rev();
         events.splice(0..0, missing);
         Ok(())

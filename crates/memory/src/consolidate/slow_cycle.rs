@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::decisions::SlowCycleDecision;
 use super::slow_cycle_answer::{CheckedCycle, check_answer};
-use super::slow_cycle_input::fit;
+use super::slow_cycle_input::cut_to_tokens;
 use super::{ConsolidationEvent, Consolidator, Participants, SHOCK_IMPACT, trace, without_panic};
 use crate::identifiers::{CycleId, SessionId};
 use crate::ledger::TokenUsage;
@@ -23,7 +23,7 @@ use crate::text;
 /// Questions that one cycle may take: an answer of the wrong shape is asked for once more.
 const CALLS_PER_CYCLE: u64 = 2;
 /// Period before a cycle whose events it reads. A week has one of each weekday, so that habits show.
-const LOOK_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
+const CYCLE_PERIOD: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Cycles that may read one event.
 const CYCLES_PER_EVENT: u32 = 3;
 /// Most events that one cycle reads, the newest. It is the limit of a reflection, for the same reason.
@@ -120,7 +120,7 @@ struct Cycle<'a> {
     session: &'a Session,
     input: &'a SlowCycleInput,
     started: Timestamp,
-    /// Things forgotten before it read anything.
+    /// Number of deletions in this memory before the cycle read anything.
     tombstones: u64,
 }
 
@@ -151,7 +151,7 @@ impl Consolidator<'_> {
         let midnight = started.to_zoned(parties.zone.clone()).start_of_day();
         let today = midnight.map_or(started, |midnight| midnight.timestamp());
         let standing = self.store.slow_cycle_standing(&session.scope, today).await?;
-        let since = started.saturating_sub(LOOK_BACK).unwrap_or(Timestamp::MIN);
+        let since = started.saturating_sub(CYCLE_PERIOD).unwrap_or(Timestamp::MIN);
         let events =
             self.store.events_to_reflect_on(&session.scope, since, CYCLES_PER_EVENT, EVENTS_MAX).await?;
         let fresh = events.iter().any(|event| event.cycles == 0);
@@ -211,7 +211,7 @@ impl Consolidator<'_> {
             entities,
             answer_tokens: settings.output_tokens_per_cycle,
         };
-        Ok(fit(input, settings.input_tokens_per_cycle))
+        Ok(cut_to_tokens(input, settings.input_tokens_per_cycle))
     }
 
     async fn commit_cycle(&self, cycle: Cycle<'_>, answer: SlowCycle) -> Result<(), StoreError> {

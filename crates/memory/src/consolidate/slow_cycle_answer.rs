@@ -82,7 +82,7 @@ impl AnswerCheck<'_> {
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if filling.is_empty() {
             self.drop("a thought", "it cites no event", &description);
-        } else if self.input.thoughts.iter().any(known) || self.has(NodeKind::Thought, &description) {
+        } else if self.input.thoughts.iter().any(known) || self.has_node(NodeKind::Thought, &description) {
             self.drop("a thought", "it was thought already", &description);
         } else if self.count(NodeKind::Thought) == THOUGHTS_MAX {
             self.drop("a thought", "there are enough", &description);
@@ -105,7 +105,9 @@ impl AnswerCheck<'_> {
             self.drop("an expectation", "it predicts nothing", &description);
         } else if ends.is_none_or(|ends| ends <= self.now) {
             self.drop("an expectation", "it has no time to come", &description);
-        } else if self.input.expectations.iter().any(known) || self.has(NodeKind::Expectation, &description) {
+        } else if self.input.expectations.iter().any(known)
+            || self.has_node(NodeKind::Expectation, &description)
+        {
             self.drop("an expectation", "it is expected already", &description);
         } else if self.count(NodeKind::Expectation) == EXPECTATIONS_MAX {
             self.drop("an expectation", "there are enough", &description);
@@ -124,7 +126,8 @@ impl AnswerCheck<'_> {
             self.drop("an intention", "it cites no commitment that the persona has voiced", &description);
         } else if intention.due.is_some_and(|due| last_moment(due) <= self.now) {
             self.drop("an intention", "its time has gone by", &description);
-        } else if promises.iter().chain(shown).any(known) || self.has(NodeKind::Intention, &description) {
+        } else if promises.iter().chain(shown).any(known) || self.has_node(NodeKind::Intention, &description)
+        {
             self.drop("an intention", "it is promised already", &description);
         } else if self.count(NodeKind::Intention) == INTENTIONS_MAX || description.is_empty() {
             self.drop("an intention", "there are enough, or it says nothing", &description);
@@ -139,7 +142,7 @@ impl AnswerCheck<'_> {
         ids.into_iter().filter(shown).collect()
     }
 
-    fn has(&self, kind: NodeKind, description: &str) -> bool {
+    fn has_node(&self, kind: NodeKind, description: &str) -> bool {
         description.is_empty()
             || self.nodes.iter().any(|node| {
                 node.kind == kind && shared_words(&node.description, description) >= REPEATED_WORDS_MIN
@@ -238,7 +241,7 @@ mod tests {
         }
     }
 
-    fn kept(sifted: &CheckedCycle) -> Vec<&str> {
+    fn descriptions_of(sifted: &CheckedCycle) -> Vec<&str> {
         sifted.nodes.iter().map(|node| node.description.as_str()).collect()
     }
 
@@ -256,7 +259,7 @@ mod tests {
             ..SlowCycle::default()
         };
         let sifted = check_answer(answer, &test_input(vec![event.clone()]), &[], &[], Timestamp::UNIX_EPOCH);
-        assert_eq!(kept(&sifted), ["换了城市她反而松了口气"]);
+        assert_eq!(descriptions_of(&sifted), ["换了城市她反而松了口气"]);
         assert_eq!((sifted.nodes[0].subject, &sifted.nodes[0].filling), (Subject::User, &vec![event.id]));
         assert_eq!(sifted.notes.len(), 3, "{:?}", sifted.notes);
     }
@@ -273,7 +276,7 @@ mod tests {
         ];
         let answer = SlowCycle { expectations: told.to_vec(), ..SlowCycle::default() };
         let sifted = check_answer(answer, &test_input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
-        assert_eq!(kept(&sifted), ["搬家 — 她会发来新家的照片"]);
+        assert_eq!(descriptions_of(&sifted), ["搬家 — 她会发来新家的照片"]);
         assert_eq!(sifted.nodes[0].kind, NodeKind::Expectation);
         let repeated = ProposedExpectation {
             about: "面试".to_owned(),
@@ -306,7 +309,7 @@ mod tests {
         };
         let input = test_input(vec![event, voiced.clone()]);
         let sifted = check_answer(answer, &input, &[standing], &[voiced.id], Timestamp::UNIX_EPOCH);
-        assert_eq!(kept(&sifted), ["复查之后打电话"]);
+        assert_eq!(descriptions_of(&sifted), ["复查之后打电话"]);
         assert_eq!(sifted.nodes[0].subject, Subject::Persona);
     }
 

@@ -15,7 +15,7 @@ const BLOCK_TOKENS: u32 = 800;
 
 /// Cuts the input to `tokens`: room is given to events first, the newest first, then to thoughts, expectations and
 /// entities. A description is bounded, so one event always fits into a cycle's 8,000 tokens.
-pub(super) fn fit(mut input: SlowCycleInput, tokens: u32) -> SlowCycleInput {
+pub(super) fn cut_to_tokens(mut input: SlowCycleInput, tokens: u32) -> SlowCycleInput {
     let blocks = &mut input.core_blocks;
     for block in [&mut blocks.persona, &mut blocks.user] {
         *block = shorten(block, BLOCK_TOKENS);
@@ -106,7 +106,7 @@ mod tests {
         let events: Vec<Node> = (1..=9)
             .map(|n| node_about_user(NodeKind::Event, &format!("{n}{}", "事".repeat(1_900))))
             .collect();
-        let fitted = fit(input(events), 8_000);
+        let fitted = cut_to_tokens(input(events), 8_000);
         let left: Vec<char> =
             fitted.events.iter().filter_map(|event| event.description.chars().next()).collect();
         assert!(!left.is_empty() && left.len() < 9, "{left:?}");
@@ -119,7 +119,7 @@ mod tests {
     fn all_that_is_left_has_room() {
         let events: Vec<Node> =
             (0..30).map(|n| node_about_user(NodeKind::Event, &"事".repeat(100 + n * 37))).collect();
-        let fitted = fit(input(events), 8_000);
+        let fitted = cut_to_tokens(input(events), 8_000);
         let told = fitted.events.iter().chain(&fitted.thoughts).map(|node| node.description.as_str());
         let tokens: u32 = told.chain([fitted.core_blocks.persona.as_str()]).map(estimate_tokens).sum();
         assert!(tokens + 2_400 <= 8_000, "{tokens}");

@@ -72,7 +72,7 @@ mod tests {
         MentionedEntity { canonical_name: name.to_owned(), aliases: Vec::new(), kind: EntityKind::Person }
     }
 
-    fn left(names: &[&str], lines: &[&str]) -> Vec<String> {
+    fn candidate_names(names: &[&str], lines: &[&str]) -> Vec<String> {
         let messages: Vec<Message> = lines.iter().map(|line| user_says(line)).collect();
         let mentioned = names.iter().map(|name| person(name)).collect();
         let left = without_vocatives(mentioned, &messages, "Echo", |name| name == "known");
@@ -81,22 +81,22 @@ mod tests {
 
     #[test]
     fn names_that_are_called_out_are_nobody_new() {
-        assert!(left(&["小雨"], &["小雨,我回来了"]).is_empty());
-        assert!(left(&["Luna"], &["Luna, I'm back!", "good night, Luna"]).is_empty());
-        assert!(left(&["Luna"], &["hey Luna, how are you?"]).is_empty());
+        assert!(candidate_names(&["小雨"], &["小雨,我回来了"]).is_empty());
+        assert!(candidate_names(&["Luna"], &["Luna, I'm back!", "good night, Luna"]).is_empty());
+        assert!(candidate_names(&["Luna"], &["hey Luna, how are you?"]).is_empty());
         assert!(
-            left(&["Echo", "亲爱的", "Honey"], &["我很想 echo"]).is_empty(),
+            candidate_names(&["Echo", "亲爱的", "Honey"], &["我很想 echo"]).is_empty(),
             "whatever stands around them"
         );
     }
 
     #[test]
     fn names_that_are_told_of_stay() {
-        assert_eq!(left(&["小黑"], &["小黑,我回来了", "小黑今天生病了"]), ["小黑"]);
-        assert_eq!(left(&["Tom"], &["Tom, my brother, is ill"]), ["Tom"]);
-        assert_eq!(left(&["小黑"], &["小黑,我家的猫"]), ["小黑"]);
-        assert_eq!(left(&["Shadow"], &["Shadow."]), ["Shadow"], "an answer");
-        assert_eq!(left(&["Known"], &["Known, I'm back"]), ["Known"]);
+        assert_eq!(candidate_names(&["小黑"], &["小黑,我回来了", "小黑今天生病了"]), ["小黑"]);
+        assert_eq!(candidate_names(&["Tom"], &["Tom, my brother, is ill"]), ["Tom"]);
+        assert_eq!(candidate_names(&["小黑"], &["小黑,我家的猫"]), ["小黑"]);
+        assert_eq!(candidate_names(&["Shadow"], &["Shadow."]), ["Shadow"], "an answer");
+        assert_eq!(candidate_names(&["Known"], &["Known, I'm back"]), ["Known"]);
     }
 
     #[test]

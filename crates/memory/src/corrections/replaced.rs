@@ -51,10 +51,10 @@ pub struct ReplacedSpan {
 /// A text that a memory had, and what is current instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedValue {
-    /// The node that said it.
+    /// The node that stated the value.
     pub node: NodeId,
     pub text: String,
-    /// Time of the newest message that proves it.
+    /// Time of the newest message that proves the value.
     pub since: Timestamp,
     /// Time of the newest message that proves its replacement.
     pub until: Timestamp,
@@ -68,7 +68,7 @@ pub struct ReplacedValue {
     pub mistaken: bool,
     /// The session that the value came from.
     pub session: Option<SessionId>,
-    /// The words by which a text says it.
+    /// The words by which a text states the value.
     pub words: ValueWords,
     /// The words by which a text says what is current.
     pub current_words: ValueWords,

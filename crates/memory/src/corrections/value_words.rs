@@ -14,7 +14,7 @@ pub struct ValueWords {
     longer: Vec<String>,
     /// A value made of common words. It is recognised only beside another word of its sentence.
     common: Option<CommonValue>,
-    /// All of it, folded, without a full stop.
+    /// The whole value, folded, without a full stop.
     whole: String,
 }
 
@@ -22,12 +22,12 @@ impl ValueWords {
     /// The words of a former value and those of the current one; `entities` are names that the former text is about.
     ///
     /// Of the current one only the words that are certainly the value: `May` of "we moved in May" says nothing of Lyon.
-    pub fn of_both<'a>(
+    pub fn from_both_values<'a>(
         former: &'a str,
         current: &'a str,
         entities: impl Iterator<Item = &'a str>,
     ) -> (Self, Self) {
-        let (before, now) = (Side::new(former), Side::new(current));
+        let (before, now) = (ComparedText::new(former), ComparedText::new(current));
         let names = entities.chain(written_names(former)).map(fold_name).collect();
         (before.value_words(&now, names), now.value_words(&before, Vec::new()))
     }
@@ -42,7 +42,7 @@ impl ValueWords {
         let common = self.common.iter().map(|common| &common.value);
         // All of it has the names too.
         let whole = self.is_nameless().then_some(&self.whole);
-        self.names.iter().chain(common).chain(whole).map(|phrase| WordKey::of_phrase(phrase)).collect()
+        self.names.iter().chain(common).chain(whole).map(|phrase| WordKey::keys_of_phrase(phrase)).collect()
     }
 
     /// True if a text says the value; `folded` is the text as [`fold_name`] gives it.
@@ -96,14 +96,14 @@ fn is_written_as_name(word: &str) -> bool {
 }
 
 /// One of two texts that are compared.
-struct Side {
+struct ComparedText {
     parsed: Values,
     folded: String,
     /// Names of several words.
     phrases: Vec<String>,
 }
 
-impl Side {
+impl ComparedText {
     fn new(text: &str) -> Self {
         let folded = fold_name(text.trim_end_matches(['.', '。']));
         Self { parsed: Values::new(text), folded, phrases: written_phrases(text) }
@@ -166,7 +166,9 @@ mod tests {
     use super::*;
 
     fn said(text: &str, other: &str, entities: &[&str], in_text: &str) -> bool {
-        ValueWords::of_both(text, other, entities.iter().copied()).0.is_said_in(in_text, &fold_name(in_text))
+        ValueWords::from_both_values(text, other, entities.iter().copied())
+            .0
+            .is_said_in(in_text, &fold_name(in_text))
     }
 
     #[test]
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn words_beside_the_value_are_not_the_value() {
         let (lyon, berlin) = ("The user moved in May, the user lives in Lyon", "The user lives in Berlin");
-        let (_, words) = ValueWords::of_both(berlin, lyon, std::iter::empty());
+        let (_, words) = ValueWords::from_both_values(berlin, lyon, std::iter::empty());
         assert!(words.is_said_in("I like Lyon", "i like lyon") && !words.is_said_in("in May", "in may"));
     }
 
@@ -285,7 +287,7 @@ mod tests {
     #[test]
     fn value_without_a_name_is_recognised_by_all_of_it() {
         let (never, now) = ("用户不喝咖啡", "用户现在喝咖啡了");
-        assert!(ValueWords::of_both(never, now, std::iter::empty()).0.is_nameless());
+        assert!(ValueWords::from_both_values(never, now, std::iter::empty()).0.is_nameless());
         assert!(said(never, now, &[], "他以前说过用户不喝咖啡") && !said(never, now, &[], "咖啡很好喝"));
     }
 }

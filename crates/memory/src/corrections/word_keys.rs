@@ -17,15 +17,15 @@ impl WordKey {
     }
 
     /// The keys of all words of a text, as [`crate::entities::fold_name`] gives it.
-    pub fn all_in(folded: &str) -> HashSet<Self> {
-        runs(folded).flat_map(Run::word_keys).collect()
+    pub fn keys_in_text(folded: &str) -> HashSet<Self> {
+        letter_runs(folded).flat_map(Run::word_keys).collect()
     }
 
     /// A key that every text with this folded phrase has: the key of the phrase's longest word. In scripts without blanks it is
     /// the key of the last two characters, because many sentences begin alike. None if the phrase has no letters: then every text
     /// must be looked at.
-    pub(super) fn of_phrase(folded: &str) -> Option<Self> {
-        let longest = runs(folded).max_by_key(|run| run.letters.chars().count())?;
+    pub(super) fn keys_of_phrase(folded: &str) -> Option<Self> {
+        let longest = letter_runs(folded).max_by_key(|run| run.letters.chars().count())?;
         Some(match longest.is_unspaced {
             true => Self::from_letters(longest.last_two()),
             false => Self::from_letters(longest.letters),
@@ -58,7 +58,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
+fn letter_runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
     folded.split(|c: char| !c.is_alphanumeric()).filter(|letters| !letters.is_empty()).flat_map(|letters| {
         let mut rest = letters;
         std::iter::from_fn(move || {
@@ -89,25 +89,25 @@ mod tests {
         let phrases = ["berlin", "小黑", "黑", "snow", "o'brien", "5月3日", "new york", "3日", "猫"];
         let mut said = 0;
         for text in texts {
-            let keys = WordKey::all_in(&fold_name(text));
+            let keys = WordKey::keys_in_text(&fold_name(text));
             for phrase in phrases.into_iter().filter(|phrase| is_named_in_text(&fold_name(text), phrase)) {
                 said += 1;
                 assert!(
-                    WordKey::of_phrase(phrase).is_some_and(|key| keys.contains(&key)),
+                    WordKey::keys_of_phrase(phrase).is_some_and(|key| keys.contains(&key)),
                     "{phrase} in {text}"
                 );
             }
         }
         assert_eq!(said, 11);
-        assert_eq!(WordKey::of_phrase("🎉"), None);
+        assert_eq!(WordKey::keys_of_phrase("🎉"), None);
     }
 
     proptest! {
         #[test]
         fn no_phrase_is_missed(before in "[a-c小黑白 ,🎉]{0,6}", phrase in "[a-c小黑白 '🎉]{1,6}", after in "[a-c小黑白 ,]{0,6}") {
             let (text, phrase) = (format!("{before}{phrase}{after}"), fold_name(&phrase));
-            if let Some(key) = WordKey::of_phrase(&phrase) && is_named_in_text(&fold_name(&text), &phrase) {
-                prop_assert!(WordKey::all_in(&fold_name(&text)).contains(&key), "{} in {}", phrase, text);
+            if let Some(key) = WordKey::keys_of_phrase(&phrase) && is_named_in_text(&fold_name(&text), &phrase) {
+                prop_assert!(WordKey::keys_in_text(&fold_name(&text)).contains(&key), "{} in {}", phrase, text);
             }
         }
     }

@@ -77,7 +77,7 @@ fn left_blocks(blocks: &[CoreBlockLabel]) -> String {
 pub struct Erasure {
     /// The request with an empty selection: that is in the groups.
     request: ForgetRequest,
-    /// The preview that the only group has to agree with.
+    /// The preview that was shown to the person; an erasure in one group must match it.
     expected: Option<ForgetSummary>,
     confirm: Option<ErasureId>,
     groups: VecDeque<Selection>,
@@ -143,7 +143,7 @@ impl Eraser<'_> {
             None => None,
         };
         let receipt = self.receipt(&request, &act).await?;
-        let groups = self.groups(&act.selection, shown.as_ref()).await?;
+        let groups = self.split_into_groups(&act.selection, shown.as_ref()).await?;
         let mut expected = shown;
         if groups.len() > 1
             && let Some(shown) = expected.take()
@@ -191,7 +191,7 @@ impl Eraser<'_> {
     }
 
     /// Splits a selection by its messages. Other rows and the text come last: they are mostly gone with the messages by then.
-    async fn groups(
+    async fn split_into_groups(
         &self,
         selection: &Selection,
         shown: Option<&ForgetSummary>,

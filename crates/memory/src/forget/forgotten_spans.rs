@@ -23,7 +23,7 @@ pub struct ForgottenSpan {
 }
 
 impl ForgottenSpan {
-    fn holds(&self, position: u32) -> bool {
+    fn contains(&self, position: u32) -> bool {
         self.start <= position && position < self.end
     }
 
@@ -74,7 +74,7 @@ pub fn without_forgotten(messages: Vec<Message>, spans: &[ForgottenSpan]) -> Vec
         }
         let mut content = String::with_capacity(message.content.len());
         for (position, character) in (0_u32..).zip(message.content.chars()) {
-            match own.iter().any(|span| span.holds(position)) {
+            match own.iter().any(|span| span.contains(position)) {
                 false => content.push(character),
                 true if content.ends_with(GAP) => {}
                 true => content.push_str(GAP),
@@ -114,7 +114,7 @@ fn is_quote_forgotten(quote: &Evidence, spans: &[ForgottenSpan]) -> bool {
     let here: Vec<&ForgottenSpan> = spans.iter().filter(|span| span.message_id == quote.message_id).collect();
     let characters = quote.quote.char_indices().zip(quote.start..quote.end);
     let (forgotten, left): (Vec<_>, Vec<_>) =
-        characters.partition(|&(_, position)| here.iter().any(|span| span.holds(position)));
+        characters.partition(|&(_, position)| here.iter().any(|span| span.contains(position)));
     // The words are those of the whole quote: what is left of it alone may read as other words.
     let words = content_word_ranges(&quote.quote);
     !forgotten.is_empty() && !left.iter().any(|((at, _), _)| words.iter().any(|word| word.contains(at)))
@@ -215,7 +215,7 @@ mod tests {
             let (less, more) = ([span(one)], [span(one), span(other)]);
             prop_assert!(!is_forgotten(&evidence, &less) || is_forgotten(&evidence, &more));
             for spans in [&less[..], &more] {
-                let is_left = |position: u32| !spans.iter().any(|span| span.holds(position));
+                let is_left = |position: u32| !spans.iter().any(|span| span.contains(position));
                 let (mut left, mut gaps) = (String::new(), 0);
                 for (position, character) in (0_u32..).zip(said.chars()) {
                     match is_left(position) {

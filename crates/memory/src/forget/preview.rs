@@ -21,7 +21,7 @@ pub struct Dependent {
     pub description: String,
     /// Time at which the dependent memory was written.
     pub created_at: Timestamp,
-    /// The session it came from.
+    /// The session that the node was extracted from.
     pub source_session_id: Option<SessionId>,
 }
 
@@ -32,12 +32,12 @@ pub struct Dependents {
     pub node: Dependent,
     /// Thoughts, intentions and expectations that cite it, the newest first.
     pub resting_on_it: Vec<Dependent>,
-    /// Events that it cites, the newest first.
+    /// Events that the node cites, the newest first.
     pub rests_on: Vec<Dependent>,
-    /// Events that it cited and that were forgotten.
+    /// Events that the node cited and that were forgotten.
     pub orphaned: Vec<NodeId>,
     pub evidence: Vec<Evidence>,
-    /// Nodes that it replaced.
+    /// Nodes that this node replaced.
     pub replaced: Vec<NodeId>,
 }
 

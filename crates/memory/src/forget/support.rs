@@ -23,7 +23,7 @@ pub struct SupportingQuote<'a> {
     pub quote: &'a str,
     /// Index terms of the whole message ([`crate::text::index_terms`]), as they were.
     pub terms: &'a str,
-    /// True if the words are still there.
+    /// True if the quoted words have not been erased.
     pub is_left: bool,
     /// True if its session becomes memory again, so that what it proves will be found again.
     pub becomes_memory_again: bool,

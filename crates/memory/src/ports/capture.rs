@@ -36,7 +36,7 @@ pub struct NewMessage {
     pub created_at: Timestamp,
     /// True if the model was cut off.
     pub incomplete: bool,
-    /// The client's own name for it.
+    /// The client's own id of the message.
     pub external_ref: Option<String>,
     /// A write to the channel's outbox or position, in the same transaction.
     pub channel_write: Option<ChannelWrite>,

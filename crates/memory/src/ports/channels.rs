@@ -75,7 +75,7 @@ pub enum DeliveryStep {
     Sent {
         /// Number of pieces that were sent so far.
         pieces: u32,
-        /// True if it was the last one.
+        /// True if this was the message's last piece.
         is_whole: bool,
         /// The platform's name of the piece, where it gives one.
         sent_as: Option<String>,

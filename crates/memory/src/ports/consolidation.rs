@@ -62,7 +62,7 @@ pub struct ExtractionCommit {
     pub mentions: Vec<MentionMerge>,
     /// Pairs of statements to be asked about.
     pub pairs: Vec<NewPair>,
-    /// The mood it leaves.
+    /// The persona's mood after the session.
     pub mood: Option<Mood>,
     pub summary: Option<String>,
 }
@@ -70,7 +70,7 @@ pub struct ExtractionCommit {
 /// Everything that one reflection writes, in one transaction. Without thoughts it records only that it was decided.
 #[derive(Clone, Debug)]
 pub struct ReflectionCommit {
-    /// The session that led to it.
+    /// The session after which the reflection was made.
     pub session_id: SessionId,
     pub scope: Scope,
     /// Id of the reflection. A reflection without thoughts is not stored and does not count for the daily gate.

@@ -15,7 +15,7 @@ pub struct EmbeddingModel {
     pub fingerprint: String,
     /// Describes how it can be opened again; see [`super::Embedder::source`].
     pub source: Option<String>,
-    /// Vectors of it that are stored.
+    /// Number of stored vectors of the model.
     pub vectors: u64,
 }
 

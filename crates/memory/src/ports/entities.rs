@@ -19,7 +19,7 @@ pub const LINKS_WEIGHED: u32 = 2_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEntity {
     pub id: EntityId,
-    /// The name to show it by.
+    /// The name to show the entity by.
     pub canonical_name: String,
     pub kind: EntityKind,
     /// A doubt about whether it is a known one under another name.
@@ -29,7 +29,7 @@ pub struct NewEntity {
 }
 
 impl NewEntity {
-    /// One about whom there is no doubt.
+    /// An entity that is certainly not another one.
     pub fn settled(id: EntityId, canonical_name: impl Into<String>, kind: EntityKind) -> Self {
         Self { id, canonical_name: canonical_name.into(), kind, doubt: None, embedding: None }
     }
@@ -57,7 +57,7 @@ pub struct SettledIdentity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuthoredEntity {
     pub id: EntityId,
-    /// The name to show it by.
+    /// The name to show the entity by.
     pub canonical_name: String,
     pub kind: EntityKind,
     /// A description in prose. One that is not blank belongs to the owner; nobody else overwrites it.

@@ -70,7 +70,7 @@ pub struct ImportRun {
     pub found: u64,
     /// Messages that the import recorded.
     pub recorded: u64,
-    /// Documents that it wrote.
+    /// Number of documents that the import wrote.
     #[serde(default)]
     pub documents: u64,
     /// Messages, documents and saved memories that an earlier import had brought.
@@ -106,9 +106,9 @@ pub struct ImportedSession {
 /// Counts of the memories made from a run's sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportMemories {
-    /// Events and intentions that are there.
+    /// Number of events and intentions that still exist.
     pub events: u64,
-    /// Thoughts and expectations that are there.
+    /// Number of thoughts and expectations that still exist.
     pub thoughts: u64,
     /// Proposals without evidence, which a person may approve.
     pub rejected: u64,
@@ -137,7 +137,7 @@ pub struct ImportedMessage {
     pub has_id: bool,
     /// Versions of it that were not shown. They prove nothing.
     pub not_shown: Vec<ImportedVersion>,
-    /// The language model that wrote it.
+    /// The language model that wrote the message.
     pub model: Option<String>,
     /// Title of its conversation in the other program.
     pub title: Option<String>,
@@ -167,7 +167,7 @@ pub struct ImportedVersion {
 pub struct ReplacedMessages {
     /// Messages with another text, as they are now.
     pub reworded: Vec<Message>,
-    /// Ids and channels of those that are not shown any more.
+    /// Ids and channels of messages that are no longer shown.
     pub removed: Vec<(MessageId, String)>,
     /// Memories that depended on the words before.
     pub withdrawn: Withdrawal,
@@ -215,7 +215,7 @@ pub struct ImportPage {
     pub skips: Vec<ImportSkip>,
     /// Number of the messages that have no time of their own.
     pub undated: u64,
-    /// Time at which it is recorded.
+    /// Time at which the page is recorded.
     pub at: Timestamp,
 }
 

@@ -33,7 +33,7 @@ pub struct ExtractionInput {
 /// A quote that was not found where it was said to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceFailure {
-    /// The event that depends on it.
+    /// Description of the event that depends on the quote.
     pub description: String,
     /// The quote as proposed.
     pub quote: String,
@@ -44,7 +44,7 @@ pub struct EvidenceFailure {
 /// A quote as proposed; whether it holds is for the memory to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedQuote {
-    /// The message it is said to be in.
+    /// The message that the model named for the quote.
     pub message_id: MessageId,
     pub quote: String,
 }
@@ -63,11 +63,11 @@ pub struct ProposedEvent {
     pub relational_tags: Vec<RelationalTag>,
     pub subject: Subject,
     pub event_time: Option<EventTime>,
-    /// The words it depends on.
+    /// The quotes that the event depends on.
     pub evidence: Vec<ProposedQuote>,
-    /// Older nodes that it replaces.
+    /// Older nodes that the event replaces.
     pub supersedes: Vec<NodeId>,
-    /// Names of entities it is about.
+    /// Names of the entities that the event is about.
     pub entities: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ pub struct RefusedEvent {
 /// A named thing of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionedEntity {
-    /// The name to show it by.
+    /// The name to show the entity by.
     pub canonical_name: String,
     pub aliases: Vec<String>,
     pub kind: EntityKind,
@@ -138,7 +138,7 @@ pub struct Extraction {
 /// Input of reflection: recent events.
 #[derive(Clone, Debug)]
 pub struct ReflectionInput {
-    /// The session that led to it.
+    /// The session after which the model reflects.
     pub session_id: SessionId,
     pub persona_name: String,
     /// The authored blocks, for context.
@@ -156,7 +156,7 @@ pub struct ProposedThought {
     pub subject: Subject,
     /// From −10 to +10.
     pub emotional_impact: i8,
-    /// The events it depends on, at least one.
+    /// The events that the thought depends on; at least one.
     pub filling: Vec<NodeId>,
 }
 

@@ -18,7 +18,7 @@ use crate::sessions::Session;
 pub struct EvidencedNode {
     pub node: Node,
     pub evidence: Vec<Evidence>,
-    /// The live events it cites.
+    /// The live events that the node cites.
     pub filling: Vec<NodeId>,
 }
 
@@ -26,7 +26,7 @@ pub struct EvidencedNode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodePageQuery {
     pub kind: NodeKind,
-    /// Nodes about it alone.
+    /// Lists only nodes about this subject.
     pub subject: Option<Subject>,
     /// Upper bound of the rows' numbers, exclusive.
     pub below: Option<i64>,
@@ -41,11 +41,11 @@ pub struct NodeOrigin {
     pub evidence: Vec<Evidence>,
     /// The turn of the first words of the evidence.
     pub turn: Option<TurnId>,
-    /// The live events it cites.
+    /// The live events that the node cites.
     pub filling: Vec<NodeId>,
     /// Time at which the evidence was said, as [`NodeStore::said_at`] has it.
     pub said_at: Option<Timestamp>,
-    /// True if its session was imported.
+    /// True if the node's session was imported.
     pub is_imported: bool,
 }
 
@@ -62,7 +62,7 @@ pub enum TimelineItem {
     SessionClosed {
         session: Box<Session>,
         events: u32,
-        /// Thoughts it led to.
+        /// Number of thoughts that the session led to.
         thoughts: u32,
     },
     /// A session left a mood.

@@ -32,7 +32,7 @@ pub struct Avatar {
 /// Picture and voice of a persona.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Appearance {
-    /// True if a person wants to hear it.
+    /// True if the persona's replies are spoken.
     pub voice_enabled: bool,
     /// The voice it would speak with, as its provider names it.
     pub voice_id: Option<String>,

@@ -60,10 +60,10 @@ pub struct ReconciliationInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairQuestion {
     pub older: String,
-    /// Time at which it was said.
+    /// Time at which the older statement was made.
     pub older_at: Timestamp,
     pub newer: String,
-    /// Time at which it was said.
+    /// Time at which the newer statement was made.
     pub newer_at: Timestamp,
     /// The words that prove the newer one.
     pub words: String,
@@ -163,7 +163,7 @@ pub enum PairOutcome {
 /// Everything that one reconciliation writes, in one transaction.
 #[derive(Clone, Debug)]
 pub struct ReconciliationCommit {
-    /// The session after which it was asked.
+    /// The session after which the pairs were compared.
     pub session_id: SessionId,
     pub scope: Scope,
     pub at: Timestamp,

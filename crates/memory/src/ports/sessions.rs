@@ -17,7 +17,7 @@ pub struct SessionFilter {
     pub status: Option<SessionStatus>,
     /// Maximum number of sessions, newest first.
     pub limit: u32,
-    /// Session before which the listed ones began.
+    /// Lists only sessions that began before this one.
     pub before: Option<SessionId>,
 }
 

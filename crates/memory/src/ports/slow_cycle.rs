@@ -17,7 +17,7 @@ use crate::scope::Scope;
 /// Input of the slow cycle.
 #[derive(Clone, Debug)]
 pub struct SlowCycleInput {
-    /// The session that led to it.
+    /// The session after which the cycle runs.
     pub session_id: SessionId,
     pub persona_name: String,
     /// The authored blocks, for context.
@@ -44,7 +44,7 @@ pub struct SlowCycleInput {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityToDescribe {
     pub entity: Entity,
-    /// The memories that are about it, newest first.
+    /// Memories about the entity, newest first.
     pub events: Vec<Node>,
 }
 
@@ -72,7 +72,7 @@ pub struct ProposedExpectation {
     pub about: String,
     pub prediction: String,
     pub due: Option<EventTime>,
-    /// The events it is reasoned from.
+    /// The events that the expectation follows from.
     pub reasoning: Vec<NodeId>,
     /// From −10 to +10.
     pub emotional_impact: i8,
@@ -83,7 +83,7 @@ pub struct ProposedExpectation {
 pub struct ProposedIntention {
     pub description: String,
     pub due: Option<EventTime>,
-    /// The events it depends on.
+    /// The events that the intention depends on.
     pub filling: Vec<NodeId>,
 }
 
@@ -109,7 +109,7 @@ pub struct SlowCycleState {
 pub struct ReflectionCandidate {
     /// The event or promise.
     pub node: Node,
-    /// Number of cycles that have read it.
+    /// Number of cycles that have read the memory.
     pub cycles: u32,
 }
 
@@ -118,7 +118,7 @@ pub struct ReflectionCandidate {
 pub struct SlowCycleCommit {
     pub id: CycleId,
     pub scope: Scope,
-    /// The session that led to it.
+    /// The session after which the cycle runs.
     pub session_id: SessionId,
     pub at: Timestamp,
     /// Thoughts, expectations and intentions, each with filling, terms and vector.
@@ -129,7 +129,7 @@ pub struct SlowCycleCommit {
     pub descriptions: Vec<(EntityId, String)>,
     /// Questions for the next cycle.
     pub salient_questions: Vec<String>,
-    /// The memories that it read.
+    /// The memories that the cycle read.
     pub read: Vec<NodeId>,
     pub usage: TokenUsage,
     /// `ok` or `failed`; never words that somebody said.
@@ -156,7 +156,7 @@ pub struct SlowCycleReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExpectationOutcome {
-    /// The user has told of it.
+    /// The user told that the expected event happened.
     Fulfilled,
     /// The expectation was not fulfilled in time.
     Expired,
@@ -166,7 +166,7 @@ pub enum ExpectationOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettledExpectation {
     pub outcome: ExpectationOutcome,
-    /// The message that fulfilled it.
+    /// The message that fulfilled the expectation.
     pub by: Option<MessageId>,
     /// Time at which that was noticed.
     pub at: Timestamp,
@@ -177,7 +177,7 @@ pub struct SettledExpectation {
 pub struct TranscriptSummary {
     pub id: CycleId,
     pub at: Timestamp,
-    /// Length of its text, in bytes.
+    /// Length of the transcript's text, in bytes.
     pub size: u64,
 }
 

@@ -168,7 +168,7 @@ pub(super) fn nearest_nodes(loaded: &LoadedVectors, query: &Query, wanted: usize
 #[derive(Default)]
 pub(super) struct NamedEntities {
     pub(super) entities: Vec<Entity>,
-    /// The nodes about them.
+    /// The nodes about the named entities.
     pub(super) anchored: HashSet<i64>,
     /// Pairs of entities that may be one.
     pub(super) in_doubt: Vec<(Entity, Entity)>,

@@ -58,7 +58,7 @@ pub(super) async fn fetch_nodes(
         surroundings;
     let sentences: Vec<WeighedTerms<'_>> =
         query.sentences.iter().map(|sentence| words.statistics.weigh_terms(&sentence.terms)).collect();
-    let bound = words.bound_for(&sentences);
+    let bound = words.relevance_bound_of_best(&sentences);
     let words = &words;
     let nodes = BTreeMap::new();
     let mut fetch = Fetch { store, settings, request, query, breadth, words, bound, vectors, nodes };
@@ -141,7 +141,7 @@ impl Fetch<'_> {
         let (store, scope) = (self.store, &self.request.scope);
         let parts = seqs.chunks(ROWS_AT_ONCE).map(async |part| {
             let rows = store.nodes_numbered(scope, part).await?;
-            let candidate = |row: IndexedNode| (row.node.seq, Box::new(self.candidate(row, nearness)));
+            let candidate = |row: IndexedNode| (row.node.seq, Box::new(self.candidate_from(row, nearness)));
             // What was expected and never came is no memory of anything.
             let stale = |row: &IndexedNode| {
                 row.node.kind == NodeKind::Expectation && is_overdue(&row.node, self.request.now)
@@ -151,7 +151,11 @@ impl Fetch<'_> {
         Ok(try_join_all(parts).await?.into_iter().flatten().collect())
     }
 
-    fn candidate(&self, indexed: IndexedNode, nearness: &HashMap<i64, RangeInclusive<f64>>) -> NodeCandidate {
+    fn candidate_from(
+        &self,
+        indexed: IndexedNode,
+        nearness: &HashMap<i64, RangeInclusive<f64>>,
+    ) -> NodeCandidate {
         let seq = indexed.node.seq;
         let nearness = nearness.get(&seq).cloned().unwrap_or(0.0..=0.0);
         let words = self.bound.relevance(seq, &indexed.terms);
@@ -167,7 +171,8 @@ impl Fetch<'_> {
         sure: &HashSet<i64>,
     ) -> (Vec<i64>, HashMap<i64, RangeInclusive<f64>>) {
         let nearness = self.cosine_ranges(seqs);
-        let at_most = |seq: &i64| nearness.get(seq).map_or(0.0, |v| *v.end()).max(self.bound.at_most(*seq));
+        let at_most =
+            |seq: &i64| nearness.get(seq).map_or(0.0, |v| *v.end()).max(self.bound.relevance_bound(*seq));
         let (mut wanted, mut others) = (Vec::new(), Vec::new());
         for seq in seqs {
             match sure.contains(seq) {
@@ -223,7 +228,7 @@ impl Fetch<'_> {
         }
         let strongest =
             |hits: &[i64]| path_strengths(edges, hits, self.request.now, self.settings.half_life_days);
-        self.make_exact(self.doubtful_hits()).await?;
+        self.fetch_exact_vectors(self.doubtful_hits()).await?;
         let hits = self.query_hits();
         let reached = strongest(&hits);
         let fresh = reached.iter().filter(|(_, strength)| **strength >= PATH_WAIVER).map(|(seq, _)| *seq);
@@ -235,7 +240,7 @@ impl Fetch<'_> {
         let nearness = self.cosine_ranges(&seqs);
         let rows = self.read_rows(&seqs, &nearness).await?;
         self.nodes.extend(rows);
-        self.make_exact(self.doubtful_hits()).await?;
+        self.fetch_exact_vectors(self.doubtful_hits()).await?;
         let with_reached = self.query_hits();
         Ok(if with_reached == hits { reached } else { strongest(&with_reached) })
     }
@@ -258,7 +263,7 @@ impl Fetch<'_> {
     }
 
     /// Fetches the exact vectors of these nodes.
-    async fn make_exact(&mut self, seqs: Vec<i64>) -> Result<(), StoreError> {
+    async fn fetch_exact_vectors(&mut self, seqs: Vec<i64>) -> Result<(), StoreError> {
         let Some(fingerprint) = self.query.fingerprint.as_deref().filter(|_| !seqs.is_empty()) else {
             return Ok(());
         };
@@ -291,7 +296,7 @@ impl Fetch<'_> {
             if seqs.is_empty() {
                 break;
             }
-            self.make_exact(seqs).await?;
+            self.fetch_exact_vectors(seqs).await?;
         }
         let (now, settings): (Timestamp, _) = (self.request.now, self.settings);
         let scored = self.nodes.into_values().map(|candidate| {

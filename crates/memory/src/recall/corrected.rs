@@ -18,14 +18,14 @@ use crate::scope::Scope;
 use crate::text::{Utterance, Values, content_terms, correction_cue, split_sentences};
 
 /// Values that one prompt tells of as no longer current.
-const TOLD_MAX: usize = 10;
+const FORMER_VALUES_SHOWN_MAX: usize = 10;
 /// Share of a former value's words from which a text only repeats it. A text that also says something else stays where it is.
 const REPETITION_SHARE_MIN: f64 = 0.6;
 
 /// A value that was held back, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBackValue {
-    /// The memory that said it.
+    /// The memory that stated the value.
     pub node_id: NodeId,
     /// The replaced text or value.
     pub text: String,
@@ -116,10 +116,10 @@ pub(super) fn hold_back_former(
     let current: BTreeSet<NodeId> = nodes.into_iter().collect();
     let is_past = |value: &&ReplacedValue| asks && !value.mistaken && current.contains(&value.current);
     let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_past).cloned().collect();
-    let said = corrected.values.all_in(&request.text).filter(|value| !former.contains(value));
+    let said = corrected.values.values_in_text(&request.text).filter(|value| !former.contains(value));
     former.extend(said.cloned().collect::<Vec<_>>());
     former.sort_by_key(|value| (value.until, value.since));
-    former.truncate(TOLD_MAX);
+    former.truncate(FORMER_VALUES_SHOWN_MAX);
     corrected.former = former;
     found.corrected = corrected;
 }
@@ -129,13 +129,13 @@ impl OutdatedValues {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn in_texts(
+    pub async fn former_values_in_texts(
         store: &dyn CorrectionStore,
         scope: &Scope,
         texts: Vec<String>,
     ) -> Result<Self, StoreError> {
         let mut corrected = Self::default();
-        corrected.look_for(store, scope, texts).await?;
+        corrected.find_former_values(store, scope, texts).await?;
         Ok(corrected)
     }
 
@@ -143,7 +143,7 @@ impl OutdatedValues {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn look_for(
+    pub async fn find_former_values(
         &mut self,
         store: &dyn CorrectionStore,
         scope: &Scope,
@@ -159,7 +159,7 @@ impl OutdatedValues {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn in_messages(
+    pub async fn former_values_in_messages(
         store: &dyn CorrectionStore,
         scope: &Scope,
         messages: &[Message],
@@ -181,7 +181,7 @@ impl OutdatedValues {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn in_nodes(
+    pub async fn former_values_in_nodes(
         store: &dyn CorrectionStore,
         scope: &Scope,
         nodes: &[Node],
@@ -197,9 +197,9 @@ impl OutdatedValues {
         let outdated = outdated.into_iter().collect();
         let former = nodes.iter().filter_map(|node| {
             let own = corrected.values.of_node(node.id).filter(|_| node.superseded_by.is_some());
-            let value = own
-                .or_else(|| corrected.rests_on_former(node, &outdated))
-                .or_else(|| corrected.of_text(&node.description).filter(|value| value.current != node.id))?;
+            let value = own.or_else(|| corrected.rests_on_former(node, &outdated)).or_else(|| {
+                corrected.former_value_in_text(&node.description).filter(|value| value.current != node.id)
+            })?;
             Some((node.id, FormerValue::from(value)))
         });
         Ok(former.collect())
@@ -212,7 +212,7 @@ impl OutdatedValues {
                 CandidateKind::Message => self.messages.get(&MessageId(candidate.id)),
                 CandidateKind::Node => self.nodes.get(&NodeId(candidate.id)),
             };
-            let value = known.or_else(|| self.of_text(&candidate.text));
+            let value = known.or_else(|| self.former_value_in_text(&candidate.text));
             let value = value.filter(|value| value.current.0 != candidate.id);
             candidate.no_longer_current = value.map(FormerValue::from);
             candidate.denied = self.denial_of(&candidate.text, candidate.created_at).cloned();
@@ -224,7 +224,7 @@ impl OutdatedValues {
         let mut values: Vec<&ReplacedValue> = Vec::new();
         let noted = self.written.iter().chain(self.messages.values()).chain(self.nodes.values());
         for value in self.former.iter().chain(noted) {
-            if values.len() < TOLD_MAX && !values.contains(&value) {
+            if values.len() < FORMER_VALUES_SHOWN_MAX && !values.contains(&value) {
                 values.push(value);
             }
         }
@@ -255,7 +255,7 @@ impl OutdatedValues {
             // Who corrects a value names it, and says beside it what is current.
             let corrects = correction_cue(&message.content).is_some();
             let by_words = || {
-                let value = self.of_text(&message.content);
+                let value = self.former_value_in_text(&message.content);
                 value.filter(|value| !corrects || !value.is_corrected_in(&message.content))
             };
             if let Some(value) = by_span.or_else(by_words).cloned() {
@@ -266,23 +266,26 @@ impl OutdatedValues {
     }
 
     /// A former value that the text states.
-    pub fn of_text(&self, text: &str) -> Option<&ReplacedValue> {
-        self.values.all_in(text).next()
+    pub fn former_value_in_text(&self, text: &str) -> Option<&ReplacedValue> {
+        self.values.values_in_text(text).next()
     }
 
     /// The text without the sentences that say what is no longer current; none if nothing is left.
     pub fn without_former_values(&mut self, text: &str, place: &str) -> Option<String> {
-        let Some(value) = self.of_text(text).cloned() else { return Some(text.to_owned()) };
+        let Some(value) = self.former_value_in_text(text).cloned() else { return Some(text.to_owned()) };
         self.note_held_back(&value, place);
         // A question about the past is answered with the dates instead.
-        let is_wanted = self.asks_for_the_past && !value.mistaken && self.former.len() < TOLD_MAX;
+        let is_wanted =
+            self.asks_for_the_past && !value.mistaken && self.former.len() < FORMER_VALUES_SHOWN_MAX;
         if is_wanted && !self.former.contains(&value) {
             self.former.push(value);
         }
         let lines = text.lines().map(|line| {
-            let kept = split_sentences(line).into_iter().filter(|sentence| self.of_text(sentence).is_none());
+            let kept = split_sentences(line)
+                .into_iter()
+                .filter(|sentence| self.former_value_in_text(sentence).is_none());
             let kept: Vec<&str> = kept.collect();
-            if self.of_text(line).is_some() { kept.join(" ") } else { line.to_owned() }
+            if self.former_value_in_text(line).is_some() { kept.join(" ") } else { line.to_owned() }
         });
         let left = lines.collect::<Vec<_>>().join("\n").trim().to_owned();
         (!left.is_empty()).then_some(left)
@@ -291,25 +294,30 @@ impl OutdatedValues {
     /// The name that somebody or something has now, where the one it is shown by is a former one and the new one is known. A
     /// place where somebody lived keeps its name.
     fn current_name<'a>(&self, name: &str, aliases: &'a [String]) -> Option<(&ReplacedValue, &'a str)> {
-        let value = self.of_text(name)?;
+        let value = self.former_value_in_text(name)?;
         let is_current = |alias: &&String| value.is_corrected_in(alias) && !value.is_said_in(alias);
         aliases.iter().find(is_current).map(|alias| (value, alias.as_str()))
     }
 
     /// All that a text says and is no longer current, for those who wrote it: the latest change first.
     pub fn former_values_in(&self, text: &str) -> Vec<FormerValue> {
-        self.values.all_in(text).map(FormerValue::from).collect()
+        self.values.values_in_text(text).map(FormerValue::from).collect()
     }
 
     /// A former value in the name or description of an entity or a node.
-    pub fn of_described(&self, name: &str, aliases: &[String], description: &str) -> Option<FormerValue> {
+    pub fn former_value_in_description(
+        &self,
+        name: &str,
+        aliases: &[String],
+        description: &str,
+    ) -> Option<FormerValue> {
         let by_name = self.current_name(name, aliases).map(|(value, _)| value);
-        by_name.or_else(|| self.of_text(description)).map(FormerValue::from)
+        by_name.or_else(|| self.former_value_in_text(description)).map(FormerValue::from)
     }
 
     /// Notes what a text that a person wrote says and is no longer current.
     pub fn note_written(&mut self, text: &str) {
-        let said: Vec<ReplacedValue> = self.values.all_in(text).cloned().collect();
+        let said: Vec<ReplacedValue> = self.values.values_in_text(text).cloned().collect();
         for value in said {
             self.note_held_back(&value, "document");
             if !self.written.contains(&value) {
@@ -342,7 +350,7 @@ impl OutdatedValues {
             return self.values.of_node(*event);
         }
         let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
-        self.of_text(&node.description).filter(|value| {
+        self.former_value_in_text(&node.description).filter(|value| {
             let is_earlier = value.current != node.id && node.created_at < value.changed_at;
             is_earlier && (is_conclusion || only_repeats(&node.description, &value.text))
         })
@@ -356,7 +364,10 @@ impl OutdatedValues {
                 removed.insert(node.id, (value.clone(), node.kind.as_str()));
                 return false;
             }
-            let value = self.of_text(&node.description).filter(|value| value.current != node.id).cloned();
+            let value = self
+                .former_value_in_text(&node.description)
+                .filter(|value| value.current != node.id)
+                .cloned();
             self.nodes.extend(value.map(|value| (node.id, value)));
             true
         };

@@ -12,7 +12,7 @@ use crate::scope::Scope;
 /// A value of which it is not clear whether it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The memory that says it.
+    /// The memory that states the older value.
     pub older: NodeId,
     pub older_text: String,
     /// The later memory that may say otherwise.

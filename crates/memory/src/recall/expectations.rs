@@ -53,7 +53,7 @@ pub(super) async fn fulfilled_by(
         Some(vector) if query.vectors().next().is_some() => {
             query.vectors().any(|sentence| cosine(sentence, vector) >= FULFILLED_COSINE_MIN)
         }
-        _ => in_words(&query.sentences, &statistics, &told, &node.description),
+        _ => is_told_in_words(&query.sentences, &statistics, &told, &node.description),
     };
     Ok(pending.iter().filter(fulfils).cloned().collect())
 }
@@ -63,7 +63,7 @@ fn readable_vector(stored: Option<&StoredVector>) -> Option<&[f32]> {
     Some(&stored.vector)
 }
 
-fn in_words(
+fn is_told_in_words(
     sentences: &[Sentence],
     statistics: &WordStatistics,
     told: &IndexedText<'_>,
@@ -90,10 +90,10 @@ fn shared_term_count(terms: &[QueryTerm], text: &IndexedText<'_>) -> usize {
 mod tests {
     use super::*;
 
-    fn tells(said: &str, expected: &str) -> bool {
+    fn is_told(said: &str, expected: &str) -> bool {
         let sentences = [Sentence { terms: query_terms(said), vector: None }];
         let told = index_terms(said);
-        in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&told), expected)
+        is_told_in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&told), expected)
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
                 "the interview — she tells how the interview for the job went",
             ),
         ] {
-            assert!(tells(said, expected), "{said}");
+            assert!(is_told(said, expected), "{said}");
         }
     }
 
@@ -120,7 +120,7 @@ mod tests {
             ),
             ("今天天气真好", "面试 — 她会说起面试的结果"),
         ] {
-            assert!(!tells(said, expected), "{said}");
+            assert!(!is_told(said, expected), "{said}");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::identifiers::NodeId;
 /// A former value, with the sentence that states it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormerValue {
-    /// The memory that said it.
+    /// The memory that stated the former value.
     pub node_id: NodeId,
     /// The replaced text or value.
     pub text: String,
@@ -53,7 +53,7 @@ pub(super) struct FormerValues {
     values: Vec<ReplacedValue>,
     /// Places of the values that a text with this key may say.
     by_key: HashMap<WordKey, Vec<usize>>,
-    /// Places of those that any text may say.
+    /// Places of the values without a key word, which are looked for in every text.
     without_key: Vec<usize>,
 }
 
@@ -92,12 +92,12 @@ impl FormerValues {
     }
 
     /// Former values that the text says.
-    pub(super) fn all_in<'a, 'text>(
+    pub(super) fn values_in_text<'a, 'text>(
         &'a self,
         text: &'text str,
     ) -> impl Iterator<Item = &'a ReplacedValue> + use<'a, 'text> {
         let folded = if self.values.is_empty() { String::new() } else { fold_name(text) };
-        let keys = WordKey::all_in(&folded);
+        let keys = WordKey::keys_in_text(&folded);
         let found = keys.iter().filter_map(|key| self.by_key.get(key)).flatten();
         let places: BTreeSet<usize> = found.chain(&self.without_key).copied().collect();
         let values = places.into_iter().map(|place| &self.values[place]);

@@ -31,7 +31,7 @@ const OTHERS_LINE: f64 = 0.3;
 /// Longest label of a dialogue's line ("Ann: …"), in characters.
 const LABEL_LENGTH_MAX: usize = 20;
 /// Longest time in a message that still says when something was. "In March" dates an event; "in my twenties" does not.
-const TOLD_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
+const DATED_SPAN_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
 /// Longest message that is read for the times that it tells of, in tokens: longer ones tell of many.
 const TELLING_TOKENS_MAX: u32 = 300;
 /// Weight of a date's words if the date is understood: it is searched for as a time.
@@ -91,7 +91,7 @@ impl MessageQuery {
         let spoken = sentences.iter().map(|sentence| name_speakers(sentence, names).spoken).collect();
         let NamedSpeakers { spoken: whole, speaker } = name_speakers(text.trim(), names);
         let is_whole = sentences.len() <= 1 && estimate_tokens(text.trim()) <= WHOLE_TOKENS_MAX;
-        let names = Names::new(names);
+        let names = SpeakerNameTerms::new(names);
         let terms: Vec<Vec<QueryTerm>> = sentences.iter().map(|sentence| query_terms(sentence)).collect();
         // A short text is its only sentence and its only part: it is taken apart once.
         let terms_of = |part: &str| match sentences.iter().position(|sentence| sentence == part) {
@@ -141,7 +141,7 @@ impl MessageQuery {
         let named = time_phrases(&message.content, message.created_at, zone, *week_start);
         named
             .iter()
-            .filter(|named| !named.present && named.end.duration_since(named.start) <= TOLD_MAX)
+            .filter(|named| !named.present && named.end.duration_since(named.start) <= DATED_SPAN_MAX)
             .any(|named| self.times.iter().any(|&(start, end)| named.start <= end && start <= named.end))
     }
 }
@@ -167,9 +167,9 @@ fn newest_characters(text: &str) -> String {
 }
 
 /// The index terms of the speakers' names.
-struct Names(Vec<Vec<String>>);
+struct SpeakerNameTerms(Vec<Vec<String>>);
 
-impl Names {
+impl SpeakerNameTerms {
     fn new(names: &SpeakerNames) -> Self {
         let terms = |name: &String| index_terms(name).split(' ').map(str::to_owned).collect();
         Self(names.user.iter().chain(&names.persona).map(terms).collect())
@@ -189,7 +189,7 @@ impl Names {
 /// The terms of all lines (of one line, of its sentences); a term that is in several counts by the weightiest.
 fn weighted_terms(
     text: &str,
-    names: &Names,
+    names: &SpeakerNameTerms,
     terms_of: impl Fn(&str) -> Vec<QueryTerm>,
 ) -> Vec<(QueryTerm, f64)> {
     let mut places: HashMap<Vec<String>, usize> = HashMap::new();

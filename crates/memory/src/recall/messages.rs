@@ -82,6 +82,9 @@ pub struct RankedMessage {
     pub readability: Option<f32>,
 }
 
+/// The messages next to those that may become passages, by the number of the found one.
+pub(super) type Surroundings = HashMap<i64, Vec<Message>>;
+
 /// Ranks the messages of a scope by a query, best first, ties by the newer, at most `limit`. Messages of `window` are
 /// left out, also as surroundings.
 pub async fn rank_messages(
@@ -280,8 +283,11 @@ impl<'a> Ranking<'a> {
                     || question.is_told(message),
             ),
             (Signal::TellsWhen, question.asks_when && tells_when(&message.content)),
-            (Signal::Asks, self.asks(seq)),
-            (Signal::Answers, self.found.previous_message(seq).is_some_and(|before| self.asks(before))),
+            (Signal::Asks, self.is_question(seq)),
+            (
+                Signal::Answers,
+                self.found.previous_message(seq).is_some_and(|before| self.is_question(before)),
+            ),
         ];
         let mut signals = Signals::default();
         for (signal, holds) in marks {
@@ -290,14 +296,14 @@ impl<'a> Ranking<'a> {
         signals
     }
 
-    fn asks(&self, seq: i64) -> bool {
+    fn is_question(&self, seq: i64) -> bool {
         self.found.messages.get(&seq).is_some_and(|indexed| text::ends_in_question(&indexed.message.content))
     }
 
     /// The mixture in which words are counted.
     fn word_mixture(&self, seq: i64) -> Vec<(i64, f64)> {
         let mut mixture = self.neighbour_weights(seq);
-        if let Some(question) = self.found.previous_message(seq).filter(|before| self.asks(*before))
+        if let Some(question) = self.found.previous_message(seq).filter(|before| self.is_question(*before))
             && let Some((_, share)) = mixture.iter_mut().find(|(other, _)| *other == question)
             && self.says_something(seq)
         {

@@ -43,7 +43,7 @@ use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-pub use absence::{MessageFit, SAID_MIN};
+pub use absence::{MessageFit, SAID_SUPPORT_MIN};
 pub use corrected::{HeldBackValue, OutdatedValues, outdated_nodes};
 pub use doubts::Doubt;
 pub use former_values::FormerValue;

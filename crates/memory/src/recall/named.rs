@@ -38,7 +38,7 @@ pub(crate) async fn named_in_any(
 }
 
 /// Like [`named_entities`], with names that the store does not know yet, or that lead to these whatever it knows.
-pub(crate) async fn named_beside(
+pub(crate) async fn named_entities_with(
     store: &dyn Store,
     scope: &Scope,
     text: &str,
@@ -148,32 +148,32 @@ fn longest_hits(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) 
 mod tests {
     use super::*;
 
-    fn holds(text: &str, name: &str) -> bool {
+    fn has_name(text: &str, name: &str) -> bool {
         possible_names(&fold_name(text), &written_as_names(text)).contains_key(name)
     }
 
     #[test]
     fn names_of_unspaced_scripts_stand_anywhere() {
-        assert!(holds("你还记得小黑吗", "小黑"));
-        assert!(holds("我的同学小K来了", "小k"));
+        assert!(has_name("你还记得小黑吗", "小黑"));
+        assert!(has_name("我的同学小K来了", "小k"));
     }
 
     #[test]
     fn names_of_spaced_scripts_need_borders() {
-        assert!(holds("Ask Ann's brother", "ann"));
-        assert!(holds("met Mr. Wang today", "mr. wang"));
-        assert!(holds("ＳＨＡＤＯＷ!", "shadow"));
-        assert!(!holds("we are planning", "ann"));
-        assert!(!holds("may I?", "may"));
-        assert!(!holds("Samantha called", "sam"));
+        assert!(has_name("Ask Ann's brother", "ann"));
+        assert!(has_name("met Mr. Wang today", "mr. wang"));
+        assert!(has_name("ＳＨＡＤＯＷ!", "shadow"));
+        assert!(!has_name("we are planning", "ann"));
+        assert!(!has_name("may I?", "may"));
+        assert!(!has_name("Samantha called", "sam"));
     }
 
     #[test]
     fn a_name_that_is_a_word_counts_where_it_is_written_as_a_name() {
-        assert!(holds("How is Will doing?", "will"));
-        assert!(holds("I met May's brother", "may"));
-        assert!(!holds("Will you come? May I?", "will") && !holds("Will you come? May I?", "may"));
-        assert!(!holds("so I will", "will") && !holds("so I will", "i"));
+        assert!(has_name("How is Will doing?", "will"));
+        assert!(has_name("I met May's brother", "may"));
+        assert!(!has_name("Will you come? May I?", "will") && !has_name("Will you come? May I?", "may"));
+        assert!(!has_name("so I will", "will") && !has_name("so I will", "i"));
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         let names = possible_names(&folded, &HashSet::new());
         assert!(names.contains_key("met mary") && names.contains_key("poppins came"));
         assert!(!names.keys().any(|name| name.contains(BETWEEN_TEXTS)));
-        assert!(holds("I met Mary\nPoppins", "mary poppins"), "a line may break inside of one text");
+        assert!(has_name("I met Mary\nPoppins", "mary poppins"), "a line may break inside of one text");
     }
 
     #[test]

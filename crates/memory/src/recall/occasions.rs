@@ -14,9 +14,9 @@ use crate::text::{fold, is_unspaced, query_terms, to_moments};
 
 /// Nodes that are looked at for an occasion's words. All that hold a word of the occasion are wanted, but "birthday" comes
 /// every year.
-const LOOKED_AT: usize = 60;
+const OCCASION_CANDIDATES_MAX: usize = 60;
 /// Minimum share of an occasion's words that an event must contain. The share is 0.92 when the event has all of them once.
-const TOLD_MIN: f64 = 0.85;
+const OCCASION_SHARE_MIN: f64 = 0.85;
 /// Events that an occasion may mean: the latest ones.
 const EVENTS_MAX: usize = 3;
 /// Occasions of one text. Each is a search of its own.
@@ -43,16 +43,21 @@ pub(super) async fn days_of_occasions(
         if terms.is_empty() {
             continue;
         }
-        let words =
-            find_words(store, &request.scope, Corpus::Nodes, terms.iter().map(|term| (term, 1.0)), LOOKED_AT)
-                .await?;
+        let words = find_words(
+            store,
+            &request.scope,
+            Corpus::Nodes,
+            terms.iter().map(|term| (term, 1.0)),
+            OCCASION_CANDIDATES_MAX,
+        )
+        .await?;
         let mut times: Vec<(Timestamp, Timestamp)> = store
             .nodes_numbered(&request.scope, &words.seqs)
             .await?
             .into_iter()
             .filter(|indexed| indexed.node.kind == NodeKind::Event)
             .filter(|indexed| {
-                words.statistics.relevance(&terms, &IndexedText::new(&indexed.terms)) >= TOLD_MIN
+                words.statistics.relevance(&terms, &IndexedText::new(&indexed.terms)) >= OCCASION_SHARE_MIN
             })
             .filter_map(|indexed| {
                 let time = indexed.node.event_time?;

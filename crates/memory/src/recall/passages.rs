@@ -1,8 +1,8 @@
 //! Verbatim passages: messages with their speakers and the messages around them.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
-use super::messages::RankedMessage;
+use super::messages::{RankedMessage, Surroundings};
 use super::receipt::{Candidate, CandidateKind};
 use super::settings::RecallSettings;
 use super::silenced::without_silenced;
@@ -25,9 +25,6 @@ pub struct Passage {
     pub score: f64,
 }
 
-/// The messages next to those that may become passages, by the number of the found one.
-pub(super) type Surroundings = HashMap<i64, Vec<Message>>;
-
 /// The ranked messages, and the surroundings of the best ones, both without silenced words. `asked` is the question.
 ///
 /// Surroundings are read before it is known whether a ranked message is left out, because few scopes have silenced words
@@ -43,7 +40,7 @@ pub(super) async fn read_surroundings(
     if silenced.is_empty() {
         return Ok((ranked, around));
     }
-    let ranked = without_silenced(ranked, &silenced, asked);
+    let ranked = without_silenced(ranked, &around, &silenced, asked, settings.min_relevance);
     let (around, silenced) = read_around(store, scope, &ranked, settings).await?;
     let mask = |(seq, messages): (i64, Vec<Message>)| {
         let mut messages = without_forgotten(messages, &silenced);

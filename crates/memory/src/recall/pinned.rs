@@ -24,9 +24,9 @@ const EVENTS_MAX: u32 = 10;
 const SUMMARIES_MAX: u32 = 5;
 /// Newest thoughts among which the weightiest are chosen. Weightier ones that are older come by recall, when they
 /// fit the message.
-const THOUGHTS_LOOKED_AT: u32 = 200;
+const THOUGHTS_READ: u32 = 200;
 /// Newest promises among which those still open are chosen. Most are settled within days.
-const INTENTIONS_LOOKED_AT: u32 = 50;
+const INTENTIONS_READ: u32 = 50;
 /// Newest expectations among which those not overdue are chosen. Most come due within weeks.
 const EXPECTATIONS_LOOKED_AT: u32 = 50;
 
@@ -59,9 +59,9 @@ pub(super) async fn fetch_pinned(
     let everybody = vec![Subject::User, Subject::Persona, Subject::Shared];
     let user = vec![Subject::User, Subject::Shared];
     let wanted = [
-        NodeQuery { kind: NodeKind::Thought, subjects: user, limit: THOUGHTS_LOOKED_AT },
-        NodeQuery { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_LOOKED_AT },
-        NodeQuery { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS_LOOKED_AT },
+        NodeQuery { kind: NodeKind::Thought, subjects: user, limit: THOUGHTS_READ },
+        NodeQuery { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_READ },
+        NodeQuery { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS_READ },
         NodeQuery { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_LOOKED_AT },
         NodeQuery { kind: NodeKind::Event, subjects: everybody, limit: EVENTS_MAX },
     ];

@@ -24,7 +24,7 @@ pub enum CandidateKind {
 pub struct Candidate {
     /// The id of the row.
     pub id: Uuid,
-    /// The kind of row that it is.
+    /// The kind of row: a node or a message.
     pub kind: CandidateKind,
     /// `event`, `thought`, `intention`, `expectation`; for a message `user`, `persona` or `other`.
     #[serde(rename = "type")]
@@ -40,7 +40,7 @@ pub struct Candidate {
     /// before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
-    /// The score it is ranked by.
+    /// The score by which the candidate is ranked.
     pub total: f64,
     /// Recency: `2^(−days/14)`, from 0 to 1.
     pub recency: Option<f64>,

@@ -40,7 +40,7 @@ pub type SearchPlace = (f64, i64);
 pub struct SearchPage {
     /// Place after which the results begin.
     pub behind: Option<SearchPlace>,
-    /// Number of these that are left out.
+    /// Number of results before this page.
     pub skipped: usize,
     pub limit: usize,
 }
@@ -92,7 +92,7 @@ pub async fn search(
     page: &SearchPage,
 ) -> Result<SearchResults<SearchHit>, StoreError> {
     let sought = TextSearch::new(store, index, embedder, &asked.scope, &asked.text);
-    let mut found = sought.matches(Corpus::Nodes).await?;
+    let mut found = sought.find_matches(Corpus::Nodes).await?;
     found.retain(|found| found.kind.is_some_and(|kind| asked.kinds.contains(&kind)));
     if let Some(tag) = asked.tag.as_deref() {
         let seqs: Vec<i64> = found.iter().map(|found| found.seq).collect();
@@ -121,7 +121,7 @@ pub async fn search_messages(
     page: &SearchPage,
 ) -> Result<SearchResults<MessageHit>, StoreError> {
     let sought = TextSearch::new(store, index, embedder, scope, text);
-    let (page, seqs) = Page::from_matches(sought.matches(Corpus::Messages).await?, page);
+    let (page, seqs) = Page::from_matches(sought.find_matches(Corpus::Messages).await?, page);
     let marks = Marks::from_terms(&sought.terms, text);
     let rows = store.messages_numbered(scope, &seqs).await?;
     let hits = rows.into_iter().map(|IndexedMessage { message, .. }| {
@@ -196,7 +196,7 @@ impl<'a> TextSearch<'a> {
 
     /// Rows that hold the words of the text or mean it, and if there are none, those whose words begin like that. A text
     /// without words that tell anything, as "the" or "?!", is looked for in the newest rows themselves.
-    async fn matches(&self, corpus: Corpus) -> Result<Vec<Match>, StoreError> {
+    async fn find_matches(&self, corpus: Corpus) -> Result<Vec<Match>, StoreError> {
         if self.folded.is_empty() {
             return Ok(Vec::new());
         }
@@ -206,7 +206,7 @@ impl<'a> TextSearch<'a> {
         let seqs: HashSet<i64> = words.seqs.iter().chain(near.keys()).copied().collect();
         let weighed = words.statistics.weigh_terms(&self.terms);
         let phrases = weighed.phrases();
-        let counted = weighed.by_counts(&phrases);
+        let counted = weighed.relevance_from_counts(&phrases);
         let score = |row: &PhraseCounts| {
             let said = counted.relevance(&row.counts);
             said.max(near.get(&row.seq).copied().unwrap_or_default())

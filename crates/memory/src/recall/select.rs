@@ -42,7 +42,7 @@ enum Refusal {
 }
 
 impl Refusal {
-    fn reason(self, score: &Score, settings: &RecallSettings) -> String {
+    fn describe(self, score: &Score, settings: &RecallSettings) -> String {
         match self {
             Self::BelowFloor => {
                 format!("relevance {:.2} is below {}", score.relevance, settings.min_relevance)
@@ -65,7 +65,7 @@ pub(super) fn select(
     let mut nodes = Vec::new();
     let mut candidates = Vec::with_capacity(scored.len());
     for (scored, fate) in scored.into_iter().zip(fates) {
-        candidates.push(receipt_of(&scored, fate.map(|refusal| refusal.reason(&scored.score, settings))));
+        candidates.push(receipt_of(&scored, fate.map(|refusal| refusal.describe(&scored.score, settings))));
         if fate.is_none() {
             nodes.push(ScoredNode { node: scored.candidate.indexed.node, score: scored.score });
         }

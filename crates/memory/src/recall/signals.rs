@@ -9,7 +9,7 @@ pub enum Signal {
     Words,
     /// The message is near to the question in meaning.
     Meaning,
-    /// The talk around it says it.
+    /// The messages around this one are about the topic of the question.
     TopicWords,
     /// The talk around it means it.
     TopicMeaning,
@@ -77,7 +77,7 @@ impl Signal {
         TABLE[self as usize].2
     }
 
-    /// Why it is worth that.
+    /// The reason for the signal's weight, in a sentence.
     pub fn reason(self) -> &'static str {
         TABLE[self as usize].3
     }

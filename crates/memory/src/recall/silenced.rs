@@ -1,24 +1,31 @@
 //! Words that a person wants not to be brought up again: no passage shows them, and they answer no question.
 
-use super::RankedMessage;
+use super::messages::{RankedMessage, Surroundings};
 use crate::forget::{ForgottenSpan, without_forgotten};
 use crate::messages::Message;
 use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
 use crate::text::content_terms;
 
-/// The ranked messages without these silenced words. One whose other words say nothing of what is asked is left out.
+/// The ranked messages without these silenced words. One is left out if only silenced words answer what is asked: its own, or
+/// those of the message before it, which count for its rank.
 pub(super) fn without_silenced(
     ranked: Vec<RankedMessage>,
+    around: &Surroundings,
     silenced: &[ForgottenSpan],
     asked: &str,
+    min_relevance: f64,
 ) -> Vec<RankedMessage> {
     let left = without_forgotten(ranked.iter().map(|ranked| ranked.message.clone()).collect(), silenced);
     let asked = content_terms(asked);
     let answers = |message: &Message| !content_terms(&message.content).is_disjoint(&asked);
+    let is_silenced = |message: &Message| silenced.iter().any(|span| span.message_id == message.id);
     let each = ranked.into_iter().zip(left).filter_map(|(ranked, message)| {
+        let neighbours = around.get(&message.seq).into_iter().flatten();
+        let before = neighbours.take_while(|neighbour| neighbour.seq < message.seq).last();
+        let is_own = ranked.vector >= min_relevance || !before.is_some_and(is_silenced);
         let is_whole = ranked.message.content == message.content;
-        (is_whole || answers(&message)).then_some(RankedMessage { message, ..ranked })
+        (answers(&message) || (is_whole && is_own)).then_some(RankedMessage { message, ..ranked })
     });
     each.collect()
 }

@@ -101,22 +101,22 @@ mod tests {
     use super::*;
     use crate::text::query_terms;
 
-    fn marked(query: &str, text: &str) -> String {
+    fn marked_snippet(query: &str, text: &str) -> String {
         snippet(text, &Marks::from_terms(&query_terms(query), query))
     }
 
     #[test]
     fn words_are_marked_in_whatever_form_they_stand() {
-        assert_eq!(marked("cats", "My cat's name"), "My <b>cat's</b> name");
-        assert_eq!(marked("小黑", "用户养了一只白猫,叫小黑。"), "用户养了一只白猫,叫<b>小黑</b>。");
-        assert_eq!(marked("猫", "猫和狗和猫"), "<b>猫</b>和狗和<b>猫</b>");
-        assert_eq!(marked("the", "The end of the day"), "<b>The</b> end of <b>the</b> day");
+        assert_eq!(marked_snippet("cats", "My cat's name"), "My <b>cat's</b> name");
+        assert_eq!(marked_snippet("小黑", "用户养了一只白猫,叫小黑。"), "用户养了一只白猫,叫<b>小黑</b>。");
+        assert_eq!(marked_snippet("猫", "猫和狗和猫"), "<b>猫</b>和狗和<b>猫</b>");
+        assert_eq!(marked_snippet("the", "The end of the day"), "<b>The</b> end of <b>the</b> day");
     }
 
     #[test]
     fn html_in_messages_is_escaped() {
         assert_eq!(
-            marked("rain", "<script>rain</script> & more"),
+            marked_snippet("rain", "<script>rain</script> & more"),
             "&lt;script&gt;<b>rain</b>&lt;/script&gt; &amp; more"
         );
     }
@@ -124,9 +124,9 @@ mod tests {
     #[test]
     fn of_a_long_text_the_part_around_the_first_word_is_shown() {
         let text = format!("{}猫{}", "雨".repeat(400), "雪".repeat(400));
-        let shown = marked("猫", &text);
+        let shown = marked_snippet("猫", &text);
         assert!(shown.starts_with("…雨") && shown.ends_with("雪…") && shown.contains("<b>猫</b>"));
         assert_eq!(shown.replace("<b>", "").replace("</b>", "").chars().count(), SNIPPET_LENGTH + 2);
-        assert!(marked("nothing", &text).ends_with('…'));
+        assert!(marked_snippet("nothing", &text).ends_with('…'));
     }
 }

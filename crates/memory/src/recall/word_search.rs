@@ -17,7 +17,7 @@ use crate::text::QueryTerm;
 /// Phrases that are looked up for one query; a longer query is cut. Each has a bit of a number.
 const PHRASES_MAX: usize = 96;
 /// The bit of a phrase that was not looked up, which every row may hold.
-const NOT_LOOKED_UP: u128 = 1 << 127;
+const UNSEARCHED_PHRASE_BIT: u128 = 1 << 127;
 /// Newest rows that are fetched per phrase, by number only; of a phrase with fewer rows these are all.
 const ROWS_PER_PHRASE: u32 = 500;
 /// Rows per phrase if many texts are looked for at once, and only what is nearest is wanted. The nearest text shares its rare
@@ -67,7 +67,7 @@ struct ListedRows {
 
 impl ListedRows {
     fn new(phrases: &[Phrase], hits: &[&PhraseHits]) -> Self {
-        let mut listed = Self { bits: bits_of(phrases), ..Self::default() };
+        let mut listed = Self { bits: phrase_bits(phrases), ..Self::default() };
         let mut named: Vec<(i64, u128)> = Vec::with_capacity(hits.iter().map(|hits| hits.seqs.len()).sum());
         for (place, hits) in hits.iter().enumerate() {
             named.extend(hits.seqs.iter().map(|&seq| (seq, phrase_bit(place))));
@@ -105,7 +105,7 @@ fn phrase_bit(place: usize) -> u128 {
     1 << place
 }
 
-fn bits_of(phrases: &[Phrase]) -> HashMap<Phrase, u128> {
+fn phrase_bits(phrases: &[Phrase]) -> HashMap<Phrase, u128> {
     phrases.iter().cloned().enumerate().map(|(place, phrase)| (phrase, phrase_bit(place))).collect()
 }
 
@@ -157,8 +157,8 @@ impl WordHits {
     }
 
     /// A bound for the best of these sentences.
-    pub(super) fn bound_for<'a>(&'a self, sentences: &[WeighedTerms<'a>]) -> WordBound<'a> {
-        let bit = |phrase: &Phrase| self.listed.bits.get(phrase).copied().unwrap_or(NOT_LOOKED_UP);
+    pub(super) fn relevance_bound_of_best<'a>(&'a self, sentences: &[WeighedTerms<'a>]) -> WordBound<'a> {
+        let bit = |phrase: &Phrase| self.listed.bits.get(phrase).copied().unwrap_or(UNSEARCHED_PHRASE_BIT);
         let of_term = |&(term, information): &(&'a QueryTerm, f64)| BoundTerm {
             term,
             whole: bit(&term.phrase),
@@ -172,7 +172,7 @@ impl WordHits {
 
 impl WordBound<'_> {
     /// The most that W of this row can be, told without its text.
-    pub(super) fn at_most(&self, seq: i64) -> f64 {
+    pub(super) fn relevance_bound(&self, seq: i64) -> f64 {
         self.best_sentence(seq, |term, possible| {
             if term.whole & possible != 0 {
                 1.0
@@ -195,7 +195,7 @@ impl WordBound<'_> {
 
     /// The best sentence, each term being credited by what it is and which phrases the row may hold.
     fn best_sentence(&self, seq: i64, credit: impl Fn(&BoundTerm<'_>, u128) -> f64) -> f64 {
-        let possible = self.listed.possible_phrases(seq) | NOT_LOOKED_UP;
+        let possible = self.listed.possible_phrases(seq) | UNSEARCHED_PHRASE_BIT;
         let of_sentence = |terms: &Vec<BoundTerm<'_>>| {
             matched_share(terms.iter().map(|term| (term.information, credit(term, possible))))
         };
@@ -476,11 +476,11 @@ mod tests {
             let listed = ListedRows::new(&asked, &Vec::from_iter(&hits));
             let words = WordHits { statistics, seqs: Vec::new(), listed, worth: Vec::new() };
             let sentences = [words.statistics.weigh_terms(&terms)];
-            let bound = words.bound_for(&sentences);
+            let bound = words.relevance_bound_of_best(&sentences);
             for (text, seq) in numbered() {
                 let whole = sentences[0].relevance(&IndexedText::new(&text));
                 prop_assert_eq!(bound.relevance(seq, &text), whole);
-                prop_assert!(whole <= bound.at_most(seq));
+                prop_assert!(whole <= bound.relevance_bound(seq));
             }
         }
     }

@@ -62,7 +62,7 @@ impl WordStatistics {
 pub(super) struct WeighedTerms<'a>(pub(super) Vec<(&'a QueryTerm, f64)>);
 
 impl WeighedTerms<'_> {
-    /// W of a text; see [`WordStatistics::relevance`].
+    /// The word score W of a text; see [`WordStatistics::relevance`].
     pub(super) fn relevance(&self, text: &IndexedText<'_>) -> f64 {
         matched_share(
             self.0.iter().map(|(term, information)| (*information, credit_of(text.occurrences(term)))),
@@ -76,7 +76,7 @@ impl WeighedTerms<'_> {
     }
 
     /// Says how to get W from the counts of these phrases instead of a text.
-    pub(super) fn by_counts(&self, phrases: &[Phrase]) -> CountedTerms {
+    pub(super) fn relevance_from_counts(&self, phrases: &[Phrase]) -> CountedTerms {
         let place = |phrase: &Phrase| phrases.iter().position(|one| one == phrase);
         let of_term = |(term, information): &(&QueryTerm, f64)| CountedTerm {
             whole: place(&term.phrase),
@@ -174,7 +174,7 @@ impl<'a> IndexedText<'a> {
         self.terms.len()
     }
 
-    /// True if there are none.
+    /// True if the text has no terms.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
@@ -285,7 +285,7 @@ mod tests {
             let (weighed, indexed) = (statistics.weigh_terms(&terms), index_terms(&text));
             let phrases = weighed.phrases();
             let counts: Vec<usize> = phrases.iter().map(|phrase| PhraseCounter::new(phrase).count(&indexed)).collect();
-            prop_assert_eq!(weighed.by_counts(&phrases).relevance(&counts), weighed.relevance(&IndexedText::new(&indexed)));
+            prop_assert_eq!(weighed.relevance_from_counts(&phrases).relevance(&counts), weighed.relevance(&IndexedText::new(&indexed)));
         }
 
         #[test]

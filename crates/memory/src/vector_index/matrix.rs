@@ -138,17 +138,17 @@ impl Matrix {
         let queries: Vec<Vec<i8>> = queries.iter().map(codes).collect();
         let found = match Arch::new() {
             #[cfg(target_arch = "x86_64")]
-            Arch::V4(level) => self.scan(level, &queries, wanted),
+            Arch::V4(level) => self.scan_rows(level, &queries, wanted),
             #[cfg(target_arch = "x86_64")]
-            Arch::V3(level) => self.scan(level, &queries, wanted),
-            _ => self.scan(Plain, &queries, wanted),
+            Arch::V3(level) => self.scan_rows(level, &queries, wanted),
+            _ => self.scan_rows(Plain, &queries, wanted),
         };
         found.into_iter().map(Best::into_seqs).collect()
     }
 
     /// The best rows for each query. A long scan is shared among threads, each of which takes some rows whenever it is
     /// done with others: one that is kept waiting for a processor keeps nobody.
-    fn scan<R: Registers>(&self, registers: R, queries: &[Vec<i8>], wanted: usize) -> Vec<Best> {
+    fn scan_rows<R: Registers>(&self, registers: R, queries: &[Vec<i8>], wanted: usize) -> Vec<Best> {
         let next = AtomicUsize::new(0);
         let scan = Scan { registers, matrix: self, next: &next, queries, wanted };
         let threads = (self.len() * queries.len() / PRODUCTS_PER_THREAD).clamp(1, threads_max());

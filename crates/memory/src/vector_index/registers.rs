@@ -16,7 +16,7 @@ pub(super) trait Registers: Copy + Send + Sync {
 
     /// Up to [`Self::WIDTH`] codes as lanes, filled up with zeros.
     fn widen(self, codes: &[i8]) -> Self::Lanes;
-    fn none(self) -> Self::Sums;
+    fn zero_sums(self) -> Self::Sums;
     fn add(self, sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
     /// The sums of each row in one. Products of a few thousand codes stay far below 2^31.
     fn sum_rows(self, sums: [Self::Sums; ROWS]) -> [i32; ROWS];
@@ -56,7 +56,7 @@ pub(super) fn products<R: Registers>(
     rows: &[[R::Lanes; ROWS]],
     query: &[R::Lanes],
 ) -> [i32; ROWS] {
-    let mut sums = [registers.none(); ROWS];
+    let mut sums = [registers.zero_sums(); ROWS];
     for (rows, &query) in rows.iter().zip(query) {
         for (sums, &row) in sums.iter_mut().zip(rows) {
             *sums = registers.add(*sums, row, query);
@@ -72,7 +72,7 @@ pub(super) fn products_of_codes<R: Registers>(
     rows: [&[i8]; ROWS],
     query: &[R::Lanes],
 ) -> [i32; ROWS] {
-    let mut sums = [registers.none(); ROWS];
+    let mut sums = [registers.zero_sums(); ROWS];
     for (sums, row) in sums.iter_mut().zip(rows) {
         let whole = row.chunks_exact(R::WIDTH);
         let rest = whole.remainder();
@@ -103,7 +103,7 @@ impl Registers for Plain {
     }
 
     #[inline(always)]
-    fn none(self) -> [i32; 4] {
+    fn zero_sums(self) -> [i32; 4] {
         [0; 4]
     }
 
@@ -162,7 +162,7 @@ mod x86 {
                 }
 
                 #[inline(always)]
-                fn none(self) -> $register {
+                fn zero_sums(self) -> $register {
                     let $level = self;
                     $none
                 }

@@ -40,7 +40,7 @@ impl Reader<'_> {
         self.skip_blank();
         match self.peek_char() {
             None => Ok(self.note_cut()),
-            Some('{') => self.read_nested(Self::object).map(Some),
+            Some('{') => self.read_nested(Self::read_object).map(Some),
             Some('[') => self.read_nested(Self::list).map(Some),
             Some(quote) if closing_marks(quote).is_some() => Ok(self.read_string().map(Value::String)),
             Some(_) => self.bare_word(),
@@ -58,7 +58,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn object(&mut self) -> Result<Value, Unreadable> {
+    fn read_object(&mut self) -> Result<Value, Unreadable> {
         let mut members = Map::new();
         loop {
             if let Some(end) = self.between_items('}') {

@@ -38,12 +38,12 @@ pub(crate) fn read(time: &Member<TimeAnswer>, zone: &TimeZone) -> Result<Option<
 }
 
 /// A moment, or a day from its first to its last moment.
-struct Bound {
+struct TimeBound {
     first: Timestamp,
     last: Option<Timestamp>,
 }
 
-fn parse_bound(given: &Member<String>, zone: &TimeZone) -> Result<Option<Bound>, String> {
+fn parse_bound(given: &Member<String>, zone: &TimeZone) -> Result<Option<TimeBound>, String> {
     match given {
         Member::Missing | Member::Null => Ok(None),
         Member::Present(text) => read_bound(text, zone),
@@ -51,14 +51,14 @@ fn parse_bound(given: &Member<String>, zone: &TimeZone) -> Result<Option<Bound>,
     }
 }
 
-fn read_bound(text: &str, zone: &TimeZone) -> Result<Option<Bound>, String> {
+fn read_bound(text: &str, zone: &TimeZone) -> Result<Option<TimeBound>, String> {
     let text = text.trim();
     if text.is_empty() || text == "null" {
         return Ok(None);
     }
     let unreadable = || format!("`{}` is no ISO date or time", text.chars().take(40).collect::<String>());
     if let Ok(first) = text.parse::<Timestamp>() {
-        return Ok(Some(Bound { first, last: None }));
+        return Ok(Some(TimeBound { first, last: None }));
     }
     if text.len() == "2026-03-05".len() {
         let date: Date = text.parse().map_err(|_| unreadable())?;
@@ -66,14 +66,14 @@ fn read_bound(text: &str, zone: &TimeZone) -> Result<Option<Bound>, String> {
     }
     let time: DateTime = text.parse().map_err(|_| unreadable())?;
     let first = zone.to_timestamp(time).map_err(|_| unreadable())?;
-    Ok(Some(Bound { first, last: None }))
+    Ok(Some(TimeBound { first, last: None }))
 }
 
-fn day_bound(date: Date, zone: &TimeZone) -> Option<Bound> {
+fn day_bound(date: Date, zone: &TimeZone) -> Option<TimeBound> {
     let first = date.to_zoned(zone.clone()).ok()?.timestamp();
     let next = date.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp();
     let last = next.checked_sub(1.microsecond()).ok()?;
-    Some(Bound { first, last: Some(last) })
+    Some(TimeBound { first, last: Some(last) })
 }
 
 #[cfg(test)]

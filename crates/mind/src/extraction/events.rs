@@ -10,7 +10,7 @@ use crate::contract::{
     DESCRIPTION_LENGTH_SOFT, EMOTION_TAGS_MAX, EVENT_KINDS, EVENTS_MAX, EventAnswer, EvidenceAnswer,
     RELATIONAL_TAGS_MAX, SUBJECTS, subject_word,
 };
-use crate::quoted::as_written;
+use crate::quoted::unquote_prompt_text;
 
 /// Most proposed events that are looked at. The best three are chosen among them; a longer list is a model that repeats itself.
 const PROPOSALS_MAX: usize = 50;
@@ -219,7 +219,7 @@ fn relational_tags(event: &EventAnswer, notes: &mut Notes) -> Vec<RelationalTag>
 }
 
 fn quote_of(evidence: &EvidenceAnswer) -> Option<String> {
-    let quote = as_written(evidence.quote.trimmed_text()?);
+    let quote = unquote_prompt_text(evidence.quote.trimmed_text()?);
     let quote: String = quote.chars().take(QUOTE_LENGTH_MAX).collect();
     (!quote.trim().is_empty()).then_some(quote)
 }

@@ -28,7 +28,7 @@ const SECTION_SHARES: [(Name, u64); 3] = [(Name::Documents, 3), (Name::Lore, 6),
 /// Tokens below which the beginning of a text is not worth its heading.
 const WORTH_TELLING: u64 = 40;
 /// Stands at the end of a shortened text.
-const GOES_ON: &str = "… (it goes on)";
+const CUT_MARK: &str = "… (it goes on)";
 
 /// The order of the cuts: from each section its least useful items go, until so many are left. First the
 /// luxury of each section, then what stands there whatever was said, then what was recalled for this message, and
@@ -69,7 +69,7 @@ const CUT_ORDER: [(Name, usize); 29] = [
 /// Shortens the sections of whole texts to their shares, and says which texts lost their ends. The share of documents and
 /// of lore goes to the first ones; periods were asked about all alike, so each has its part of theirs, and what one leaves is the
 /// others'. A text is told from its beginning, in whole lines.
-pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<String> {
+pub(super) fn distribute_budget(sections: &mut Sections, budget: &ReplyBudget) -> Vec<String> {
     let mut shortened = 0;
     for (name, part) in SECTION_SHARES {
         let share = u64::from(budget.tokens) / part;
@@ -113,7 +113,7 @@ fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
     let ItemForm::Text(LabelledText { label, text }) = &item.shown else { return None };
     let estimate = |text: &str| u64::from(estimate_tokens(text)) + 2;
     let mut left =
-        room.checked_sub(estimate(label) + estimate(GOES_ON)).filter(|left| *left >= WORTH_TELLING)?;
+        room.checked_sub(estimate(label) + estimate(CUT_MARK)).filter(|left| *left >= WORTH_TELLING)?;
     let mut kept: Vec<&str> = Vec::new();
     for line in text.lines() {
         let Some(rest) = left.checked_sub(estimate(line)) else { break };
@@ -125,7 +125,7 @@ fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
         let end = text.char_indices().nth(usize::try_from(left).ok()?).map_or(text.len(), |(at, _)| at);
         kept.push(&text[..end]);
     }
-    let text = format!("{}\n{GOES_ON}", kept.join("\n").trim_end());
+    let text = format!("{}\n{CUT_MARK}", kept.join("\n").trim_end());
     Some(Item::new(ItemForm::Text(LabelledText { label: label.clone(), text })))
 }
 

@@ -108,7 +108,7 @@ pub struct PersonaFacts {
     pub ethnicity: Option<String>,
     pub nationality: Option<String>,
     pub native_language: Option<String>,
-    /// Region whose ways it has.
+    /// Region whose customs the persona has.
     pub locale_region: Option<String>,
     pub education_level: Option<String>,
     pub occupation: Option<String>,
@@ -145,7 +145,7 @@ impl From<memory::facts::Facts> for PersonaFacts {
 pub struct UncertainPair {
     /// The one that was named.
     pub entity: Entity,
-    /// The one that it may be.
+    /// The entity that this one may be the same as.
     pub other: Entity,
 }
 

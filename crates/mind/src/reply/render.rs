@@ -50,7 +50,7 @@ pub fn render(
 ) -> Result<RenderedReply, PromptError> {
     let all = Sections::from_input(input);
     let mut sections = all.clone();
-    let shortened = budget::give_shares(&mut sections, budget);
+    let shortened = budget::distribute_budget(&mut sections, budget);
     let (system, user, tokens) = loop {
         let system = prompts.render_text(PromptName::ReplySystem, system_context(input, &sections))?;
         let user = prompts.render_text(PromptName::ReplyUser, user_context(input, &sections))?;
@@ -218,7 +218,7 @@ fn clock_lines(input: &ReplyInput) -> Vec<String> {
 }
 
 fn mood_line(input: &ReplyInput) -> Option<MoodLine> {
-    let mood = input.mood.as_ref()?.at_time(input.now);
+    let mood = input.mood.as_ref()?.fade_at(input.now);
     (!mood.is_neutral()).then(|| MoodLine {
         mood: one_line(&mood.mood),
         energy: mood.energy,

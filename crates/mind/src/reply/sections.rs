@@ -90,7 +90,7 @@ pub(super) struct Item {
     pub(super) shown: ItemForm,
     /// Estimated, not counted by the model.
     pub(super) tokens: u64,
-    /// The node it shows.
+    /// The node that the item shows.
     pub(super) node: Option<NodeId>,
     /// The messages of a passage.
     pub(super) messages: Vec<MessageId>,
@@ -232,7 +232,7 @@ impl Sections {
             Item::new(ItemForm::Dated(
                 bucket,
                 corrected::with_note(
-                    said_earlier(message),
+                    earlier_messages(message),
                     message.id,
                     &message.content,
                     message.created_at,
@@ -298,7 +298,7 @@ fn labelled_line(message: &Message) -> String {
 
 /// A message of the recent window. One that is longer than [`EARLIER_LENGTH_MAX`] is told by its beginning, so that a
 /// long paste does not push the rest of the talk out of the prompt.
-fn said_earlier(message: &Message) -> String {
+fn earlier_messages(message: &Message) -> String {
     let Some((end, _)) = message.content.char_indices().nth(EARLIER_LENGTH_MAX) else {
         return labelled_line(message);
     };

@@ -4,7 +4,7 @@ use text::lexicon::{names, self_statements, speech};
 use text::{CorrectionCue, Utterance, content_terms, correction_cue, denied_value, names_time_ahead};
 
 use super::drafts::Event;
-use super::{Finding, Message, RuleContext};
+use super::{Message, RuleContext, SentenceWeight};
 use crate::rewrite::quote_user;
 use crate::sentences::{Clause, Language, split_clauses};
 
@@ -12,7 +12,7 @@ use crate::sentences::{Clause, Language, split_clauses};
 const RETRACTION_LENGTH_MAX: usize = 30;
 /// A retraction means the memory of whose content terms it says this share, and this many. Taking back the wrong memory is
 /// worse than asking again.
-const NAMED_SHARE: f64 = 0.6;
+const NAMED_TERM_SHARE_MIN: f64 = 0.6;
 const NAMED_TERMS_MIN: usize = 2;
 /// Content terms of descriptions that say whom they are about.
 const USER_TERMS: [&str; 3] = ["user", "用", "户"];
@@ -28,7 +28,7 @@ pub(crate) fn is_retraction_of(sentence: &str, older: &str) -> bool {
     let mut terms = content_terms(older);
     terms.retain(|term| !USER_TERMS.contains(&term.as_str()));
     let named = terms.iter().filter(|term| said.contains(*term)).count();
-    named >= NAMED_TERMS_MIN && named as f64 >= NAMED_SHARE * terms.len() as f64
+    named >= NAMED_TERMS_MIN && named as f64 >= NAMED_TERM_SHARE_MIN * terms.len() as f64
 }
 
 /// True if a sentence tells of a move or a new job of the user where this memory tells of their home or work, or denies a
@@ -37,7 +37,7 @@ pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
     let said = Utterance::new(sentence);
     let about_others =
         names::FAMILY.chinese.occur_in(sentence) || names::ACQUAINTANCE.chinese.occur_in(sentence);
-    let own = (sentence.contains('我') && !about_others) || said.says(speech::I_AS_SUBJECT);
+    let own = (sentence.contains('我') && !about_others) || said.says_any(speech::I_AS_SUBJECT);
     let of_user = older.starts_with("用户") && !older.starts_with("用户的")
         || older.to_lowercase().starts_with("the user ");
     let remembered = Utterance::new(older);
@@ -47,7 +47,7 @@ pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
         || own
             && of_user
             && split_clauses(sentence).iter().any(Clause::states)
-            && fields.into_iter().any(|(newer, older)| said.says(newer) && remembered.says(older))
+            && fields.into_iter().any(|(newer, older)| said.says_any(newer) && remembered.says_any(older))
 }
 
 impl RuleContext<'_> {
@@ -60,9 +60,9 @@ impl RuleContext<'_> {
             .map(|node| node.handle.clone());
         let meant: Vec<String> = if names_time_ahead(sentence) { Vec::new() } else { meant.collect() };
         let mut event = Event::of_user("event", quote_user(sentence, language, false));
-        let mut finding = Finding::default();
+        let mut finding = SentenceWeight::default();
         finding.tag_if(true, "correction");
-        self.support(&mut event, message, sentence, finding);
+        self.strengthen_event(&mut event, message, sentence, finding);
         event.supersedes = meant;
         (!event.supersedes.is_empty()).then_some(event)
     }

@@ -138,7 +138,7 @@ impl DraftMerger {
         let waiting = drafts.len();
         let mut gathering = Self { drafts, nearest: Vec::new(), waiting };
         gathering.nearest =
-            (0..waiting).map(|first| gathering.look_behind(first, waiting, KINSHIP_MAX)).collect();
+            (0..waiting).map(|first| gathering.find_nearest_after(first, waiting, KINSHIP_MAX)).collect();
         gathering
     }
 
@@ -155,7 +155,7 @@ impl DraftMerger {
             event.merge_event(taken);
             *language = Language::from_text(&event.description);
         }
-        self.nearest[first] = self.look_behind(first, self.drafts.len(), KINSHIP_MAX);
+        self.nearest[first] = self.find_nearest_after(first, self.drafts.len(), KINSHIP_MAX);
         for place in 0..second {
             let Some((kinship, partner)) = self.nearest[place] else {
                 // What nobody was akin to may be akin to what has grown.
@@ -177,14 +177,14 @@ impl DraftMerger {
 
     /// The nearest one behind, after `partner`, of that kinship, is another or none: those behind it were less akin.
     fn nearest_after(&self, first: usize, kinship: u8, partner: usize) -> Option<(u8, usize)> {
-        match self.look_behind(first, partner, kinship) {
+        match self.find_nearest_after(first, partner, kinship) {
             Some(found) if found.0 >= kinship => Some(found),
-            _ => self.look_behind(first, self.drafts.len(), kinship - 1),
+            _ => self.find_nearest_after(first, self.drafts.len(), kinship - 1),
         }
     }
 
     /// The nearest one between `first` and `end`; the search ends at the lightest that is at least `enough` akin.
-    fn look_behind(&self, first: usize, end: usize, enough: u8) -> Option<(u8, usize)> {
+    fn find_nearest_after(&self, first: usize, end: usize, enough: u8) -> Option<(u8, usize)> {
         let mut nearest: Option<(u8, usize)> = None;
         for second in (first + 1..end).rev() {
             let Some(kinship) = self.kinship_between(first, second) else { continue };
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     /// Gathers drafts by the rule's own words: the nearest two of all, again and again.
-    fn gather_by_the_rule(drafts: &mut Vec<Event>) -> usize {
+    fn merge_nearest_drafts(drafts: &mut Vec<Event>) -> usize {
         let mut left_out = 0;
         while drafts.len() > MOST_EVENTS {
             let pairs = (0..drafts.len())
@@ -272,7 +272,7 @@ mod tests {
         ) {
             let drafts = || made.iter().enumerate().map(|(at, made)| draft(at, *made)).collect::<Vec<Event>>();
             let (mut quickly, mut slowly) = (drafts(), drafts());
-            prop_assert_eq!(limit_events(&mut quickly), gather_by_the_rule(&mut slowly));
+            prop_assert_eq!(limit_events(&mut quickly), merge_nearest_drafts(&mut slowly));
             let written = |events: &[Event]| serde_json::to_value(events).unwrap();
             prop_assert_eq!(written(&quickly), written(&slowly));
         }

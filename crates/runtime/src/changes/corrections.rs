@@ -21,7 +21,7 @@ use crate::events::memory_bodies::{MemoryForgotten, NodeUpdated};
 impl Changes {
     /// Gives a memory the text that a person wrote. None if there is no such memory.
     pub async fn correct_node(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
-        let corrector = self.corrector();
+        let corrector = self.new_corrector();
         let corrected = self.core.forget_epochs.run_exclusive(corrector.correct(id, text)).await?;
         if let Some(node) = &corrected {
             self.publish_node(node, "correction").await?;
@@ -75,7 +75,7 @@ impl Changes {
     ) -> Result<Option<NewNode>, ApproveError> {
         let core = &self.core;
         let pending = core.store().rejected_memory(id).await?;
-        let approved = self.corrector().approve(scope, id, edits).await?;
+        let approved = self.new_corrector().approve(scope, id, edits).await?;
         if let (Some(node), Some(pending)) = (&approved, pending) {
             let (session_id, at) = (pending.memory.session_id, core.clock().now());
             let formed = ConsolidationEvent::Event {
@@ -125,7 +125,7 @@ impl Changes {
         Ok(edited)
     }
 
-    fn corrector(&self) -> Corrector<'_> {
+    fn new_corrector(&self) -> Corrector<'_> {
         Corrector {
             store: self.core.store(),
             embedder: self.core.embedder(),

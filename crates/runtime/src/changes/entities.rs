@@ -21,7 +21,7 @@ impl Changes {
         description: Option<String>,
         aliases: Vec<String>,
     ) -> Result<EntityChanged, StoreError> {
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         let at = self.core.clock().now();
         let id = EntityId(self.core.ids().next(at));
         let entity = AuthoredEntity { id, canonical_name, kind, description, aliases };

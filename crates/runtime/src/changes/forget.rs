@@ -40,7 +40,7 @@ impl Changes {
         let core = &self.core;
         let act = ForgetRequest { scope: scope.clone(), selection, thoughts, at: core.clock().now() };
         let _alone = core.forget_epochs.begin_forgetting().await;
-        let taken = self.eraser().forget(act).await?.taken;
+        let taken = self.new_eraser().forget(act).await?.taken;
         core.forget_epochs.count(&scope);
         self.shared_self.follow_forgetting(&scope).await;
         self.voice.forget_sound(&scope, &taken.messages).await;
@@ -50,7 +50,7 @@ impl Changes {
 
     /// Previews an erasure. The receipt's id confirms it for ten minutes.
     pub async fn erase_dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
-        self.eraser().dry_run(request).await
+        self.new_eraser().dry_run(request).await
     }
 
     /// Erases: physically, completely, with a receipt. Returns when freed pages and the log are overwritten too, or
@@ -68,11 +68,11 @@ impl Changes {
     /// still to be overwritten, at the next look around at the latest.
     pub(crate) async fn erase_rows(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         let (core, scope) = (&self.core, request.scope.clone());
-        let mut erasure = self.eraser().begin(request).await?;
+        let mut erasure = self.new_eraser().begin(request).await?;
         while erasure.has_more() {
             // Turns commit between two groups.
             let _alone = core.forget_epochs.begin_forgetting().await;
-            let taken = self.eraser().erase_group(&mut erasure).await?;
+            let taken = self.new_eraser().erase_group(&mut erasure).await?;
             core.forget_epochs.count(&scope);
             self.shared_self.follow_forgetting(&scope).await;
             self.voice.forget_sound(&scope, &taken.messages).await;
@@ -111,7 +111,7 @@ impl Changes {
         Ok(counts)
     }
 
-    fn eraser(&self) -> Eraser<'_> {
+    fn new_eraser(&self) -> Eraser<'_> {
         Eraser {
             store: self.core.store(),
             index: self.core.index(),

@@ -170,7 +170,7 @@ pub(crate) struct VoiceReady {
     pub(crate) source_channel_id: String,
     pub(crate) url: String,
     pub(crate) duration_seconds: f64,
-    /// True if the sound was there already.
+    /// True if the sound had been made before.
     pub(crate) cached: bool,
 }
 

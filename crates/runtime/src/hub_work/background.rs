@@ -21,7 +21,7 @@ impl HubWorker {
         Self { core, hub, hours, work: None }
     }
 
-    async fn work(&mut self) -> Duration {
+    async fn do_next_work(&mut self) -> Duration {
         let work = match self.work.take() {
             Some(work) => work,
             None => self.hub.background_work(self.hours).await,
@@ -36,7 +36,7 @@ impl Worker for HubWorker {
     async fn run_once(&mut self, _: Cause) -> Next {
         let core = self.core.clone();
         tokio::select! {
-            pause = self.work() => Next::Within(pause),
+            pause = self.do_next_work() => Next::Within(pause),
             () = core.stopping.cancelled() => Next::WhenWoken,
         }
     }

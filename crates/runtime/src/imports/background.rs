@@ -18,7 +18,7 @@ use super::uploads::ImportUpload;
 use crate::events::bodies::ImportProgress;
 
 /// Period for which an upload waits for its mapping.
-const UPLOAD_KEPT: SignedDuration = SignedDuration::from_hours(24);
+const UPLOAD_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 /// Least time between two events about one run that records. A bar that moves four times a second looks smooth.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);
 
@@ -60,7 +60,7 @@ impl Imports {
     }
 
     fn is_old(&self, upload: &ImportUpload) -> bool {
-        upload.created_at.checked_add(UPLOAD_KEPT).is_ok_and(|end| end < self.core.clock().now())
+        upload.created_at.checked_add(UPLOAD_RETENTION).is_ok_and(|end| end < self.core.clock().now())
     }
 
     /// Begins or resumes the run of an upload that was started; recording goes on in the background.

@@ -75,7 +75,7 @@ impl Imports {
             chosen.cloned().ok_or(ImportError::NoGreeting { number, count })
         });
         let greeting = greeting.transpose()?;
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         let mut saved = SavedCharacter::default();
         if let Some(hub) = self.shared_self.hub() {
             let caller = person_caller(hub, scope);

@@ -24,7 +24,7 @@ pub(super) struct ReadDocument {
     pub(super) digest: [u8; 16],
     pub(super) name: DiaryName,
     pub(super) text: String,
-    /// File, for a person to find it again.
+    /// File that the document is from, for a person to find it again.
     pub(super) place: String,
 }
 

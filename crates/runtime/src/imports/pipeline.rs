@@ -30,7 +30,7 @@ const SESSIONS_READ: u32 = 100;
 pub struct PipelineEvent {
     /// The id of the import run.
     pub pipeline_id: ImportId,
-    /// The progress that it reports.
+    /// The step that the event reports.
     #[serde(flatten)]
     pub step: PipelineStep,
 }
@@ -48,7 +48,7 @@ pub enum PipelineStep {
     /// Every message is recorded; memory is made of them from here on.
     #[serde(rename = "pipeline.start")]
     Start {
-        /// Number of sessions there are.
+        /// Number of sessions in the import.
         total_chunks: u64,
         /// Name of the file.
         source_label: String,
@@ -60,9 +60,9 @@ pub enum PipelineStep {
     ChunkStart {
         /// The first chunk is 0.
         chunk_index: u64,
-        /// Number of sessions there are.
+        /// Number of sessions in the import.
         total_chunks: u64,
-        /// Characters of its messages.
+        /// Characters of the session's messages.
         chars_in_chunk: u64,
     },
     /// A session has become memory.
@@ -70,7 +70,7 @@ pub enum PipelineStep {
     ChunkDone {
         /// The first chunk is 0.
         chunk_index: u64,
-        /// Memories that it brought.
+        /// Number of memories that the session brought.
         writes_count: u64,
         /// The number of memories by kind.
         writes_by_target: WritesByTarget,
@@ -92,7 +92,7 @@ pub enum PipelineStep {
         /// `extraction`, or `normalization` while messages are recorded.
         stage: &'static str,
     },
-    /// A person ended it.
+    /// A person ended the import.
     #[serde(rename = "pipeline.cancelled")]
     Cancelled {},
     /// The last event of the pipeline.
@@ -107,7 +107,7 @@ pub struct PipelineOutcome {
     pub status: PipelineStatus,
     /// Sessions that became memory or failed.
     pub processed_chunks: u64,
-    /// Number of sessions there are.
+    /// Number of sessions in the import.
     pub total_chunks: u64,
     /// Numbers of memories by kind.
     pub writes_by_target: WritesByTarget,
@@ -115,7 +115,7 @@ pub struct PipelineOutcome {
     pub dropped_count: u64,
     /// Memories that have a vector.
     pub embedded_vector_count: u64,
-    /// Why it failed; empty otherwise.
+    /// The reason for which the import failed; empty otherwise.
     pub error: String,
 }
 
@@ -129,7 +129,7 @@ pub enum PipelineStatus {
     PartialSuccess,
     /// All failed, or the file could not be read to its end.
     Failed,
-    /// A person ended it; what it brought stays.
+    /// A person ended the import; memories made so far stay.
     Cancelled,
 }
 

@@ -286,7 +286,7 @@ fn read_pages(
             .unwrap_or(began);
         reader.resumption.position = position;
         reader.format = format;
-        reader.add(mapper.map(item));
+        reader.add(mapper.map_record(item));
         if reader.is_full() && pages.blocking_send(reader.take_page()).is_err() {
             // The writer failed, and says why.
             return Ok(());

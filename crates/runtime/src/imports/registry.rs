@@ -44,7 +44,7 @@ pub enum ImportError {
     /// The import was not started yet.
     #[error("this import has not been started; nothing was changed")]
     NotStarted,
-    /// Cut off, and its files are not here.
+    /// The import was cut off, and its files were deleted.
     #[error(
         "this import was cut off, and its files are not here any more; import the same files again to resume it"
     )]
@@ -172,7 +172,7 @@ pub(super) struct RunningImports {
 #[derive(Clone)]
 pub(super) struct Recording {
     pub(super) cancel: CancellationToken,
-    /// Cancelled once it has ended.
+    /// Cancelled when the recording has ended.
     pub(super) ended: CancellationToken,
 }
 

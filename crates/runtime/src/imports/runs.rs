@@ -80,7 +80,7 @@ impl Imports {
             return Err(ImportError::Started);
         };
         start.mapping.check(&upload.look)?;
-        self.core.ensure_known(&start.scope).await?;
+        self.core.ensure_scope_exists(&start.scope).await?;
         if start.mapping.zone.is_none() {
             let zone = self.core.zone_of(&start.scope.user).await?;
             start.mapping.zone = zone.iana_name().map(str::to_owned);

@@ -21,7 +21,7 @@ const NAME_CHARS_MAX: usize = 512;
 /// Files that were looked at and wait for a mapping, or that are being recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ImportUpload {
-    /// The id of the run that it becomes.
+    /// The id of the import run that the upload becomes.
     pub id: ImportId,
     /// The files, in the order of the form.
     pub files: Vec<UploadedFile>,
@@ -178,7 +178,7 @@ impl ImportUploadWriter {
         self.files.iter().map(|file| file.size).sum()
     }
 
-    /// Number of files there are so far.
+    /// Number of files received so far.
     pub fn file_count(&self) -> usize {
         self.files.len()
     }

@@ -36,7 +36,7 @@ const WEB: &str = "web";
 /// Scopes that are looked at side by side, so that one slow answer does not keep the others waiting.
 const SIDE_BY_SIDE: usize = 4;
 /// Period for which decisions without a message are stored.
-const KEPT_FOR: SignedDuration = SignedDuration::from_hours(90 * 24);
+const DECISION_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// Reason of a decision that a crash left unfinished.
 const UNFINISHED: &str = "EchoVessel ended before it was written; nothing was sent";
@@ -98,7 +98,7 @@ impl Worker for ProactiveWorker {
         if !settings.proactive.enabled {
             return Next::WhenWoken;
         }
-        look_around(proactive, store, &mut self.standing).await;
+        check_all_scopes(proactive, store, &mut self.standing).await;
         delete_old_decisions(core, store, &mut self.swept).await;
         Next::Within(settings.proactive.tick)
     }
@@ -119,13 +119,13 @@ async fn delete_old_decisions(core: &RuntimeCore, store: &dyn ProactiveStore, sw
         return;
     }
     *swept = Some(now);
-    let Ok(before) = now.checked_sub(KEPT_FOR) else { return };
+    let Ok(before) = now.checked_sub(DECISION_RETENTION) else { return };
     if let Err(error) = store.drop_decisions(before).await {
         tracing::warn!("old decisions about proactive messages could not be deleted: {error}");
     }
 }
 
-async fn look_around(proactive: &Proactive, store: &dyn ProactiveStore, standing: &mut LastDecisions) {
+async fn check_all_scopes(proactive: &Proactive, store: &dyn ProactiveStore, standing: &mut LastDecisions) {
     let scopes = match store.proactive_scopes().await {
         Ok(scopes) => scopes,
         Err(error) => {
@@ -136,7 +136,7 @@ async fn look_around(proactive: &Proactive, store: &dyn ProactiveStore, standing
     let looks = futures_util::stream::iter(scopes).map(|scope| {
         let last = standing.get(&scope).cloned();
         async move {
-            let decided = look_at(proactive, store, &scope, last).await;
+            let decided = check_scope(proactive, store, &scope, last).await;
             (scope, decided)
         }
     });
@@ -151,7 +151,7 @@ async fn look_around(proactive: &Proactive, store: &dyn ProactiveStore, standing
 }
 
 /// Decides about one scope. Returns the current decision; none before the user's first message.
-async fn look_at(
+async fn check_scope(
     proactive: &Proactive,
     store: &dyn ProactiveStore,
     scope: &Scope,

@@ -78,12 +78,12 @@ pub(super) fn retain_unused(occasions: Vec<Occasion>, uses: &[TriggerUse], now: 
             return false;
         }
         // What has failed for good is said to be too late in the end.
-        occasion.is_too_late || (tried.failures < FAILURES_MAX && has_rested(tried, now))
+        occasion.is_too_late || (tried.failures < FAILURES_MAX && has_interval_passed(tried, now))
     };
     occasions.into_iter().filter(may_be_used).collect()
 }
 
-fn has_rested(tried: &TriggerUse, now: Timestamp) -> bool {
+fn has_interval_passed(tried: &TriggerUse, now: Timestamp) -> bool {
     let Some(failed_at) = tried.failed_at else { return true };
     let rest = REST_AFTER_FAILURE.saturating_mul(1 << tried.failures.saturating_sub(1).min(8));
     now.duration_since(failed_at) >= rest

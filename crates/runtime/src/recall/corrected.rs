@@ -39,12 +39,12 @@ pub(crate) fn hold_back_from_periods(
     for (_, text) in &shared.documents {
         corrected.note_written(text);
     }
-    shared.periods.retain_mut(|(_, text)| hold_back_of(text, corrected));
-    shared.related.retain_mut(|memory| hold_back_of(&mut memory.excerpt, corrected));
+    shared.periods.retain_mut(|(_, text)| remove_outdated_values(text, corrected));
+    shared.related.retain_mut(|memory| remove_outdated_values(&mut memory.excerpt, corrected));
     shared
 }
 
-fn hold_back_of(text: &mut String, corrected: &mut OutdatedValues) -> bool {
+fn remove_outdated_values(text: &mut String, corrected: &mut OutdatedValues) -> bool {
     let left = corrected.without_former_values(text, "document");
     let is_left = left.is_some();
     *text = left.unwrap_or_default();

@@ -52,7 +52,7 @@ impl Recall {
         now: Option<Timestamp>,
     ) -> Result<RecalledMemory, StoreError> {
         let (persona, user, request) = self.request(scope, text, now).await?;
-        let latest = self.said_lately(&request.scope, request.now).await?;
+        let latest = self.recent_window(&request.scope, request.now).await?;
         let scope = request.scope.clone();
         let mut remembered = self.for_prompt(&persona, &user, request, &latest).await?;
         self.look_in_candidates(&scope, &mut remembered.recalled).await?;
@@ -124,9 +124,9 @@ impl Recall {
         let corrected = &mut recalled.corrected;
         let mut texts = corrected::texts_to_check(&documents, &core_blocks, mood.as_ref());
         texts.extend(said.iter().map(|message| message.content.clone()));
-        corrected.look_for(self.core.store(), &scope, texts).await?;
+        corrected.find_former_values(self.core.store(), &scope, texts).await?;
         corrected.note_window(said, now);
-        let mood = mood.map(|mood| corrected::without_former_signal(mood.at_time(now), corrected));
+        let mood = mood.map(|mood| corrected::without_former_signal(mood.fade_at(now), corrected));
         let documents = corrected::hold_back_from_periods(documents, &core_blocks, corrected);
         Ok(RecalledMemory { recalled, core_blocks, mood, documents })
     }
@@ -134,11 +134,11 @@ impl Recall {
     /// Reads what candidates may say that is no longer current.
     async fn look_in_candidates(&self, scope: &Scope, recalled: &mut RecallResult) -> Result<(), StoreError> {
         let texts = recalled.candidates.iter().map(|candidate| candidate.text.clone()).collect();
-        recalled.corrected.look_for(self.core.store(), scope, texts).await
+        recalled.corrected.find_former_values(self.core.store(), scope, texts).await
     }
 
     /// The recent window, behind what the user has corrected before it.
-    async fn said_lately(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Message>, StoreError> {
+    async fn recent_window(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Message>, StoreError> {
         let latest = self.latest_messages(scope, self.core.settings().recent_window).await?;
         self.with_corrections(scope, latest, now).await
     }

@@ -25,7 +25,7 @@ const BURST_WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
 
 /// A place where a conversation is held. A private message is never answered where others read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct ConversationPlace {
     pub(crate) channel_id: String,
     /// The conversation on the channel's platform, where it has several.
     pub(crate) conversation: Option<String>,
@@ -54,13 +54,13 @@ impl ReadyTurn {
 pub(crate) struct GrownBurst {
     /// Generation of the burst's timer. A timer of another generation is out of date.
     pub(crate) generation: u64,
-    /// True if it is answered without further waiting.
+    /// True if the burst is answered without further waiting.
     pub(crate) is_ripe: bool,
 }
 
 /// A burst that waits in a channel, whose user has begun or stopped to type.
 pub(crate) struct WaitingBurst {
-    pub(crate) place: Place,
+    pub(crate) place: ConversationPlace,
     pub(crate) generation: u64,
     /// True if it has waited so long that typing does not delay it any more.
     pub(crate) is_due: bool,
@@ -85,7 +85,7 @@ struct Queues {
 
 #[derive(Default)]
 struct ScopeQueue {
-    bursts: HashMap<Place, Burst>,
+    bursts: HashMap<ConversationPlace, Burst>,
     /// Stored turns that are resumed, oldest first; they go before the bursts.
     resumed: VecDeque<ReadyTurn>,
     running: bool,
@@ -117,7 +117,7 @@ impl Conversations {
     pub(crate) fn reserve(
         &self,
         scope: &Scope,
-        place: &Place,
+        place: &ConversationPlace,
         now: Timestamp,
         new_turn: impl FnOnce() -> TurnId,
     ) -> Result<TurnId, ConversationFull> {
@@ -145,7 +145,7 @@ impl Conversations {
     }
 
     /// Releases the room that was reserved for a message that could not be captured.
-    pub(crate) fn release(&self, scope: &Scope, place: &Place, turn_id: TurnId) {
+    pub(crate) fn release(&self, scope: &Scope, place: &ConversationPlace, turn_id: TurnId) {
         let mut queues = self.queues.lock();
         let Some(queue) = queues.of_scope.get_mut(scope) else { return };
         queue.waiting = queue.waiting.saturating_sub(1);
@@ -164,7 +164,7 @@ impl Conversations {
     pub(crate) fn add_line(
         &self,
         scope: &Scope,
-        place: &Place,
+        place: &ConversationPlace,
         turn_id: TurnId,
         characters: usize,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
@@ -207,7 +207,7 @@ impl Conversations {
     }
 
     /// Ends the waiting of a burst, unless it has grown since its timer of this generation began.
-    pub(crate) fn mark_ripe(&self, scope: &Scope, place: &Place, generation: u64) {
+    pub(crate) fn mark_ripe(&self, scope: &Scope, place: &ConversationPlace, generation: u64) {
         let mut queues = self.queues.lock();
         let burst = queues.of_scope.get_mut(scope).and_then(|queue| queue.bursts.get_mut(place));
         if let Some(burst) = burst.filter(|burst| burst.generation == generation) {
@@ -331,8 +331,8 @@ mod tests {
         Scope::new(PersonaId::new("luna").unwrap(), UserId::new(user).unwrap())
     }
 
-    fn place(channel: &str) -> Place {
-        Place { channel_id: channel.to_owned(), conversation: None }
+    fn place(channel: &str) -> ConversationPlace {
+        ConversationPlace { channel_id: channel.to_owned(), conversation: None }
     }
 
     fn second(second: i64) -> Timestamp {

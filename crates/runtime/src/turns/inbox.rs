@@ -16,7 +16,7 @@ use crate::channels::{ChannelReceipt, ExternalMessage, VoiceNote};
 use crate::events::bodies::UserAppended;
 use crate::proactive::quiet::{is_wish_for_quiet, mute_for_a_day};
 use crate::turns::Turns;
-use crate::turns::conversations::{ConversationFull, Place, ReadyTurn};
+use crate::turns::conversations::{ConversationFull, ConversationPlace, ReadyTurn};
 use crate::turns::turn;
 use crate::turns::turn_event::TurnEvent;
 use crate::turns::voice_messages::TranscriptionInterrupted;
@@ -99,7 +99,7 @@ impl Turns {
         let (sender, receiver) = mpsc::unbounded_channel();
         let reached_in = receipt.is_direct.then(|| external.conversation.clone());
         let channel_write = ChannelWrite::Received { reached_in, position: receipt.position };
-        let recording = receipt.recording.filter(|_| self.voice.listens());
+        let recording = receipt.recording.filter(|_| self.voice.can_transcribe());
         let voice_note =
             recording.map(|recording| VoiceNote { channel_id: channel_id.to_owned(), recording });
         let incoming = IncomingMessage {
@@ -140,7 +140,7 @@ impl Turns {
     async fn store_line(
         self: &Arc<Self>,
         incoming: IncomingMessage,
-        place: Place,
+        place: ConversationPlace,
         arrival: Option<Arrival>,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
@@ -200,23 +200,23 @@ impl Turns {
         Ok(AcceptedMessage { message_id: message.id, turn_id })
     }
 
-    fn place_of(&self, incoming: &IncomingMessage) -> Place {
+    fn place_of(&self, incoming: &IncomingMessage) -> ConversationPlace {
         let delivery = self.outbound.delivery_of(&incoming.channel_id, incoming.external_ref.as_deref());
         let conversation = match delivery {
             Some(ChannelWrite::Deliver { conversation }) => Some(conversation),
             _ => None,
         };
-        Place { channel_id: incoming.channel_id.clone(), conversation }
+        ConversationPlace { channel_id: incoming.channel_id.clone(), conversation }
     }
 
-    fn reserve(&self, scope: &Scope, place: &Place) -> Result<TurnId, AcceptError> {
+    fn reserve(&self, scope: &Scope, place: &ConversationPlace) -> Result<TurnId, AcceptError> {
         let now = self.core.clock().now();
         let reserved = self.conversations.reserve(scope, place, now, || TurnId(self.core.ids().next(now)));
         reserved.map_err(|ConversationFull| AcceptError::Full { retry_after: RETRY_AFTER })
     }
 
     /// Gives back the room of a line that could not be captured.
-    fn release(self: &Arc<Self>, scope: &Scope, place: &Place, turn_id: TurnId) {
+    fn release(self: &Arc<Self>, scope: &Scope, place: &ConversationPlace, turn_id: TurnId) {
         self.conversations.release(scope, place, turn_id);
         // The burst's timer may have gone by while the failed capture was under way.
         self.start_next_turn(scope);
@@ -227,7 +227,7 @@ impl Turns {
         note: VoiceNote,
         id: MessageId,
         incoming: IncomingMessage,
-        place: Place,
+        place: ConversationPlace,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) {
@@ -247,7 +247,7 @@ impl Turns {
     fn start_debounce(
         self: &Arc<Self>,
         incoming: IncomingMessage,
-        place: Place,
+        place: ConversationPlace,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) {
@@ -273,7 +273,7 @@ impl Turns {
     }
 
     /// Answers the burst after the debounce, unless it has grown by then.
-    fn wait_for_more(self: &Arc<Self>, scope: Scope, place: Place, generation: u64) {
+    fn wait_for_more(self: &Arc<Self>, scope: Scope, place: ConversationPlace, generation: u64) {
         let debounce = self.core.settings().debounce.get(&place.channel_id).copied().unwrap_or_default();
         let turns = self.clone();
         self.core.tasks.spawn(async move {

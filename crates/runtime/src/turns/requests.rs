@@ -15,7 +15,7 @@ pub enum RegenerateError {
     /// Nothing was said yet, or the turn does not exist.
     #[error("there is no such reply")]
     Unknown,
-    /// The talk has gone on.
+    /// A later message follows, so the reply can't be made again.
     #[error("only the last reply can be replaced; nothing was changed")]
     NotTheLast,
     /// The reply is still being written.

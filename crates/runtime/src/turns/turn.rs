@@ -38,7 +38,7 @@ struct StreamedReply {
     text: String,
     usage: TokenUsage,
     model: String,
-    /// Why it is not whole.
+    /// The error that ended the reply early.
     cut: Option<TurnError>,
 }
 
@@ -54,7 +54,7 @@ struct PreparedReply {
     zone: TimeZone,
     /// The client's name for the last message of the burst.
     in_reply_to: Option<String>,
-    /// Forgetting up to which it holds.
+    /// Number of deletions before the reply was prepared. A later deletion makes it invalid.
     forgotten: ForgetEpoch,
     /// A reply that needs no model.
     own_line: Option<String>,

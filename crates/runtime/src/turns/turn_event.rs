@@ -21,7 +21,7 @@ pub enum TurnEvent {
     Failed {
         /// Why, for a person.
         reason: String,
-        /// True if it may be asked for again.
+        /// True if the reply may be requested again.
         retryable: bool,
     },
     /// No reply will come, because what was to be answered is gone.

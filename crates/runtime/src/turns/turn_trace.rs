@@ -43,7 +43,7 @@ pub(crate) struct TurnRecord {
     detail: Map<String, Value>,
     /// The result of speaking the reply, once it is over.
     speech: Option<oneshot::Receiver<Value>>,
-    /// Forgetting up to which it holds.
+    /// Number of deletions before the turn began. After a later one the trace is not saved.
     forgotten: ForgetEpoch,
 }
 

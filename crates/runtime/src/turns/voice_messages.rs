@@ -122,7 +122,7 @@ impl Turns {
         let Ok(speech) = self.voice.speech() else {
             return Ok(UnheardNotes { ready: turns, other_notes: Vec::new() });
         };
-        let notes = speech.files.notes().await;
+        let notes = speech.files.read_voice_notes().await;
         let mut notes =
             notes.map_err(|error| StoreError::Failed(format!("voice messages can't be read: {error}")))?;
         let mut ready = Vec::new();

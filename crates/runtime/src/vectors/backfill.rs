@@ -89,7 +89,7 @@ impl VectorWorker {
     async fn embed_pending(&mut self) -> Result<(), BackfillError> {
         let fingerprint = self.embedder.identify().await?;
         if !self.prepared {
-            self.prepare(&fingerprint).await?;
+            self.begin_with_model(&fingerprint).await?;
             self.prepared = true;
         }
         let mut batches = 0_u32;
@@ -103,14 +103,14 @@ impl VectorWorker {
             }
             batches = batches.wrapping_add(1);
             if batches.is_multiple_of(BATCHES_PER_LOOK) {
-                self.look_which_wait(&fingerprint).await?;
+                self.find_waiting_rows(&fingerprint).await?;
             }
         }
         Ok(())
     }
 
     /// Notes the model, and resumes what is left of it from an earlier time.
-    async fn prepare(&mut self, fingerprint: &str) -> Result<(), StoreError> {
+    async fn begin_with_model(&mut self, fingerprint: &str) -> Result<(), StoreError> {
         let store = self.vectors.core.store();
         let source = self.embedder.source();
         let known = store.embedding_models().await?;
@@ -124,7 +124,7 @@ impl VectorWorker {
         }
         while store.adopt_vectors(fingerprint, REMOVED_AT_ONCE).await? > 0 {}
         let coverage = store.vector_coverage(fingerprint).await?;
-        self.look_which_wait(fingerprint).await?;
+        self.find_waiting_rows(fingerprint).await?;
         let meanwhile = match self.vectors.changeover.previous_model() {
             Some(_) => "the model before serves until each memory is complete",
             None => "the previous model is not available, so words serve where vectors are missing",
@@ -138,7 +138,7 @@ impl VectorWorker {
         Ok(())
     }
 
-    async fn look_which_wait(&self, fingerprint: &str) -> Result<(), StoreError> {
+    async fn find_waiting_rows(&self, fingerprint: &str) -> Result<(), StoreError> {
         let Some(previous) = self.vectors.changeover.previous_model() else { return Ok(()) };
         let waiting =
             self.vectors.core.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
@@ -198,7 +198,7 @@ impl VectorWorker {
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
         self.fill_entities(fingerprint).await?;
         let store = self.vectors.core.store();
-        let forgotten = self.vectors.core.forget_epochs.latest();
+        let forgotten = self.vectors.core.forget_epochs.latest_epoch();
         let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
         let room = BATCH.saturating_sub(nodes.len());
         let messages = store.messages_without_vector(fingerprint, room as u32).await?;
@@ -217,7 +217,7 @@ impl VectorWorker {
         let of_messages: Vec<(_, Embedding)> =
             messages.iter().map(|message| message.id).zip(embeddings).collect();
         let _nothing_is_forgotten = self.vectors.core.forget_epochs.block_forgetting().await;
-        if self.vectors.core.forget_epochs.latest() != forgotten {
+        if self.vectors.core.forget_epochs.latest_epoch() != forgotten {
             // A text may have changed meanwhile, and its vector would still say the old one.
             return Ok(true);
         }

@@ -22,7 +22,7 @@ const PENDING: &str = "pending";
 pub const LISTENING_FOLDER: &str = "listening";
 const RECORDING: &str = "recording.wav";
 /// The file with the origin of a voice message that is not transcribed yet.
-const NOTE: &str = "note.json";
+const NOTE_FILE_NAME: &str = "note.json";
 
 pub(crate) struct VoiceFiles {
     folder: PathBuf,
@@ -101,14 +101,14 @@ impl VoiceFiles {
 
     /// Keeps where a voice message is fetched from until it is understood.
     pub(crate) async fn keep_note(&self, message: MessageId, note: &VoiceNote) -> io::Result<()> {
-        self.write(&self.recording_path(message).join(NOTE), &serde_json::to_vec(note)?).await
+        self.write(&self.recording_path(message).join(NOTE_FILE_NAME), &serde_json::to_vec(note)?).await
     }
 
     /// The voice messages that are not understood yet, by message. One that can't be read is left out.
-    pub(crate) async fn notes(&self) -> io::Result<BTreeMap<MessageId, VoiceNote>> {
+    pub(crate) async fn read_voice_notes(&self) -> io::Result<BTreeMap<MessageId, VoiceNote>> {
         let mut notes = BTreeMap::new();
         for message in self.messages().await? {
-            match tokio::fs::read(self.recording_path(message).join(NOTE)).await {
+            match tokio::fs::read(self.recording_path(message).join(NOTE_FILE_NAME)).await {
                 Ok(bytes) => notes.extend(serde_json::from_slice(&bytes).ok().map(|note| (message, note))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -119,7 +119,7 @@ impl VoiceFiles {
 
     /// A voice message was understood, or will not be.
     pub(crate) async fn forget_note(&self, message: MessageId) -> io::Result<()> {
-        match tokio::fs::remove_file(self.recording_path(message).join(NOTE)).await {
+        match tokio::fs::remove_file(self.recording_path(message).join(NOTE_FILE_NAME)).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -141,7 +141,7 @@ impl VoiceFiles {
     }
 
     /// Deletes what a crash left: half-written files, and recordings that were never sent or were being listened to.
-    pub(crate) async fn clean(&self) -> io::Result<()> {
+    pub(crate) async fn delete_leftovers(&self) -> io::Result<()> {
         for message in self.messages().await? {
             for unfinished in
                 matching_files(&self.recording_path(message), |name| name.ends_with(".part")).await?

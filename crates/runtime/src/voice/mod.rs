@@ -166,7 +166,7 @@ impl Voice {
     /// # Errors
     /// When storage fails.
     pub async fn is_heard(&self, id: MessageId) -> Result<bool, StoreError> {
-        if !self.speaks() {
+        if !self.can_speak() {
             return Ok(false);
         }
         match self.core.store().message(id).await? {
@@ -187,19 +187,19 @@ impl Voice {
         Ok(wav.and_then(read))
     }
 
-    fn speaks(&self) -> bool {
+    fn can_speak(&self) -> bool {
         self.speech.as_ref().is_some_and(|speech| speech.settings().speaker.is_some())
     }
 
     /// True if recordings can be transcribed.
-    pub(crate) fn listens(&self) -> bool {
+    pub(crate) fn can_transcribe(&self) -> bool {
         self.speech.as_ref().is_some_and(|speech| speech.settings().listener.is_some())
     }
 
     /// True if a message of the persona is to be heard.
     async fn wants_sound(&self, message: &Message) -> Result<bool, StoreError> {
         let is_proactive = message.turn_id.is_none();
-        if !self.speaks() || (is_proactive && !self.core.settings().proactive.use_voice) {
+        if !self.can_speak() || (is_proactive && !self.core.settings().proactive.use_voice) {
             return Ok(false);
         }
         Ok(self.core.store().persona_appearance(&message.scope.persona).await?.voice_enabled)
@@ -258,7 +258,7 @@ impl Voice {
     /// Deletes what the last run left: unfinished files, unsent recordings, sound of messages that are gone.
     pub(crate) async fn clean_at_start(&self) {
         let Some(speech) = self.speech.as_ref() else { return };
-        if let Err(error) = speech.files.clean().await {
+        if let Err(error) = speech.files.delete_leftovers().await {
             tracing::warn!("unfinished sound could not be deleted: {error}");
         }
         self.clean_sound().await;

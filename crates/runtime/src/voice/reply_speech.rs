@@ -42,7 +42,7 @@ pub(crate) async fn begin(
     voice: &Arc<Voice>,
     turn: &ReadyTurn,
 ) -> Option<(ReplySpeech, oneshot::Receiver<Value>)> {
-    if turn.channel_id != CHANNEL || !voice.speaks() {
+    if turn.channel_id != CHANNEL || !voice.can_speak() {
         return None;
     }
     let core = &voice.core;

@@ -112,7 +112,7 @@ impl Voice {
 
     /// Has the persona speak with this voice from now on.
     pub async fn choose_voice(&self, scope: &Scope, voice_id: &str) -> Result<(), SpeechError> {
-        self.core.ensure_known(scope).await?;
+        self.core.ensure_scope_exists(scope).await?;
         Ok(self.core.store().choose_voice(&scope.persona, voice_id).await?)
     }
 }

@@ -86,7 +86,7 @@ pub enum SpeechError {
 pub struct SpokenMessage {
     pub message_id: MessageId,
     pub duration_seconds: f64,
-    /// True if it was there already.
+    /// True if the sound had been made before.
     pub cached: bool,
 }
 

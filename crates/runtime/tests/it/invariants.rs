@@ -34,7 +34,7 @@ async fn no_background_work_writes_a_core_block() {
         ("bob", CoreBlockLabel::User, "Bob keeps bees."),
     ];
     for user in ["ann", "bob"] {
-        world.runtime.ensure_known(&scope(user)).await.unwrap();
+        world.runtime.ensure_scope_exists(&scope(user)).await.unwrap();
     }
     world.talk_as("bob", "web", "i love my bees").await;
     for (user, label, text) in texts {

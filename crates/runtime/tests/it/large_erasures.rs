@@ -53,7 +53,7 @@ async fn lived(world: &World) -> BTreeSet<MessageId> {
             channel_write: None,
         }
     });
-    world.runtime.ensure_known(&scope("ann")).await.unwrap();
+    world.runtime.ensure_scope_exists(&scope("ann")).await.unwrap();
     let policy = SessionPolicy::default();
     let captured = join_all(lines.map(|line| world.store.database.capture(line, policy, None))).await;
     captured.into_iter().map(|captured| captured.unwrap().message.id).collect()

@@ -255,7 +255,7 @@ async fn a_crash_while_it_writes_leaves_a_trace_and_no_message() {
 #[tokio::test]
 async fn nothing_is_sent_to_whom_never_spoke_and_nothing_while_disabled() {
     let world = world(|settings| settings.long_silence = HOUR).await;
-    world.runtime.ensure_known(&scope("ann")).await.unwrap();
+    world.runtime.ensure_scope_exists(&scope("ann")).await.unwrap();
     world.pass(5 * HOUR).await;
     assert!(decisions(&world).await.is_empty());
     let mut off = World::with(

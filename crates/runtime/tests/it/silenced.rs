@@ -4,6 +4,7 @@ use memory::forget::{ForgetMode, Selection};
 use memory::nodes::{Node, NodeKind};
 use serde_json::json;
 use testkit::Reply;
+use testkit::scripted_model::RecordedRequest;
 
 use crate::corrected::{live, short_window};
 use crate::world::{HOUR, WEB, World, scope};
@@ -110,4 +111,31 @@ async fn silenced_correction_is_not_brought_up_as_one_of_the_open_conversation()
     delete(&world, &event, true).await;
     world.talk(WEB, "so tired today").await;
     assert!(!prompt_of(&world).contains("Robert"), "{}", prompt_of(&world));
+}
+
+#[tokio::test]
+async fn message_that_moves_up_is_shown_with_the_messages_around_it() {
+    const BEST: &str = "my grandfather's old violin hangs in the attic";
+    const NEXT: &str = "i play an old violin in the attic";
+    const AROUND: &str = "Mondays at nine it is.";
+    for is_silenced in [false, true] {
+        let mut world = World::with(short_window(), None).await;
+        let nothing = |_: &RecordedRequest| Reply::json(json!({"self_check_notes": "", "events": []}));
+        world.model.answer_task("extraction", nothing);
+        world.model.answer_task("reply", |_| Reply::text(AROUND));
+        world.talk(WEB, NEXT).await;
+        world.silence().await;
+        world.model.answer_task("reply", |_| Reply::text("Mm."));
+        let event = live(&mut world, BEST, "The user's grandfather had a violin", None).await;
+        world.model.answer_task("extraction", nothing);
+        world.talk(WEB, "it rained").await;
+        if is_silenced {
+            delete(&world, &event, true).await;
+        }
+        world.talk(WEB, "where does my grandfather's old violin hang in the attic?").await;
+        let prompt = prompt_of(&world);
+        assert_eq!(prompt.contains(BEST), !is_silenced, "{prompt}");
+        assert_eq!(prompt.contains(NEXT), is_silenced, "only what is near the best is shown: {prompt}");
+        assert_eq!(prompt.contains(AROUND), is_silenced, "{prompt}");
+    }
 }

@@ -12,7 +12,7 @@ use crate::world::{HOUR, WEB, World, scope};
 #[tokio::test]
 async fn defect_09_days_are_the_users_own_and_moments_are_never_mixed() {
     let mut world = World::new().await;
-    world.runtime.ensure_known(&scope("ann")).await.unwrap();
+    world.runtime.ensure_scope_exists(&scope("ann")).await.unwrap();
     world.store.set_user_timezone(&scope("ann").user, Some("America/Los_Angeles".to_owned())).await.unwrap();
     world.talk(WEB, "my sister came by, I was so glad").await;
     let stored = world.messages().await.remove(0);
@@ -40,7 +40,7 @@ async fn defect_09_days_are_the_users_own_and_moments_are_never_mixed() {
 #[tokio::test]
 async fn an_event_is_dated_by_the_words_in_the_users_zone() {
     let mut world = World::new().await;
-    world.runtime.ensure_known(&scope("ann")).await.unwrap();
+    world.runtime.ensure_scope_exists(&scope("ann")).await.unwrap();
     world.store.set_user_timezone(&scope("ann").user, Some("Asia/Shanghai".to_owned())).await.unwrap();
     world.pass(9 * HOUR).await;
     // It is 02:00 on the 6th in Shanghai, still the 5th in UTC.

@@ -30,6 +30,6 @@ pub(crate) async fn page(_: Admin) -> Html<&'static str> {
     Html(&PAGE)
 }
 
-pub(crate) async fn style(_: Admin) -> Response {
+pub(crate) async fn stylesheet(_: Admin) -> Response {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], page::STYLE).into_response()
 }

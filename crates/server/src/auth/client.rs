@@ -72,7 +72,7 @@ mod tests {
         Peer { address: address.parse().unwrap(), is_for_owner: false, is_at_home: false }
     }
 
-    fn asked(headers: &[(&str, &str)], behind_proxy: bool) -> String {
+    fn client_address(headers: &[(&str, &str)], behind_proxy: bool) -> String {
         let mut request = Request::builder();
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -85,13 +85,16 @@ mod tests {
     #[test]
     fn only_a_proxy_is_believed_and_only_its_own_word() {
         let headers = [(FORWARDED_FOR, "127.0.0.1, 192.0.2.7")];
-        assert_eq!(asked(&headers, false), "10.0.0.9");
-        assert_eq!(asked(&headers, true), "192.0.2.7");
-        assert_eq!(asked(&[(FORWARDED_FOR, "127.0.0.1"), (FORWARDED_FOR, "192.0.2.8")], true), "192.0.2.8");
-        assert_eq!(asked(&[(FORWARDED_FOR, "192.0.2.7:80")], true), "192.0.2.7");
-        assert_eq!(asked(&[(FORWARDED_FOR, "[2001:db8::1]")], true), "2001:db8::1");
+        assert_eq!(client_address(&headers, false), "10.0.0.9");
+        assert_eq!(client_address(&headers, true), "192.0.2.7");
+        assert_eq!(
+            client_address(&[(FORWARDED_FOR, "127.0.0.1"), (FORWARDED_FOR, "192.0.2.8")], true),
+            "192.0.2.8"
+        );
+        assert_eq!(client_address(&[(FORWARDED_FOR, "192.0.2.7:80")], true), "192.0.2.7");
+        assert_eq!(client_address(&[(FORWARDED_FOR, "[2001:db8::1]")], true), "2001:db8::1");
         for nonsense in ["unknown", "", ",", "evil, "] {
-            assert_eq!(asked(&[(FORWARDED_FOR, nonsense)], true), "10.0.0.9", "{nonsense}");
+            assert_eq!(client_address(&[(FORWARDED_FOR, nonsense)], true), "10.0.0.9", "{nonsense}");
         }
     }
 

@@ -47,16 +47,17 @@ impl Limits {
 
     /// Takes one request of this address; else says when to come back.
     pub(crate) fn take_of_address(&self, allowance: Allowance, address: IpAddr) -> Result<(), Duration> {
-        self.buckets(allowance).map_or(Ok(()), |buckets| take_token(&buckets.addresses, &address, &self.time))
+        self.buckets_for(allowance)
+            .map_or(Ok(()), |buckets| take_token(&buckets.addresses, &address, &self.time))
     }
 
     /// Takes one request of this token; else says when to come back.
     pub(crate) fn take_of_token(&self, allowance: Allowance, name: &str) -> Result<(), Duration> {
-        self.buckets(allowance)
+        self.buckets_for(allowance)
             .map_or(Ok(()), |buckets| take_token(&buckets.tokens, &name.to_owned(), &self.time))
     }
 
-    fn buckets(&self, allowance: Allowance) -> Option<Arc<Buckets>> {
+    fn buckets_for(&self, allowance: Allowance) -> Option<Arc<Buckets>> {
         {
             let present = self.present.read();
             if present.0 == allowance {

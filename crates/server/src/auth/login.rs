@@ -96,7 +96,7 @@ struct LoginBody {
     last_seen_at: Timestamp,
     /// Time at which it ends if it is not used.
     expires_at: Timestamp,
-    /// True if this request came from it.
+    /// True if this request came from this browser.
     is_current: bool,
 }
 

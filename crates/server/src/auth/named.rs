@@ -21,10 +21,10 @@ const TOKEN_PREFIX: &str = "ev_";
 /// Random bytes of the public part. It is enough to find the row, and is no part of the secret.
 const PREFIX_BYTES: usize = 6;
 /// Tokens that are known again without a hash; beyond that all are proven again.
-const KNOWN_MAX: usize = 1_024;
+const PROVEN_TOKENS_MAX: usize = 1_024;
 /// Time for which a known token is accepted before it is looked up in the database again. Other daemons learn of a revocation
 /// within this time, and most requests read no row.
-const BELIEVED_FOR: SignedDuration = SignedDuration::from_secs(10);
+const PROOF_LIFETIME: SignedDuration = SignedDuration::from_secs(10);
 /// Precision of the time of last use. Each request would otherwise be a write.
 const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
 /// Hashes at once: each takes 19 MiB and a processor.
@@ -34,15 +34,15 @@ const HASHES_AT_ONCE: usize = 2;
 pub struct NewToken {
     /// The name of the token; one is made up if there is none.
     pub name: Option<String>,
-    /// Areas that it gives access to.
+    /// Areas that the token gives access to.
     pub scopes: Vec<AccessScope>,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
     /// Time at which the token ends by itself.
     pub expires_at: Option<Timestamp>,
-    /// Streams that it may have open at once.
+    /// Streams that the token may have open at once.
     pub streams_max: Option<u32>,
-    /// Users that it may create.
+    /// Number of users that the token may create.
     pub users_max: Option<u32>,
 }
 
@@ -52,10 +52,10 @@ pub enum NewTokenError {
     /// The request describes no valid token.
     #[error("{0}")]
     Invalid(String),
-    /// There is one of this name.
+    /// A token with this name exists.
     #[error("name: a token `{0}` already exists; revoke it first, or choose another name")]
     Taken(String),
-    /// The database did not take it.
+    /// The token could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -219,14 +219,14 @@ impl NamedTokens {
         };
         let before = self.known.lock().get(&digest).cloned();
         let proven = before.as_ref().is_some_and(|before| before.token.hash == stored.hash);
-        if !proven && !self.holds(text, &stored.hash).await {
+        if !proven && !self.verify_hash(text, &stored.hash).await {
             return Ok(None);
         }
         let noted_at = before.and_then(|before| before.noted_at).max(stored.last_used_at);
         let known = KnownToken { token: Arc::new(stored), looked_at: now, noted_at };
         let principal = principal_of(&known.token);
         let mut all = self.known.lock();
-        if all.len() >= KNOWN_MAX {
+        if all.len() >= PROVEN_TOKENS_MAX {
             all.clear();
         }
         all.insert(digest, known);
@@ -302,7 +302,7 @@ impl NamedTokens {
         }
     }
 
-    async fn holds(&self, text: &str, hash: &str) -> bool {
+    async fn verify_hash(&self, text: &str, hash: &str) -> bool {
         let Ok(_turn) = self.hashing.acquire().await else { return false };
         let (text, hash) = (text.to_owned(), hash.to_owned());
         let work = move || {
@@ -319,7 +319,7 @@ pub(super) fn is_valid(token: &NamedToken, now: Timestamp) -> bool {
 
 fn is_fresh(known: &KnownToken, now: Timestamp) -> bool {
     let age = now.duration_since(known.looked_at);
-    !age.is_negative() && age < BELIEVED_FOR
+    !age.is_negative() && age < PROOF_LIFETIME
 }
 
 pub(super) fn principal_of(token: &NamedToken) -> Principal {

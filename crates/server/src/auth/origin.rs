@@ -57,7 +57,7 @@ mod tests {
     use axum::http::HeaderValue;
     use axum::http::header::HOST;
 
-    fn passes(host: &str, origin: &str) -> bool {
+    fn is_allowed(host: &str, origin: &str) -> bool {
         let header = |text: &str| HeaderValue::from_str(text).unwrap();
         let headers = HeaderMap::from_iter([(HOST, header(host)), (ORIGIN, header(origin))]);
         is_own(&headers, &["chat.example".to_owned(), "pi.local:8443".to_owned()])
@@ -65,19 +65,19 @@ mod tests {
 
     #[test]
     fn the_servers_own_page_may_change_things() {
-        assert!(passes("127.0.0.1:7777", "http://127.0.0.1:7777"));
-        assert!(passes("LOCALHOST:7777", "http://localhost:7777"));
-        assert!(passes("chat.example", "https://chat.example"));
-        assert!(passes("localhost", "http://localhost:80"));
+        assert!(is_allowed("127.0.0.1:7777", "http://127.0.0.1:7777"));
+        assert!(is_allowed("LOCALHOST:7777", "http://localhost:7777"));
+        assert!(is_allowed("chat.example", "https://chat.example"));
+        assert!(is_allowed("localhost", "http://localhost:80"));
         assert!(is_own(&HeaderMap::new(), &[]));
     }
 
     #[test]
     fn a_proxy_that_rewrites_the_host_is_known_by_its_name() {
-        assert!(passes("127.0.0.1:7777", "https://chat.example"));
-        assert!(passes("127.0.0.1:7777", "https://pi.local:8443"));
-        assert!(!passes("127.0.0.1:7777", "https://chat.example:9999"));
-        assert!(!passes("127.0.0.1:7777", "https://pi.local"));
+        assert!(is_allowed("127.0.0.1:7777", "https://chat.example"));
+        assert!(is_allowed("127.0.0.1:7777", "https://pi.local:8443"));
+        assert!(!is_allowed("127.0.0.1:7777", "https://chat.example:9999"));
+        assert!(!is_allowed("127.0.0.1:7777", "https://pi.local"));
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
             "127.0.0.1:7777",
         ];
         for origin in foreign {
-            assert!(!passes("127.0.0.1:7777", origin), "{origin}");
+            assert!(!is_allowed("127.0.0.1:7777", origin), "{origin}");
         }
     }
 }

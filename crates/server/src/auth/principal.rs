@@ -23,7 +23,7 @@ pub(crate) struct Principal {
     pub(crate) scopes: Option<Vec<AccessScope>>,
     /// The public part of a named token; none for the owner.
     pub(crate) prefix: Option<String>,
-    /// Time at which its token ends by itself.
+    /// Time at which the token expires.
     pub(crate) expires_at: Option<Timestamp>,
     /// Streams that it may have open at once.
     pub(crate) streams_max: usize,
@@ -98,7 +98,7 @@ impl RequiredScope {
 }
 
 /// Scopes that open the paths below a prefix; any one of them is enough. Longer prefixes first.
-const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
+const SCOPES_BY_PATH: [(&str, &[RequiredScope]); 6] = [
     ("/api/chat", &[RequiredScope::Chat]),
     ("/api/state", &[RequiredScope::Chat, RequiredScope::Admin]),
     ("/mcp", &[RequiredScope::Hub]),
@@ -115,7 +115,7 @@ pub(super) fn scopes_for_path(path: &str) -> &'static [RequiredScope] {
         let rest = path.strip_prefix(root.trim_start_matches('/'));
         root.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    OPENED_BY.iter().find(|(root, _)| below(root)).map_or(&[RequiredScope::Admin], |(_, needed)| *needed)
+    SCOPES_BY_PATH.iter().find(|(root, _)| below(root)).map_or(&[RequiredScope::Admin], |(_, needed)| *needed)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ struct MessageVersionBody {
     said_at: Option<Timestamp>,
     /// The language model that wrote it, if that is known.
     model: Option<String>,
-    /// Time at which the message took its place.
+    /// Time at which another message replaced this version.
     replaced_at: Timestamp,
     /// True if it belongs to a branch that follows the message or another of its versions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -30,7 +30,7 @@ pub(crate) struct SpokenMessageResponse {
     message_id: MessageId,
     url: String,
     duration_seconds: f64,
-    /// True if the sound was there already.
+    /// True if the sound had been made before.
     cached: bool,
 }
 

@@ -19,7 +19,7 @@ use super::passed_on::Sender;
 /// nothing at all.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(3);
 /// Fields of one connection, which say nothing about the next.
-const OF_CONNECTION: [HeaderName; 7] =
+const CONNECTION_HEADERS: [HeaderName; 7] =
     [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
 /// Why a request was not answered.
@@ -83,7 +83,7 @@ fn without_those_of_connection(headers: &HeaderMap) -> HeaderMap {
         .flat_map(|names| names.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
-    for name in OF_CONNECTION.iter().chain(&named) {
+    for name in CONNECTION_HEADERS.iter().chain(&named) {
         kept.remove(name);
     }
     kept.remove("keep-alive");

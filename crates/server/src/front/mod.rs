@@ -44,7 +44,7 @@ const REST: Duration = Duration::from_millis(500);
 const KEPT_BODY_MAX: usize = 1024 * 1024;
 /// Bytes of all kept bodies. Bodies beyond it are sent once, so that waiting requests can't fill the memory.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Time that a body to be kept may take.
+/// Time limit for receiving a request body that is held for forwarding.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// `Retry-After` of a request that could not be passed on, in seconds. A stopped daemon is replaced within about this time.
 const RETRY_SECONDS: u64 = 5;
@@ -57,7 +57,7 @@ const ENDLESS: [&str; 2] = [events::PATH, import_pipeline::EVENTS_PATH];
 pub enum AnsweringDaemon {
     /// None: the home changes hands.
     Nobody,
-    /// The one at this URL.
+    /// Another daemon, at this URL.
     Elsewhere(String),
     Here(HomeServer),
 }
@@ -204,7 +204,7 @@ impl Front {
                         Err(DeliveryFailure::Unknown) if !is_repeatable(&head.method) => {
                             return Err(holder_lost());
                         }
-                        Err(_) if !body.is_kept() => return Err(holder_lost()),
+                        Err(_) if !body.is_body_kept() => return Err(holder_lost()),
                         Err(_) => rest = Some(self.clock.sleep(REST)),
                     }
                 }
@@ -287,7 +287,7 @@ impl SentBody {
         }
     }
 
-    fn is_kept(&self) -> bool {
+    fn is_body_kept(&self) -> bool {
         matches!(self, Self::Kept { .. })
     }
 }

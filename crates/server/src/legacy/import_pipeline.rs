@@ -76,7 +76,7 @@ pub(crate) async fn upload(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TextUpload {
     text: String,
-    /// By default it is `pasted_text`.
+    /// Name of the source; default: `pasted_text`.
     source_label: Option<String>,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct PipelineEstimate {
 }
 
 /// Handler of `POST /api/admin/import/estimate`.
-pub(crate) async fn estimated(
+pub(crate) async fn estimate_import(
     State(app): State<App>,
     Admin(_): Admin,
     extract::Json(asked): extract::Json<EstimateRequest>,

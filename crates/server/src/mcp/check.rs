@@ -33,7 +33,7 @@ fn check(schema: &Value, value: &Value, path: &str, problems: &mut Vec<String>) 
             }
         }
         (Some("object"), Value::Object(object)) => check_object(schema, object, path, problems),
-        (Some(kind), _) => problems.push(format!("{path}: it must be {}", article_for(kind))),
+        (Some(kind), _) => problems.push(format!("{path}: it must be {}", indefinite_article(kind))),
     }
 }
 
@@ -80,7 +80,7 @@ fn check_number(schema: &Map<String, Value>, value: &Value, path: &str, problems
     }
 }
 
-fn article_for(kind: &str) -> &str {
+fn indefinite_article(kind: &str) -> &str {
     match kind {
         "string" => "a text",
         "integer" => "a whole number",

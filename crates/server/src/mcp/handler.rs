@@ -98,12 +98,12 @@ impl Handler {
         let work = async move {
             let mut arguments: Map<String, Value> =
                 arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
-            tool.by_listed_names(&mut arguments);
+            tool.rename_to_listed(&mut arguments);
             let problems = check::argument_errors(&tool.schema, &arguments);
             if !problems.is_empty() {
                 return Err(ToolError::Invalid(problems.join("; ")));
             }
-            let caller = speaker.caller(&context, &mut arguments, tool.instance).await?;
+            let caller = speaker.identify_caller(&context, &mut arguments, tool.instance).await?;
             let answer = tool.call(context.clone(), caller, Value::Object(arguments)).await;
             match tool.effect {
                 Effect::Reads | Effect::Notes => {}

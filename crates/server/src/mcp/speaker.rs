@@ -34,7 +34,7 @@ impl Speaker {
 
     /// For whom a call is. Takes `persona_id` and `user_id` out of the arguments, and puts `instanceId` in where the call
     /// has none and means its own.
-    pub(super) async fn caller(
+    pub(super) async fn identify_caller(
         &self,
         context: &ToolContext,
         arguments: &mut Map<String, Value>,
@@ -73,7 +73,7 @@ impl Speaker {
         }
         let persona = self.persona(context, persona).await?;
         let scope = memory::Scope::new(persona, self.user_of(user)?);
-        context.runtime.ensure_known(&scope).await?;
+        context.runtime.ensure_scope_exists(&scope).await?;
         Ok(Caller {
             scope,
             instance,

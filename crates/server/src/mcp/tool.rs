@@ -64,7 +64,7 @@ impl From<StoreError> for ToolError {
     }
 }
 
-type Work =
+type ToolFunction =
     dyn Fn(Arc<ToolContext>, Caller, Value) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
 
 /// The meaning of `instanceId` for a tool.
@@ -89,7 +89,7 @@ pub(super) struct Tool {
     also: &'static [(&'static str, &'static str)],
     pub(super) schema: Arc<Map<String, Value>>,
     pub(super) instance: InstanceField,
-    work: Arc<Work>,
+    work: Arc<ToolFunction>,
 }
 
 /// A tool that takes `Input`.
@@ -149,7 +149,7 @@ impl Tool {
     }
 
     /// The arguments under the names that the schema lists. Where both names are used, the listed one is meant.
-    pub(super) fn by_listed_names(&self, arguments: &mut Map<String, Value>) {
+    pub(super) fn rename_to_listed(&self, arguments: &mut Map<String, Value>) {
         for (other, listed) in self.also {
             if let Some(value) = arguments.remove(*other) {
                 arguments.entry(*listed).or_insert(value);

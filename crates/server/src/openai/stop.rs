@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    fn passed(pieces: &[&str], stops: &[&str]) -> String {
+    fn filtered_text(pieces: &[&str], stops: &[&str]) -> String {
         let mut filter = StopFilter::new(stops.iter().map(|stop| (*stop).to_owned()).collect());
         let mut said: String = pieces.iter().map(|piece| filter.filter_piece(piece)).collect();
         said.push_str(&filter.finish());
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn a_stop_is_found_across_pieces() {
-        assert_eq!(passed(&["one tw", "o thr", "ee"], &["two"]), "one ");
-        assert_eq!(passed(&["我", "走", "了。再见"], &["了。"]), "我走");
-        assert_eq!(passed(&["tw", "elve"], &["two"]), "twelve");
-        assert_eq!(passed(&["all of it"], &[]), "all of it");
+        assert_eq!(filtered_text(&["one tw", "o thr", "ee"], &["two"]), "one ");
+        assert_eq!(filtered_text(&["我", "走", "了。再见"], &["了。"]), "我走");
+        assert_eq!(filtered_text(&["tw", "elve"], &["two"]), "twelve");
+        assert_eq!(filtered_text(&["all of it"], &[]), "all of it");
     }
 
     proptest! {
@@ -75,7 +75,7 @@ mod tests {
             let cut = cut.min(letters.len());
             let (first, second): (String, String) = (letters[..cut].iter().collect(), letters[cut..].iter().collect());
             let whole = text.split(&stop).next().unwrap_or_default();
-            prop_assert_eq!(passed(&[&first, &second], &[&stop]), whole);
+            prop_assert_eq!(filtered_text(&[&first, &second], &[&stop]), whole);
         }
     }
 }

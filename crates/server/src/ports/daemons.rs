@@ -25,7 +25,7 @@ pub struct DaemonStatus {
     /// Replies in the last minute; null for a home in a file.
     pub turns_per_minute: Option<u64>,
     pub started_at: Timestamp,
-    /// Time at which it last said that it is there.
+    /// Time of the daemon's last heartbeat.
     pub seen_at: Timestamp,
 }
 
@@ -47,7 +47,7 @@ impl DaemonState {
     pub(crate) const ALL: [Self; 4] = [Self::Serving, Self::StandingBy, Self::Draining, Self::Dead];
 
     /// The name of the daemon's state as a number, in the metrics.
-    pub(crate) fn level(self) -> &'static str {
+    pub(crate) fn metric_label(self) -> &'static str {
         match self {
             Self::Serving => "daemons_serving",
             Self::StandingBy => "daemons_standing_by",

@@ -193,7 +193,7 @@ pub struct LlmState {
     pub model: Option<String>,
     /// True if no model is available and replies are scripted.
     pub offline: bool,
-    /// A notice about it for the user.
+    /// A notice about the state of the language model, for the user.
     pub notice: Option<String>,
 }
 

@@ -12,21 +12,22 @@ pub(super) fn routes() -> Vec<Route> {
     let openai = Tag("openai");
     vec![
         chat.post("/api/chat/send", "Send a message; the reply comes by the event stream", send::send)
-            .fails_with(&[404, 429]),
+            .add_error_statuses(&[404, 429]),
         chat.post("/api/chat/typing", "Tell whether more is being written", typing::typing)
-            .fails_with(&[404]),
+            .add_error_statuses(&[404]),
         chat.get(events::PATH, "Stream server events; resumable by Last-Event-ID", events::events)
             .returns_events::<EventStream>(),
         chat.get("/api/chat/history", "List messages, newest first", history::history),
-        chat.patch("/api/chat/messages/{id}", "Edit a user message", edit::edit).fails_with(&[409]),
+        chat.patch("/api/chat/messages/{id}", "Edit a user message", edit::edit).add_error_statuses(&[409]),
         chat.get("/api/chat/messages/{id}/versions", "List a message's other texts", versions::list),
         chat.delete("/api/chat/messages/{id}", "Delete a message and what only it supports", edit::delete),
         chat.post("/api/chat/regenerate", "Regenerate the last reply", edit::regenerate)
-            .fails_with(&[404, 409]),
+            .add_error_statuses(&[404, 409]),
         chat.post("/api/chat/stop", "Stop a reply and keep the part written so far", edit::stop)
-            .fails_with(&[404, 409]),
+            .add_error_statuses(&[404, 409]),
         chat.get("/api/chat/turns/{id}/receipt", "Get a reply's receipt", turns::receipt),
-        chat.post("/api/chat/turns/{id}/retry", "Retry a failed turn", turns::retry).fails_with(&[409]),
+        chat.post("/api/chat/turns/{id}/retry", "Retry a failed turn", turns::retry)
+            .add_error_statuses(&[409]),
         chat.get(
             "/api/chat/voice/{file}",
             "Get a message's sound, MESSAGE_ID.mp3; ranges work",
@@ -34,8 +35,9 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .returns_media(voice::WAV)
         .returns_partial(voice::WAV)
-        .fails_with(&[416, 500, 503]),
-        chat.post("/api/chat/voice/{file}", "Speak a reply", voice::speak).fails_with(&[400, 500, 502]),
+        .add_error_statuses(&[416, 500, 503]),
+        chat.post("/api/chat/voice/{file}", "Speak a reply", voice::speak)
+            .add_error_statuses(&[400, 500, 502]),
         chat.get(
             "/api/chat/voice/live/{turn_id}/{index}",
             "Get a sentence of a reply that is being written",
@@ -48,7 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
             voice::transcribe,
         )
         .takes_file()
-        .fails_with(&[500, 502]),
+        .add_error_statuses(&[500, 502]),
         openai.get("/v1/models", "List personas as models", models::list),
         openai.get("/v1/models/{id}", "Get a persona as a model", models::show),
         openai
@@ -57,8 +59,8 @@ pub(super) fn routes() -> Vec<Route> {
                 "Create a chat completion from the last user message",
                 completions::complete,
             )
-            .returns::<ChatCompletion>(200)
+            .add_response::<ChatCompletion>(200)
             .returns_events::<CompletionChunk>()
-            .fails_with(&[404, 429, 502]),
+            .add_error_statuses(&[404, 429, 502]),
     ]
 }

@@ -12,7 +12,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         tag.get("/api/hub/documents", "List documents", documents::list),
         tag.get(document, "Get a document", documents::read),
-        tag.put(document, "Write a document", documents::write).fails_with(&[409]),
+        tag.put(document, "Write a document", documents::write).add_error_statuses(&[409]),
         tag.delete(document, "Delete a document; its versions are kept", documents::remove),
         tag.get(versions, "List a document's versions, newest first", documents::versions),
         tag.post(
@@ -20,9 +20,9 @@ pub(super) fn routes() -> Vec<Route> {
             "Restore a version",
             documents::restore,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
         tag.get(lore, "Get a lorebook entry", documents::read),
-        tag.put(lore, "Write a lorebook entry", documents::write).fails_with(&[409]),
+        tag.put(lore, "Write a lorebook entry", documents::write).add_error_statuses(&[409]),
         tag.delete(lore, "Delete a lorebook entry; its versions are kept", documents::remove),
         tag.get(lore_versions, "List a lorebook entry's versions, newest first", documents::versions),
         tag.post(
@@ -30,15 +30,15 @@ pub(super) fn routes() -> Vec<Route> {
             "Restore a version of a lorebook entry",
             documents::restore,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
         tag.get("/api/hub/rollups", "List periods that wait for a roll-up", documents::pending_periods),
         tag.post("/api/hub/rollups/{kind}/{filename}", "Write a roll-up now", documents::rewrite_rollup)
-            .fails_with(&[409, 502]),
+            .add_error_statuses(&[409, 502]),
         tag.get("/api/hub/conflicts", "List conflicts", documents::conflicts),
         tag.post("/api/hub/conflicts/{id}", "Resolve a conflict", documents::resolve),
         tag.get("/api/hub/search", "Search diary documents, best first", documents::search),
         tag.get("/api/hub/status", "Get sync status", documents::status),
-        tag.get("/api/sync", "Get how this home stands with its hub", sync::standing),
+        tag.get("/api/sync", "Get how this home stands with its hub", sync::sync_overview),
         tag.post("/api/sync/now", "Exchange with the hub now", sync::exchange),
     ]
 }

@@ -21,11 +21,11 @@ pub(super) fn routes() -> Vec<Route> {
         tag.post(
             "/api/admin/import/estimate",
             "Estimate tokens and cost of an upload",
-            import_pipeline::estimated,
+            import_pipeline::estimate_import,
         )
-        .fails_with(&[400, 404]),
+        .add_error_statuses(&[400, 404]),
         tag.post("/api/admin/import/start", "Start the import of an upload", import_pipeline::start)
-            .fails_with(&[404, 409]),
+            .add_error_statuses(&[404, 409]),
         tag.post(
             "/api/admin/import/cancel",
             "Cancel an import; what it brought stays",
@@ -37,10 +37,10 @@ pub(super) fn routes() -> Vec<Route> {
             import_pipeline::events,
         )
         .returns_events::<runtime::PipelineEvent>()
-        .fails_with(&[404]),
+        .add_error_statuses(&[404]),
         Tag("work")
             .patch("/api/admin/channels", "Change a channel's settings", channels::change)
             .with_body::<ChannelChangeRequest>()
-            .fails_with(&[500, 501]),
+            .add_error_statuses(&[500, 501]),
     ]
 }

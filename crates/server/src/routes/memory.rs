@@ -11,7 +11,7 @@ fn reading_routes() -> Vec<Route> {
     let tag = Tag("memory");
     vec![
         tag.post("/api/admin/memory/recall", "Recall memories for a text, with scores", recall::recall)
-            .fails_with(&[404]),
+            .add_error_statuses(&[404]),
         tag.get("/api/admin/memory/events", "List events, newest first", nodes::events),
         tag.get("/api/admin/memory/thoughts", "List thoughts, newest first", nodes::thoughts),
         tag.get(
@@ -33,7 +33,7 @@ fn reading_routes() -> Vec<Route> {
             "List what depends on an event",
             forget::dependents,
         ),
-        tag.get("/api/admin/memory/rejected", "List rejected memories, newest first", nodes::rejected),
+        tag.get("/api/admin/memory/rejected", "List rejected memories, newest first", nodes::list_rejected),
     ]
 }
 
@@ -47,25 +47,25 @@ fn correction_routes() -> Vec<Route> {
         ),
         tag.get("/api/admin/memory/nodes/{id}/history", "List a memory's versions", corrections::history),
         tag.post("/api/admin/memory/nodes/{id}/undo", "Undo the last change of a memory", corrections::undo)
-            .fails_with(&[409]),
+            .add_error_statuses(&[409]),
         tag.post(
             "/api/admin/memory/rejected/{id}/approve",
             "Approve a rejected memory",
             corrections::approve,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
         tag.post(
             "/api/admin/memory/rejected/approve-all",
             "Accept all proposals of an import",
             corrections::approve_all,
         )
-        .fails_with(&[404, 409]),
+        .add_error_statuses(&[404, 409]),
         tag.post(
             "/api/admin/memory/rejected/{id}/dismiss",
             "Dismiss a rejected memory",
             corrections::dismiss,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
     ]
 }
 
@@ -75,19 +75,19 @@ fn entities() -> Vec<Route> {
     let one = "/api/admin/memory/entities/{id}";
     vec![
         tag.get(path, "List entities, undecided ones first, then newest changes", entities::entities),
-        tag.post(path, "Create an entity", entities::create).fails_with(&[409]),
+        tag.post(path, "Create an entity", entities::create).add_error_statuses(&[409]),
         tag.get(one, "Get an entity", entities::entity),
-        tag.patch(one, "Update an entity", entities::edit).fails_with(&[409]),
+        tag.patch(one, "Update an entity", entities::edit).add_error_statuses(&[409]),
         tag.post("/api/admin/memory/entities/{id}/merge", "Merge entities", entities::merge)
-            .fails_with(&[409]),
+            .add_error_statuses(&[409]),
         tag.post(
             "/api/admin/memory/entities/{id}/confirm-separate",
             "Mark entities as distinct",
             entities::confirm_separate,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
         tag.post("/api/admin/memory/entities/{id}/undo", "Undo the last change of an entity", entities::undo)
-            .fails_with(&[409]),
+            .add_error_statuses(&[409]),
     ]
 }
 
@@ -97,7 +97,7 @@ fn forgetting_routes() -> Vec<Route> {
     let append = "/api/admin/memory/core-blocks/{label}/appends/{append_id}";
     vec![
         tag.post("/api/admin/memory/preview-delete", "Preview a deletion", forget::preview)
-            .fails_with(&[404]),
+            .add_error_statuses(&[404]),
         tag.delete("/api/admin/memory/events/{id}", "Delete an event or an intention", forget::delete_event),
         tag.delete(
             "/api/admin/memory/thoughts/{id}",
@@ -120,11 +120,11 @@ fn forgetting_routes() -> Vec<Route> {
             "Delete all messages of a session",
             forget::delete_session,
         ),
-        tag.get(appends, "List edits of a core block, newest first", forget::appends),
+        tag.get(appends, "List edits of a core block, newest first", forget::list_block_edits),
         tag.delete(append, "Delete an edit of a core block", forget::delete_append),
         tag.post("/api/admin/memory/erase", "Erase data permanently, with a receipt", erase::erase)
-            .fails_with(&[404, 409]),
+            .add_error_statuses(&[404, 409]),
         tag.get("/api/admin/memory/receipts", "List erasure receipts, newest first", erase::receipts),
-        tag.post("/api/admin/reset", "Reset a persona", erase::reset).fails_with(&[404]),
+        tag.post("/api/admin/reset", "Reset a persona", erase::reset).add_error_statuses(&[404]),
     ]
 }

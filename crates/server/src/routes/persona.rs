@@ -11,7 +11,7 @@ fn personas() -> Vec<Route> {
     let tag = Tag("persona");
     vec![
         tag.get("/api/admin/personas", "List personas by id", personas::list),
-        tag.post("/api/admin/personas", "Create a persona", personas::create).fails_with(&[409]),
+        tag.post("/api/admin/personas", "Create a persona", personas::create).add_error_statuses(&[409]),
         tag.get("/api/admin/persona", "Get name, core blocks, facts and mood", profile::show),
         tag.post(
             "/api/admin/persona",
@@ -21,9 +21,9 @@ fn personas() -> Vec<Route> {
         tag.post(
             "/api/admin/persona/onboarding",
             "Write a new persona's first core blocks",
-            profile::onboard,
+            profile::onboard_persona,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
         tag.post("/api/admin/persona/style", "Set, extend or clear the style block", style::edit),
         tag.patch("/api/admin/persona/facts", "Update persona facts; null clears one", facts::edit),
         tag.get(avatar::PATH, "Get the avatar", avatar::show).returns_media("image/*"),
@@ -36,13 +36,13 @@ fn personas() -> Vec<Route> {
             "Draft core blocks and facts from a description",
             draft::extract,
         )
-        .fails_with(&[400, 404, 409, 502, 504]),
+        .add_error_statuses(&[400, 404, 409, 502, 504]),
         tag.post(
             "/api/admin/persona/bootstrap-from-material",
             "Draft core blocks from a text",
             draft::bootstrap,
         )
-        .fails_with(&[400, 404, 409, 502, 504]),
+        .add_error_statuses(&[400, 404, 409, 502, 504]),
     ]
 }
 
@@ -51,20 +51,20 @@ fn voice() -> Vec<Route> {
     vec![
         tag.get("/api/admin/voice", "Get who speaks, who hears, and what is installed", voice::show),
         tag.post("/api/admin/voice/use", "Speak or hear by an installed program", voice::use_program)
-            .fails_with(&[400, 404, 500]),
-        tag.get(voice::SAMPLES_PATH, "List samples of a voice", voice::samples).fails_with(&[500]),
+            .add_error_statuses(&[400, 404, 500]),
+        tag.get(voice::SAMPLES_PATH, "List samples of a voice", voice::samples).add_error_statuses(&[500]),
         tag.post(voice::SAMPLES_PATH, "Upload a sample: WAV, 3 to 60 s, at most 50 MiB", voice::add_sample)
             .takes_file()
-            .fails_with(&[500]),
+            .add_error_statuses(&[500]),
         tag.delete("/api/admin/voice/samples/{sample_id}", "Delete a sample", voice::remove_sample)
-            .fails_with(&[500]),
+            .add_error_statuses(&[500]),
         tag.post("/api/admin/voice/clone", "Clone a voice from all samples", voice::clone_voice)
-            .fails_with(&[500, 502]),
+            .add_error_statuses(&[500, 502]),
         tag.post("/api/admin/voice/preview", "Speak a text with a voice", voice::preview)
             .returns_media("audio/wav")
-            .fails_with(&[500, 502]),
+            .add_error_statuses(&[500, 502]),
         tag.post("/api/admin/voice/activate", "Choose the persona's voice", voice::activate)
-            .fails_with(&[500]),
+            .add_error_statuses(&[500]),
     ]
 }
 
@@ -73,11 +73,11 @@ fn users() -> Vec<Route> {
     let identities = "/api/admin/users/{id}/identities";
     vec![
         tag.get("/api/admin/users", "List users by id", users::list),
-        tag.post("/api/admin/users", "Create a user", users::create).fails_with(&[409]),
+        tag.post("/api/admin/users", "Create a user", users::create).add_error_statuses(&[409]),
         tag.get("/api/admin/users/{id}", "Get a user", users::show),
         tag.patch("/api/admin/users/{id}", "Rename a user", users::edit),
         tag.get(identities, "List a user's identities on channels", users::identities),
-        tag.post(identities, "Add an identity to a user", users::bind).fails_with(&[409]),
+        tag.post(identities, "Add an identity to a user", users::bind).add_error_statuses(&[409]),
         tag.delete(identities, "Remove an identity from a user", users::unbind),
         tag.post("/api/admin/users/timezone", "Set a user's time zone", profile::set_timezone),
     ]

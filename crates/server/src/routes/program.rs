@@ -15,40 +15,41 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         tag.get("/health", "Check that the program runs", daemon::health),
         tag.get("/ready", "Check that the program can work", daemon::ready)
-            .returns::<OkResponse>(200)
-            .returns::<OkResponse>(503),
+            .add_response::<OkResponse>(200)
+            .add_response::<OkResponse>(503),
         tag.get("/metrics", "Get metrics for Prometheus", metrics::metrics)
             .returns_media("application/openmetrics-text; version=1.0.0; charset=utf-8"),
         tag.get("/api/state", "Get what the web UI shows first", daemon::state),
         tag.get("/api/openapi.json", "Get the API document", api_docs::json)
-            .returns::<Map<String, Value>>(200),
+            .add_response::<Map<String, Value>>(200),
         tag.get("/api/docs", "Get the API documentation page", api_docs::page)
             .returns_media("text/html; charset=utf-8"),
-        tag.get("/api/docs/style.css", "Stylesheet", api_docs::style)
+        tag.get("/api/docs/style.css", "Stylesheet", api_docs::stylesheet)
             .returns_media("text/css; charset=utf-8"),
         tag.get("/api/admin/status", "Get the program's status", daemon::status),
         tag.get("/api/admin/daemons", "List the daemons that share this home", daemon::list_daemons),
         tag.post("/api/admin/stop", "Shut down", daemon::stop),
         tag.post("/api/admin/login-code", "Create a one-time login link", login::new_code),
         tag.get("/api/admin/config", "Get all settings", config::show)
-            .returns::<ConfigResponse>(200)
-            .fails_with(&[500]),
+            .add_response::<ConfigResponse>(200)
+            .add_error_statuses(&[500]),
         tag.patch("/api/admin/config", "Change settings in the file and the running program", config::change)
             .with_body::<Map<String, Value>>()
-            .fails_with(&[500]),
-        tag.get("/api/admin/model", "Get which language model is configured", model::show).fails_with(&[500]),
+            .add_error_statuses(&[500]),
+        tag.get("/api/admin/model", "Get which language model is configured", model::show)
+            .add_error_statuses(&[500]),
         tag.put("/api/admin/model", "Choose the language model, with its key", model::choose)
-            .fails_with(&[500]),
+            .add_error_statuses(&[500]),
         tag.get("/api/admin/model/local", "List model servers on this machine", model::local_servers),
         tag.post("/api/admin/model/list", "List an endpoint's models", model::list),
         tag.post(model::TRY_PATH, "Ask a model for one sentence", model::try_out)
             .returns_events::<ModelTryEvent>(),
         tag.post("/api/admin/model/check", "Ask the language model whether it answers", model::check),
         tag.post("/api/admin/reload", "Reload the configuration file", config::reload)
-            .fails_with(&[422, 500]),
+            .add_error_statuses(&[422, 500]),
         tag.get("/api/admin/tokens", "List named tokens", tokens::list),
         tag.post("/api/admin/tokens", "Create a named token; it is shown once", tokens::make)
-            .fails_with(&[409]),
+            .add_error_statuses(&[409]),
         tag.delete("/api/admin/tokens/{name}", "Revoke a token", tokens::revoke),
         tag.get("/api/admin/logins", "List logged-in browsers", login::list),
         tag.delete("/api/admin/logins", "Log every browser out", login::end_all),

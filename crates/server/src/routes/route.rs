@@ -65,7 +65,7 @@ impl Tag {
 
 impl Route {
     /// Adds a JSON response that the handler's signature does not show.
-    pub(super) fn returns<T: JsonSchema>(mut self, status: u16) -> Self {
+    pub(super) fn add_response<T: JsonSchema>(mut self, status: u16) -> Self {
         self.docs.returns::<T>(status);
         self
     }
@@ -108,7 +108,7 @@ impl Route {
     }
 
     /// Adds statuses of errors of this handler.
-    pub(super) fn fails_with(mut self, statuses: &[u16]) -> Self {
+    pub(super) fn add_error_statuses(mut self, statuses: &[u16]) -> Self {
         self.docs.errors.extend(statuses);
         self
     }
@@ -153,7 +153,7 @@ impl Route {
 }
 
 impl Docs {
-    pub(super) fn asks<T: JsonSchema>(&mut self) {
+    pub(super) fn accept_query<T: JsonSchema>(&mut self) {
         self.query.push(T::json_schema);
     }
 

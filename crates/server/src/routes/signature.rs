@@ -67,7 +67,7 @@ impl Argument for DocumentPath {}
 
 impl<T: JsonSchema> Argument for Query<T> {
     fn describe(docs: &mut Docs) {
-        docs.asks::<T>();
+        docs.accept_query::<T>();
     }
 }
 

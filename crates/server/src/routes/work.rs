@@ -5,7 +5,7 @@ use crate::admin::imports::{character, export, import_list, runs};
 use crate::admin::work::{backups, channel_setup, channels, cost, failed_work, proactive, sessions, traces};
 
 pub(super) fn routes() -> Vec<Route> {
-    [work(), imports(), copy_routes()].into_iter().flatten().collect()
+    [work_routes(), imports(), copy_routes()].into_iter().flatten().collect()
 }
 
 fn imports() -> Vec<Route> {
@@ -26,23 +26,24 @@ fn imports() -> Vec<Route> {
             "Record an upload as mapped, and make memory of it",
             runs::start,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
         tag.post(
             "/api/admin/imports/{id}/pause",
             "Pause an import: recording and making memory",
             runs::pause,
         )
-        .fails_with(&[409]),
-        tag.post("/api/admin/imports/{id}/resume", "Resume an import", runs::resume).fails_with(&[409]),
+        .add_error_statuses(&[409]),
+        tag.post("/api/admin/imports/{id}/resume", "Resume an import", runs::resume)
+            .add_error_statuses(&[409]),
         tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", runs::undo)
-            .fails_with(&[409]),
+            .add_error_statuses(&[409]),
         tag.get("/api/admin/imports/{id}/character", "Draft the character in an upload", character::show),
         tag.post(
             "/api/admin/imports/{id}/character",
             "Save the character in an upload as a persona",
             character::save,
         )
-        .fails_with(&[409]),
+        .add_error_statuses(&[409]),
         tag.get(
             export::PATH,
             "Export the memory, the talk of one user, or the persona as a card",
@@ -53,26 +54,30 @@ fn imports() -> Vec<Route> {
         .returns_media("text/markdown; charset=utf-8")
         .returns_media("application/jsonl")
         .returns_media("application/json")
-        .fails_with(&[404, 422]),
+        .add_error_statuses(&[404, 422]),
     ]
 }
 
 fn copy_routes() -> Vec<Route> {
     let tag = Tag("backups");
     vec![
-        tag.get("/api/admin/backups", "List backups, newest first", backups::list).fails_with(&[503]),
-        tag.post("/api/admin/backups", "Make a backup now", backups::create).fails_with(&[503]),
+        tag.get("/api/admin/backups", "List backups, newest first", backups::list).add_error_statuses(&[503]),
+        tag.post("/api/admin/backups", "Make a backup now", backups::create).add_error_statuses(&[503]),
     ]
 }
 
-fn work() -> Vec<Route> {
+fn work_routes() -> Vec<Route> {
     let tag = Tag("work");
     vec![
         tag.get("/api/admin/sessions", "List sessions, newest first", sessions::list),
-        tag.get("/api/admin/sessions/failed", "List sessions that failed to consolidate", sessions::failed),
+        tag.get(
+            "/api/admin/sessions/failed",
+            "List sessions that failed to consolidate",
+            sessions::list_failed_sessions,
+        ),
         tag.post("/api/admin/sessions/{id}/close", "Close a session now", sessions::close),
         tag.post("/api/admin/sessions/{id}/retry", "Retry a failed session", sessions::retry)
-            .fails_with(&[409]),
+            .add_error_statuses(&[409]),
         tag.get(
             "/api/admin/sessions/{id}/consolidate-trace",
             "Get the trace of a consolidation",
@@ -86,26 +91,26 @@ fn work() -> Vec<Route> {
             "Get the transcript of a slow cycle",
             traces::transcript,
         )
-        .fails_with(&[400]),
+        .add_error_statuses(&[400]),
         tag.get("/api/admin/cost/summary", "Sum up the cost of language models", cost::summary),
         tag.get("/api/admin/cost/recent", "List the last calls of language models", cost::recent),
-        tag.get("/api/admin/work/failed", "List failed sessions and turns", failed_work::failed),
+        tag.get("/api/admin/work/failed", "List failed sessions and turns", failed_work::list_failed_work),
         tag.get("/api/admin/proactive", "List decisions to write proactively or not", proactive::list),
         tag.post("/api/admin/proactive/mute", "Mute proactive messages to a user", proactive::mute)
-            .fails_with(&[404]),
+            .add_error_statuses(&[404]),
         tag.get("/api/admin/channels", "List channels", channels::list),
         tag.put(
             "/api/admin/channels/{id}",
             "Set a bot up: check its token, connect it",
             channel_setup::set_up,
         )
-        .fails_with(&[404, 500]),
+        .add_error_statuses(&[404, 500]),
         tag.delete(
             "/api/admin/channels/{id}",
             "Switch a bot off and delete its token",
             channel_setup::switch_off,
         )
-        .fails_with(&[500]),
+        .add_error_statuses(&[500]),
         tag.post(
             "/api/admin/channels/{id}/link-code",
             "Create a code that links an account",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use server::mcp::ToolContext;
-use server::{AnsweringDaemon, Front, FrontParts, HomeServer, Site, router, serve_site};
+use server::{AnsweringDaemon, Front, FrontParts, HomeServer, SocketlessServer, router, serve_site};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -35,7 +35,7 @@ impl Entrance {
             tokens: parts.tokens.clone(),
             clock: clock.clone(),
         };
-        let site = Site {
+        let site = SocketlessServer {
             router: Front::new(front, shutdown.clone()).unwrap().router(),
             tls: None,
             settings: parts.settings.clone(),

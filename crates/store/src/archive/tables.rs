@@ -116,13 +116,13 @@ pub(super) const FILLED_BY_TRIGGERS: [&str; 4] =
 
 /// Every table of an archive, and those that are left out with the reason.
 pub fn archived_tables() -> (Vec<&'static str>, &'static [(&'static str, &'static str)]) {
-    (TABLES.iter().map(|table| table.name).collect(), LEFT_OUT)
+    (TABLES.iter().map(|table| table.name).collect(), UNARCHIVED_TABLES)
 }
 
 const COMPUTED: &str = "computed again from the rows";
-const OF_THE_HOME: &str = "belongs to the home, not to the memory";
+const HOME_TABLE_REASON: &str = "belongs to the home, not to the memory";
 
-const LEFT_OUT: &[(&str, &str)] = &[
+const UNARCHIVED_TABLES: &[(&str, &str)] = &[
     ("embedding_models", COMPUTED),
     ("message_vectors", COMPUTED),
     ("node_vectors", COMPUTED),
@@ -131,22 +131,22 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("hub_chunk_counts", COMPUTED),
     ("hub_chunk_numbers", COMPUTED),
     ("hub_vectors", COMPUTED),
-    ("hub_own_instance", OF_THE_HOME),
-    ("hub_exchanges", OF_THE_HOME),
-    ("overwriting_due", OF_THE_HOME),
+    ("hub_own_instance", HOME_TABLE_REASON),
+    ("hub_exchanges", HOME_TABLE_REASON),
+    ("overwriting_due", HOME_TABLE_REASON),
     ("schema_migrations", "the manifest has the schema's number"),
     ("access_tokens", "secrets of the home"),
-    ("acts", OF_THE_HOME),
+    ("acts", HOME_TABLE_REASON),
     ("logins", "secrets of the home"),
-    ("token_users", OF_THE_HOME),
-    ("token_turns", OF_THE_HOME),
-    ("channel_outbox", OF_THE_HOME),
-    ("channel_conversations", OF_THE_HOME),
-    ("channel_positions", OF_THE_HOME),
-    ("channel_strangers", OF_THE_HOME),
-    ("channel_received", OF_THE_HOME),
-    ("channel_last_sent", OF_THE_HOME),
-    ("former_peers", OF_THE_HOME),
+    ("token_users", HOME_TABLE_REASON),
+    ("token_turns", HOME_TABLE_REASON),
+    ("channel_outbox", HOME_TABLE_REASON),
+    ("channel_conversations", HOME_TABLE_REASON),
+    ("channel_positions", HOME_TABLE_REASON),
+    ("channel_strangers", HOME_TABLE_REASON),
+    ("channel_received", HOME_TABLE_REASON),
+    ("channel_last_sent", HOME_TABLE_REASON),
+    ("former_peers", HOME_TABLE_REASON),
 ];
 
 impl Table {

@@ -110,7 +110,7 @@ impl Changes {
 
     fn matching_nodes(&self, about: &ReplacedQuery) -> BTreeSet<i64> {
         let keys: HashSet<WordKey> =
-            about.texts.iter().flat_map(|text| WordKey::all_in(&fold_name(text))).collect();
+            about.texts.iter().flat_map(|text| WordKey::keys_in_text(&fold_name(text))).collect();
         let said = keys.iter().filter_map(|key| self.by_key.get(key)).flatten();
         let nameless = about.sessions.iter().filter_map(|session| self.nameless.get(session)).flatten();
         said.chain(nameless).chain(&self.without_key).copied().collect()
@@ -130,7 +130,7 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
         let entities: Option<Vec<_>> = entities.map(|_| rows::read_json(row, 2)).transpose()?;
         let names = names_of_node(connection, row.get(3)?, entities.as_deref())?;
         let names = names.iter().map(String::as_str);
-        let (words, _) = ValueWords::of_both(&former, newer.as_deref().unwrap_or_default(), names);
+        let (words, _) = ValueWords::from_both_values(&former, newer.as_deref().unwrap_or_default(), names);
         let session = rows::optional_uuid(row, 5)?.map(SessionId);
         read.push(ChangeWords { number: row.get(0)?, session, words });
     }

@@ -182,7 +182,8 @@ fn with_current_value(connection: &Connection, change: Change) -> Result<Option<
     value.current_text = current.description;
     let names = names_of_node(connection, node, entities.as_deref())?;
     let names = names.iter().map(String::as_str);
-    (value.words, value.current_words) = ValueWords::of_both(&value.text, &value.current_text, names);
+    (value.words, value.current_words) =
+        ValueWords::from_both_values(&value.text, &value.current_text, names);
     let is_current = value.text == value.current_text || steps > 1 && is_returned_to(&value);
     Ok((!is_current).then_some(value))
 }

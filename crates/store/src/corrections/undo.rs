@@ -112,7 +112,7 @@ fn separate_mentions(connection: &Connection, change: &Change, at: Timestamp) ->
     connection
         .prepare_cached("UPDATE node_changes SET undone_at = ?2 WHERE number = ?1")?
         .execute(params![change.number, microseconds(at)])?;
-    by_number(connection, change.node)
+    node_by_number(connection, change.node)
 }
 
 /// The repetition is a node of its own again, with its own words, about the same entities; the older one loses them
@@ -169,7 +169,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
              SELECT entity_id, ?2 FROM concept_node_entities WHERE node_seq = ?1",
         )?
         .execute(params![older.seq, seq])?;
-    Ok(by_number(connection, seq)?)
+    Ok(node_by_number(connection, seq)?)
 }
 
 /// An id for a repetition that was merged before ids were kept: the same each time.
@@ -201,7 +201,7 @@ pub(crate) fn quotes_of_merge(connection: &Connection, merge: i64) -> sql::Resul
         .collect()
 }
 
-fn by_number(connection: &Connection, seq: i64) -> sql::Result<Option<Node>> {
+fn node_by_number(connection: &Connection, seq: i64) -> sql::Result<Option<Node>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

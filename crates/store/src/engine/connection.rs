@@ -22,7 +22,7 @@ const STATEMENTS_MAX: usize = 256;
 const LOG_PAGES: u32 = 2_000;
 /// The log shrinks to this when it is emptied, in bytes. A log that was grown once would keep its size, with what was said in
 /// it, for as long as the home is open.
-const LOG_BYTES_KEPT: u32 = 16 * 1024 * 1024;
+const LOG_SIZE_LIMIT: u32 = 16 * 1024 * 1024;
 
 /// Opens the database for writing: creates or migrates it if need be, refuses what is not ours.
 pub(crate) fn open_for_writing(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
@@ -57,7 +57,7 @@ fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Re
     connection
         .execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
-             PRAGMA wal_autocheckpoint = {LOG_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_KEPT};"
+             PRAGMA wal_autocheckpoint = {LOG_PAGES}; PRAGMA journal_size_limit = {LOG_SIZE_LIMIT};"
         ))
         .map_err(written)?;
     migrate::migrate(connection, path, migrate::WHOLE, migrate::MIGRATIONS)

@@ -89,7 +89,7 @@ impl Failure {
             return true;
         }
         if let Error::Postgres(failure) = error {
-            return failure.code().is_none_or(|state| GIVEN_UP.contains(state));
+            return failure.code().is_none_or(|state| ABORTED_STATES.contains(state));
         }
         matches!(
             error_code(error),
@@ -105,7 +105,7 @@ impl Failure {
 }
 
 /// States in which a server has ended a transaction, or can't go on with it.
-const GIVEN_UP: &[SqlState] =
+const ABORTED_STATES: &[SqlState] =
     &[SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::DISK_FULL];
 
 /// The error of a statement on a server; without a state, the connection is lost.

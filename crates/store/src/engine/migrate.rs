@@ -355,7 +355,7 @@ mod tests {
     use super::*;
 
     /// Statements of all tables, indexes and triggers, by name, without comments and layout.
-    fn objects(connection: &Connection) -> std::collections::BTreeMap<String, String> {
+    fn schema_objects(connection: &Connection) -> std::collections::BTreeMap<String, String> {
         let plain = |sql: &str| -> String {
             let lines = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code));
             lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect()
@@ -375,7 +375,7 @@ mod tests {
         for migration in MIGRATIONS {
             apply(&old, migration.sql, std::slice::from_ref(migration)).unwrap();
         }
-        let (new_objects, old_objects) = (objects(&new), objects(&old));
+        let (new_objects, old_objects) = (schema_objects(&new), schema_objects(&old));
         assert!(new_objects.len() > 100, "{}", new_objects.len());
         for (name, sql) in &old_objects {
             assert_eq!(new_objects.get(name), Some(sql), "{name}");

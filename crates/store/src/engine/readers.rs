@@ -12,10 +12,10 @@ use crate::engine::queue::{Queue, Slot};
 use crate::engine::sql::Connection;
 use crate::engine::writer::{closed_error, no_thread};
 
-type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
+type ReadJob = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
 struct Job {
-    work: Work,
+    work: ReadJob,
     has_transaction: bool,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
@@ -68,7 +68,7 @@ impl Readers {
         result.take_result()
     }
 
-    async fn submit(&self, work: Work, has_transaction: bool) -> Result<(), StoreError> {
+    async fn submit(&self, work: ReadJob, has_transaction: bool) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.queue.push(Job { work, has_transaction, reply }).map_err(|_| closed_error())?;
         answer.await.unwrap_or_else(|_| Err(closed_error()))
@@ -90,7 +90,7 @@ impl Readers {
 
 /// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
 /// [`rusqlite::Transaction`] do not.
-fn read_in_transaction(connection: &Connection, work: Work) -> Result<(), Failure> {
+fn read_in_transaction(connection: &Connection, work: ReadJob) -> Result<(), Failure> {
     connection.begin_read()?;
     let result = work(connection);
     connection.end_read()?;
@@ -98,7 +98,7 @@ fn read_in_transaction(connection: &Connection, work: Work) -> Result<(), Failur
 }
 
 /// A statement sees one snapshot by itself.
-fn read_statement(connection: &Connection, work: Work) -> Result<(), Failure> {
+fn read_statement(connection: &Connection, work: ReadJob) -> Result<(), Failure> {
     connection.begin_statement()?;
     let result = work(connection);
     connection.end_statement();

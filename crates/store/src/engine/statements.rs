@@ -9,7 +9,7 @@ use super::sql::Connection;
 use super::{ServerAddress, StoreOptions, connection, postgres};
 
 /// Folders and files whose statements are for one engine alone: an archive and a Python home are read into a file.
-const OF_ONE_ENGINE: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
+const SINGLE_ENGINE_PATHS: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
 
 /// A statement that is written as one literal, and where it is.
 pub(super) struct FoundStatement {
@@ -26,7 +26,7 @@ pub(super) fn statements() -> Vec<FoundStatement> {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let file = path.strip_prefix(&source).unwrap().to_owned();
-            if OF_ONE_ENGINE.iter().any(|one| file == Path::new(one)) {
+            if SINGLE_ENGINE_PATHS.iter().any(|one| file == Path::new(one)) {
                 continue;
             }
             if path.is_dir() {
@@ -34,7 +34,7 @@ pub(super) fn statements() -> Vec<FoundStatement> {
             } else {
                 let text = std::fs::read_to_string(&path).unwrap();
                 let mut literals = Vec::new();
-                collect(text.parse().unwrap(), &mut literals);
+                collect_literals(text.parse().unwrap(), &mut literals);
                 let is_statement = |text: &String| {
                     ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "]
                         .iter()
@@ -53,12 +53,12 @@ pub(super) fn statements() -> Vec<FoundStatement> {
 }
 
 /// Adds the string literals of a source, but those that are parts of a longer text.
-fn collect(tokens: TokenStream, literals: &mut Vec<String>) {
+fn collect_literals(tokens: TokenStream, literals: &mut Vec<String>) {
     let mut name = String::new();
     for token in tokens {
         match token {
             TokenTree::Group(group) if is_composed(&name, &group) => {}
-            TokenTree::Group(group) => collect(group.stream(), literals),
+            TokenTree::Group(group) => collect_literals(group.stream(), literals),
             TokenTree::Literal(literal) => {
                 if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
                     literals.push(text.value().trim().to_owned());

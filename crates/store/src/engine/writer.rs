@@ -106,7 +106,7 @@ fn run_batch<B: Batch>(unit: &mut UnitOfWork<'_>, items: &[&BatchItem]) -> Resul
 type BoxedWork = Box<dyn FnMut(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send>;
 
 /// May run more than once, each time after a rollback.
-enum Work {
+enum WriteJob {
     InTransaction(BoxedWork),
     /// Must run by itself, outside of any transaction, as what rewrites the file must.
     Alone(BoxedWork),
@@ -115,16 +115,16 @@ enum Work {
 
 /// A command and the caller who waits for it. Its result is where the work has put it ([`Slot`]).
 struct Command {
-    work: Work,
+    work: WriteJob,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
 impl Command {
     /// The kind of a batched command; those of one kind run together.
-    fn batch(&self) -> Option<TypeId> {
+    fn batch_kind(&self) -> Option<TypeId> {
         match &self.work {
-            Work::Batched(item, _) => Some(item.as_ref().type_id()),
-            Work::InTransaction(_) | Work::Alone(_) => None,
+            WriteJob::Batched(item, _) => Some(item.as_ref().type_id()),
+            WriteJob::InTransaction(_) | WriteJob::Alone(_) => None,
         }
     }
 
@@ -184,7 +184,7 @@ impl Writer {
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
         let (work, result) = storing_result(work);
-        self.submit(Work::InTransaction(work)).await?;
+        self.submit(WriteJob::InTransaction(work)).await?;
         result.take_result()
     }
 
@@ -194,7 +194,7 @@ impl Writer {
         W: Fn(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let command = Command { work: Work::InTransaction(Box::new(work)), reply };
+        let command = Command { work: WriteJob::InTransaction(Box::new(work)), reply };
         self.queue.push_deferred(command).map_err(|_| closed_error())?;
         answer.await.unwrap_or_else(|_| Err(closed_error()))
     }
@@ -202,7 +202,7 @@ impl Writer {
     /// Has this done with all that is asked for at the same time; returns when it is durable, or not done at all.
     pub(crate) async fn run_batched<B: Batch>(&self, item: B) -> Result<B::Output, StoreError> {
         let result = Slot::default();
-        self.submit(Work::Batched(Box::new((item, result.clone())), run_batch::<B>)).await?;
+        self.submit(WriteJob::Batched(Box::new((item, result.clone())), run_batch::<B>)).await?;
         result.take_result()
     }
 
@@ -213,11 +213,11 @@ impl Writer {
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
         let (work, result) = storing_result(work);
-        self.submit(Work::Alone(work)).await?;
+        self.submit(WriteJob::Alone(work)).await?;
         result.take_result()
     }
 
-    async fn submit(&self, work: Work) -> Result<(), StoreError> {
+    async fn submit(&self, work: WriteJob) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.queue.push(Command { work, reply }).map_err(|_| closed_error())?;
         answer.await.unwrap_or_else(|_| Err(closed_error()))
@@ -268,7 +268,7 @@ pub(crate) fn no_thread(error: std::io::Error) -> StoreError {
 fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Commits) {
     let mut group = Vec::new();
     for mut command in commands {
-        let Work::Alone(work) = &mut command.work else {
+        let WriteJob::Alone(work) = &mut command.work else {
             group.push(command);
             continue;
         };
@@ -366,7 +366,9 @@ fn run_all(connection: &Connection, group: &mut [Command]) -> Result<Outcomes, F
         return Ok((vec![Ok(())], unit.write_words()?));
     }
     let mut outcomes = Vec::with_capacity(group.len());
-    for part in group.chunk_by_mut(|one, next| one.batch().is_some() && one.batch() == next.batch()) {
+    for part in
+        group.chunk_by_mut(|one, next| one.batch_kind().is_some() && one.batch_kind() == next.batch_kind())
+    {
         match run_in_savepoint(&mut unit, part)? {
             Err(_) if part.len() > 1 => {
                 for command in part.chunks_mut(1) {
@@ -408,12 +410,12 @@ fn run_in_savepoint(
 
 /// Runs one command, or several that are batched.
 fn run(unit: &mut UnitOfWork<'_>, part: &mut [Command]) -> Result<(), Failure> {
-    if let [Command { work: Work::InTransaction(work) | Work::Alone(work), .. }] = part {
+    if let [Command { work: WriteJob::InTransaction(work) | WriteJob::Alone(work), .. }] = part {
         return work(unit);
     }
     let batched = part.iter().filter_map(|command| match &command.work {
-        Work::Batched(item, run) => Some((item, *run)),
-        Work::InTransaction(_) | Work::Alone(_) => None,
+        WriteJob::Batched(item, run) => Some((item, *run)),
+        WriteJob::InTransaction(_) | WriteJob::Alone(_) => None,
     });
     let (items, runs): (Vec<_>, Vec<_>) = batched.unzip();
     runs.first().map_or(Ok(()), |run| run(unit, &items))

@@ -26,7 +26,7 @@ struct Before {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     added_alias: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    description: Option<Description>,
+    description: Option<DescriptionColumns>,
     /// Time of the entity's change before.
     updated_at: Option<i64>,
 }
@@ -42,7 +42,7 @@ struct Identity {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Description {
+struct DescriptionColumns {
     text: Option<String>,
     owner_override: bool,
     described_at: Option<i64>,
@@ -57,7 +57,7 @@ pub(crate) fn change(
     by: ChangedBy,
     at: Timestamp,
 ) -> Result<EntityChanged> {
-    let work = Work { connection, scope, by, at };
+    let work = EntityWriter { connection, scope, by, at };
     match change {
         EntityChange::Merge { other } => work.merge(id, *other),
         EntityChange::Separate { other } => work.separate(id, *other),
@@ -98,14 +98,14 @@ fn write_description(
 }
 
 /// Parts that every change of an entity needs.
-struct Work<'a> {
+struct EntityWriter<'a> {
     connection: &'a Connection,
     scope: i64,
     by: ChangedBy,
     at: Timestamp,
 }
 
-impl Work<'_> {
+impl EntityWriter<'_> {
     fn merge(&self, id: EntityId, other: EntityId) -> Result<EntityChanged> {
         let (Some(entity), Some(other)) = (self.read(id)?, self.read(other)?) else {
             return Ok(EntityChanged::NotThere);
@@ -198,7 +198,11 @@ impl Work<'_> {
             .connection
             .prepare_cached("SELECT description, owner_override, described_at FROM entities WHERE id = ?1")?
             .query_row([id.0.into_bytes()], |row| {
-                Ok(Description { text: row.get(0)?, owner_override: row.get(1)?, described_at: row.get(2)? })
+                Ok(DescriptionColumns {
+                    text: row.get(0)?,
+                    owner_override: row.get(1)?,
+                    described_at: row.get(2)?,
+                })
             })?;
         let before = Before {
             description: Some(description),
@@ -283,7 +287,7 @@ impl Work<'_> {
     }
 }
 
-/// A change as it was kept.
+/// A recorded change, as it is stored for undoing.
 struct KeptChange {
     number: i64,
     entity: EntityId,

@@ -216,7 +216,10 @@ pub(crate) fn page_of_entities(
         .collect()
 }
 
-pub(crate) fn of_nodes(connection: &Connection, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>> {
+pub(crate) fn entities_of_nodes(
+    connection: &Connection,
+    nodes: &[NodeId],
+) -> Result<Vec<(NodeId, EntityId)>> {
     let mut statement = connection.prepare_cached(
         "SELECT l.entity_id FROM concept_nodes n JOIN concept_node_entities l ON l.node_seq = n.seq
          WHERE n.id = ?1 AND n.deleted_at IS NULL",

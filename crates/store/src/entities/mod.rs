@@ -56,7 +56,7 @@ impl EntityStore for HomeStore {
 
     async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError> {
         let nodes = nodes.to_vec();
-        self.read(move |connection| Ok(entity_queries::of_nodes(connection, &nodes)?)).await
+        self.read(move |connection| Ok(entity_queries::entities_of_nodes(connection, &nodes)?)).await
     }
 
     async fn entity_mentions(

@@ -145,7 +145,10 @@ impl ForgetStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<CoreBlockAppend>, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(core_blocks::appends(connection, &scope, label, before, limit)?)).await
+        self.read(move |connection| {
+            Ok(core_blocks::list_block_edits(connection, &scope, label, before, limit)?)
+        })
+        .await
     }
 
     async fn forget_core_block_append(
@@ -158,7 +161,7 @@ impl ForgetStore for HomeStore {
         self.write(move |unit| {
             let gone = core_blocks::forget_append(unit.connection, &scope, label, id)?;
             if gone {
-                overwrite::make_due(unit.connection)?;
+                overwrite::mark_overwriting_due(unit.connection)?;
             }
             Ok(gone)
         })
@@ -214,7 +217,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
         remove::settle_sessions(connection, &going)?;
     }
     if (!taken.is_empty() || taken.counts.traces > 0) && !is_preview {
-        overwrite::make_due(connection)?;
+        overwrite::mark_overwriting_due(connection)?;
     }
     let message_seqs = going.messages.keys().copied().collect();
     let node_seqs = going.nodes.keys().chain(going.rewritten.keys()).copied().collect();

@@ -13,7 +13,7 @@ use crate::rows::column;
 
 /// Changes to the scope's entities.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct ForgottenNames {
     pub(super) entities: BTreeSet<RowKey>,
     /// Names that go, of entities that stay, by their number.
     pub(super) aliases: BTreeSet<i64>,
@@ -24,8 +24,8 @@ pub(super) struct Names {
 }
 
 /// Entities that only withdrawn nodes were about and that no person has described.
-pub(super) fn names_to_withdraw(connection: &Connection, going: &RemovalSet) -> Result<Names> {
-    let mut names = Names::default();
+pub(super) fn names_to_withdraw(connection: &Connection, going: &RemovalSet) -> Result<ForgottenNames> {
+    let mut names = ForgottenNames::default();
     let mut linked = BTreeSet::new();
     for node in going.nodes.keys() {
         let entities = "SELECT l.entity_id FROM concept_node_entities l JOIN entities e ON e.id = l.entity_id
@@ -46,7 +46,7 @@ struct Entity {
     id: RowKey,
     canonical_name: String,
     description: Option<String>,
-    /// A person wrote of it.
+    /// True if a person wrote the description of the entity.
     owner_override: bool,
     aliases: Vec<(i64, String)>,
     /// True if it was linked to a node that goes, and whether it still is to one that stays.
@@ -55,9 +55,9 @@ struct Entity {
 }
 
 /// Decides for every entity of the scope what is forgotten with the set.
-pub(super) fn names_to_forget(connection: &Connection, going: &RemovalSet) -> Result<Names> {
+pub(super) fn names_to_forget(connection: &Connection, going: &RemovalSet) -> Result<ForgottenNames> {
     let said = folded_texts(going);
-    let mut names = Names { entities: going.entities.clone(), ..Names::default() };
+    let mut names = ForgottenNames { entities: going.entities.clone(), ..ForgottenNames::default() };
     for entity in removed_entities(connection, going)? {
         if !names.entities.contains(&entity.id) {
             decide(connection, going, &said, &entity, &mut names)?;
@@ -71,7 +71,7 @@ fn decide(
     going: &RemovalSet,
     said: &[String],
     entity: &Entity,
-    names: &mut Names,
+    names: &mut ForgottenNames,
 ) -> Result<()> {
     let mut called: BTreeSet<&str> = entity.aliases.iter().map(|(_, name)| name.as_str()).collect();
     called.insert(&entity.canonical_name);

@@ -30,7 +30,7 @@ const FREE_SHARE: u64 = 4;
 const REMOVED_AT_ONCE: usize = 200;
 
 /// Notes that something was forgotten since pages were last overwritten.
-pub(crate) fn make_due(connection: &Connection) -> Result<()> {
+pub(crate) fn mark_overwriting_due(connection: &Connection) -> Result<()> {
     connection
         .prepare_cached(
             // Written again where it is due already: a server then knows that its last clearing began too early.

@@ -7,7 +7,7 @@ use memory::forget::ForgetSummary;
 use memory::identifiers::{EntityId, NodeId, RejectedId, SessionId};
 use memory::ports::Corpus;
 
-use super::names::Names;
+use super::names::ForgottenNames;
 use super::removal::{RemovalSet, RowKey, uuid_of_key};
 use super::spans;
 use crate::engine::sql::{Connection, Result, Row, params};
@@ -172,7 +172,7 @@ pub(super) fn rewrite(
 pub(super) fn remove_names(
     connection: &Connection,
     going: &RemovalSet,
-    names: &Names,
+    names: &ForgottenNames,
     at: i64,
     taken: &mut ForgetSummary,
 ) -> Result<()> {

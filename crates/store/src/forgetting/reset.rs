@@ -52,7 +52,7 @@ pub(super) fn reset(
     connection
         .prepare_cached(&format!("UPDATE personas SET display_name = ?2, {FACTS} WHERE id = ?1"))?
         .execute([persona.as_str(), name])?;
-    overwrite::make_due(connection)?;
+    overwrite::mark_overwriting_due(connection)?;
     Ok(Some(counts))
 }
 

@@ -40,7 +40,7 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
     }
     nodes_about_entities(connection, going)?;
     if going.text.is_some() {
-        by_text(connection, going)?;
+        select_by_text(connection, going)?;
     }
     if selection.with_messages {
         for seq in ids_with_same_text(connection, going)? {
@@ -132,7 +132,7 @@ fn names_of(connection: &Connection, going: &RemovalSet) -> Result<Vec<String>> 
 
 /// Messages, nodes, repeated mentions and refused memories that contain the text. Names are looked through with the
 /// entities.
-fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
+fn select_by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     for (seq, content) in texts_of_scope(connection, "recall_messages", "content", going.scope)? {
         if going.is_part_of(&content) {
             going.add_message(connection, seq)?;
@@ -145,7 +145,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
             }
         }
     }
-    by_earlier_text(connection, going)?;
+    select_by_earlier_text(connection, going)?;
     crate::imports::forget_names(connection, going.scope, |text| going.is_part_of(text))?;
     let mut statement = connection.prepare_cached(
         "SELECT g.number, g.description || char(10) || coalesce(g.merged, '') FROM mention_merges g JOIN concept_nodes n ON n.seq = g.node_seq
@@ -172,7 +172,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
 }
 
 /// Adds messages whose speaker's name contains the text, and messages and nodes of which an earlier version contains it.
-fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
+fn select_by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let versions = "SELECT v.message_seq, v.content FROM message_versions v
          JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1";
     let speakers_of_versions = "SELECT v.message_seq, v.speaker FROM message_versions v

@@ -10,7 +10,7 @@ use memory::text;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::names::Names;
+use super::names::ForgottenNames;
 use super::remains::losing_sessions;
 use super::removal::{RemovalSet, RowKey};
 use crate::engine::sql::{Connection, Result, params};
@@ -34,7 +34,7 @@ pub(super) struct LostTexts {
 
 impl LostTexts {
     /// Reads what is lost while it is still there.
-    pub(super) fn read(connection: &Connection, going: &RemovalSet, names: &Names) -> Result<Self> {
+    pub(super) fn read(connection: &Connection, going: &RemovalSet, names: &ForgottenNames) -> Result<Self> {
         let messages = going.lost_messages().into_values().map(|id| id.0);
         let nodes = going.nodes.values().map(|node| node.id.0);
         let mut lost = Self {
@@ -112,7 +112,7 @@ fn folded_words(text: &str) -> Vec<String> {
 fn removed_texts(
     connection: &Connection,
     going: &RemovalSet,
-    names: &Names,
+    names: &ForgottenNames,
     sessions: &BTreeSet<RowKey>,
 ) -> Result<Vec<String>> {
     let messages = going.messages.values().map(|message| message.content.clone());

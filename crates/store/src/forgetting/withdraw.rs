@@ -44,7 +44,7 @@ pub(super) fn withdraw(
     let connection = unit.connection;
     follow::add_dependents(connection, &mut going)?;
     let mut taken = ForgetSummary::default();
-    let scope = scopes::of_number(connection, going.scope)?;
+    let scope = scopes::scope_by_number(connection, going.scope)?;
     super::remove(unit, &scope, &going, microseconds(at), &mut taken)?;
     let lost_quotes = going.unsupported.iter().filter(|(_, kind, _)| *kind == "message");
     let kept: BTreeSet<i64> =

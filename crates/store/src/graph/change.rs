@@ -13,7 +13,7 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::{entity_changes, entity_queries, entity_vectors};
 use crate::rows::{microseconds, read_uuid, to_json};
 
-/// Changes a node that is there.
+/// Changes an existing node.
 pub(super) fn change_node(
     connection: &Connection,
     scope: i64,
@@ -168,7 +168,7 @@ pub(super) fn delete_node(
     Ok(NodeDeleteOutcome::Gone { edges: live })
 }
 
-/// Changes an edge that is there.
+/// Changes an existing edge.
 pub(super) fn change_edge(
     connection: &Connection,
     scope: i64,

@@ -78,7 +78,6 @@ pub(super) fn write_vectors(
     Ok(())
 }
 
-/// Takes them all away.
 pub(super) fn clear(connection: &Connection, scope: i64) -> Result<u64> {
     let cleared = connection
         .prepare_cached(

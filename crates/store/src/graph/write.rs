@@ -1,7 +1,7 @@
 //! Writing nodes and edges, in one transaction.
 
 use hub::graph::{
-    EdgeEnd, GraphEdge, GraphNode, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode, Unresolved,
+    EdgeEnd, GraphEdge, GraphNode, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode, UnresolvedEdge,
     WriteResult, entity_kind,
 };
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use crate::entities::{self, entity_changes, entity_queries};
 use crate::rows::{microseconds, read_uuid, to_json};
 
 /// A write under way.
-struct Work<'a> {
+struct GraphWriter<'a> {
     connection: &'a Connection,
     scope: i64,
     instance: &'a str,
@@ -27,7 +27,7 @@ struct Work<'a> {
 
 pub(super) fn write(connection: &Connection, scope: i64, asked: &GraphWrite) -> Result<GraphWritten> {
     let (instance, moment) = (asked.instance.as_str(), asked.at);
-    let work = Work { connection, scope, instance, at: microseconds(moment), moment };
+    let work = GraphWriter { connection, scope, instance, at: microseconds(moment), moment };
     let mut written = GraphWritten::default();
     let mut named: Vec<(String, Uuid)> = Vec::with_capacity(asked.nodes.len());
     for node in &asked.nodes {
@@ -47,7 +47,7 @@ pub(super) fn write(connection: &Connection, scope: i64, asked: &GraphWrite) -> 
                 EdgeEnd::Id(id) => id.to_string(),
                 EdgeEnd::Label(label) => label.clone(),
             });
-            written.unresolved.push(Unresolved { index, missing: missing.collect() });
+            written.unresolved.push(UnresolvedEdge { index, missing: missing.collect() });
             continue;
         };
         written.edges.extend(work.write_edge(edge, from_id, to_id)?);
@@ -55,7 +55,7 @@ pub(super) fn write(connection: &Connection, scope: i64, asked: &GraphWrite) -> 
     Ok(written)
 }
 
-impl Work<'_> {
+impl GraphWriter<'_> {
     fn write_node(&self, node: &NewGraphNode) -> Result<Option<WriteResult<GraphNode>>> {
         let (id, is_new) = match entity_kind(&node.node_type) {
             Some(kind) => self.write_entity(node, kind)?,

@@ -13,7 +13,7 @@ pub(super) fn copy(
 ) -> std::result::Result<CopyReport, CopyError> {
     let connection = postgres::begin_home(address, replaces).map_err(CopyError::Store)?;
     let tables = schema::tables(&connection).map_err(CopyError::Target)?;
-    let references = release(&connection, &tables).map_err(CopyError::Target)?;
+    let references = empty_tables(&connection, &tables).map_err(CopyError::Target)?;
     let report = copy.copy_rows(&connection)?;
     for (table, column, last) in copy.last_numbers(&connection)? {
         let set = "SELECT setval(CAST(pg_get_serial_sequence(?1, ?2) AS regclass), ?3)";
@@ -37,7 +37,7 @@ pub(super) fn copy(
 type Reference = (String, String, String);
 
 /// Empties all tables and takes references and triggers out of force. Only a superuser may put references off.
-fn release(connection: &Connection, tables: &[String]) -> Result<Vec<Reference>> {
+fn empty_tables(connection: &Connection, tables: &[String]) -> Result<Vec<Reference>> {
     let references: Vec<Reference> = connection
         .prepare_cached(
             "SELECT CAST(c.relname AS TEXT), CAST(k.conname AS TEXT), pg_get_constraintdef(k.oid)

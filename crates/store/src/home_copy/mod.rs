@@ -117,7 +117,7 @@ pub(crate) fn begin_reading(from: &HomeDatabase, refuses_used: bool) -> Result<C
         HomeDatabase::Server(address) => {
             let server = postgres::open_for_reading(address)?;
             if refuses_used && postgres::is_held(address)? {
-                return Err(address.in_use());
+                return Err(address.database_in_use_error());
             }
             let connection = Connection::Postgres(Box::new(server));
             connection.execute_batch("BEGIN DEFERRED").map_err(read)?;

@@ -306,7 +306,7 @@ pub(super) fn embedded_chunks(
 }
 
 /// Takes vectors away; says of how many memories.
-pub(super) fn purge(connection: &Connection, scope: &Scope) -> Result<u64> {
+pub(super) fn delete_vectors(connection: &Connection, scope: &Scope) -> Result<u64> {
     let Some(scope) = scopes::number(connection, scope)? else { return Ok(0) };
     let purged = connection
         .prepare_cached(

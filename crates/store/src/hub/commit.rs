@@ -78,7 +78,7 @@ pub(super) fn commit(
         if let Some(heard) = &commit.heard
             && erased_names::note_told(connection, scope, &instance.id, heard, instance.last_sync)?
         {
-            overwrite::make_due(connection)?;
+            overwrite::mark_overwriting_due(connection)?;
         }
     }
     Ok(HubCommitOutcome::Done(revision))

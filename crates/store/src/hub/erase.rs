@@ -27,7 +27,7 @@ pub(super) fn apply(
     let Some(number) = documents::number(connection, scope, &erasure.name)? else { return Ok(false) };
     if erasure.takes_name {
         take_whole(connection, scope, number, erasure, (revision, at))?;
-        overwrite::make_due(connection)?;
+        overwrite::mark_overwriting_due(connection)?;
         return Ok(true);
     }
     let digests: BTreeSet<[u8; 32]> = erasure.lines.iter().map(|line| line.digest).collect();
@@ -77,7 +77,7 @@ pub(super) fn apply(
         take_roll_ups(connection, scope, &erasure.name, (revision, at))?;
     }
     forgetting::clear_traces_quoting(connection, scope, &removed)?;
-    overwrite::make_due(connection)?;
+    overwrite::mark_overwriting_due(connection)?;
     Ok(true)
 }
 

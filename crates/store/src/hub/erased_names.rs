@@ -218,7 +218,7 @@ pub(super) fn first_waiting(
     let first = statement.query_map(key, |row| Ok((state::instance_id(row, 0)?, row.get(1)?)))?;
     let mut waiting = VersionVector::default();
     for (author, counter) in first.collect::<Result<Vec<(InstanceId, u64)>>>()? {
-        waiting.see(&author, counter);
+        waiting.note_seen(&author, counter);
     }
     Ok(waiting)
 }

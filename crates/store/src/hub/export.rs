@@ -97,7 +97,7 @@ fn read_seen(connection: &Connection, scope: &Scope, user: &str) -> Result<Versi
         .prepare_cached("SELECT author, counter FROM hub_seen WHERE persona_id = ?1 AND user_id = ?2")?;
     let mut rows = statement.query([scope.persona.as_str(), user])?;
     while let Some(row) = &rows.next()? {
-        seen.see(&state::instance_id(row, 0)?, row.get(1)?);
+        seen.note_seen(&state::instance_id(row, 0)?, row.get(1)?);
     }
     Ok(seen)
 }

@@ -56,14 +56,15 @@ fn holds_text(json: &Value, act: &HubForgetting<'_>) -> bool {
 }
 
 /// Beginnings of the names of documents that are made of a character card.
-const OF_CARDS: [&str; 3] = ["custom/lore/", "custom/greetings", "self/character"];
+const CARD_DOCUMENT_PREFIXES: [&str; 3] = ["custom/lore/", "custom/greetings", "self/character"];
 
 /// Takes the stored character card away if it may hold what is erased: documents of a character have their texts from it.
 pub(crate) fn forget_card(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<()> {
     if act.spares_shared || act.documents.is_empty() && act.text.is_none() {
         return Ok(());
     }
-    let is_named = act.documents.iter().any(|name| OF_CARDS.iter().any(|start| name.starts_with(start)));
+    let is_named =
+        act.documents.iter().any(|name| CARD_DOCUMENT_PREFIXES.iter().any(|start| name.starts_with(start)));
     let card: Option<String> = connection
         .prepare_cached("SELECT character_card FROM personas WHERE id = ?1")?
         .query_row([scope.persona.as_str()], |row| row.get(0))

@@ -197,7 +197,7 @@ impl HubStore for HomeStore {
         let (scope, hub, reached) = (scope.clone(), hub.clone(), reached.clone());
         self.write(move |unit| {
             if exchange::note_erasures_reached(unit.connection, &scope, &hub, &reached, at)? {
-                crate::forgetting::overwrite::make_due(unit.connection)?;
+                crate::forgetting::overwrite::mark_overwriting_due(unit.connection)?;
             }
             Ok(())
         })
@@ -304,7 +304,7 @@ impl HubStore for HomeStore {
 
     async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {
         let scope = scope.clone();
-        self.write(move |unit| Ok(chunks::purge(unit.connection, &scope)?)).await
+        self.write(move |unit| Ok(chunks::delete_vectors(unit.connection, &scope)?)).await
     }
 
     async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError> {

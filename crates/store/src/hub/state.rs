@@ -35,10 +35,10 @@ pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubState> {
             "revision" => state.revision = row.get(3)?,
             _ => {
                 let (author, counter) = (instance_id(row, 2)?, row.get(3)?);
-                state.counters.see(&author, counter);
+                state.counters.note_seen(&author, counter);
                 let user = row.get_ref(1)?.as_str()?;
                 if user.is_empty() || user == scope.user.as_str() {
-                    state.seen.see(&author, counter);
+                    state.seen.note_seen(&author, counter);
                 }
             }
         }

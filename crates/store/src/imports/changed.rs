@@ -221,7 +221,7 @@ impl ChangedTexts {
         let new = NewMessage {
             id,
             session_id_if_new: session,
-            scope: scopes::of_number(connection, self.scope)?,
+            scope: scopes::scope_by_number(connection, self.scope)?,
             channel_id,
             turn_id: None,
             role: version.role,

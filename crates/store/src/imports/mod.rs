@@ -202,7 +202,7 @@ impl ImportStore for HomeStore {
                 [id.0.into_bytes()],
             )?;
             if deleted > 0 {
-                overwrite::make_due(unit.connection)?;
+                overwrite::mark_overwriting_due(unit.connection)?;
             }
             Ok(deleted > 0)
         })
@@ -412,7 +412,7 @@ fn session_for(
     };
     match (placement, open) {
         (Placement::Continue, Some(session)) => {
-            return sessions::extend(connection, session, new.token_count, new.created_at);
+            return sessions::count_message(connection, session, new.token_count, new.created_at);
         }
         (Placement::CloseThenOpen(trigger), Some(session)) => {
             sessions::end_session(connection, session, trigger)?;

@@ -29,7 +29,7 @@ pub(super) struct RecordedMessage {
 
 /// A text that was replaced.
 pub(super) struct ReplacedText {
-    /// Number of its version.
+    /// Number of the version that the message belongs to.
     pub(super) number: i64,
     /// The message whose version it is.
     pub(super) message_seq: i64,

@@ -35,7 +35,7 @@ impl MessageReplacer {
         imported: &ImportedMessage,
     ) -> std::result::Result<Option<bool>, Failure> {
         let connection = unit.connection;
-        let known = self.of_digest(connection, &imported.digest)?;
+        let known = self.message_by_digest(connection, &imported.digest)?;
         let (shown, is_new) = match known {
             Some(shown) if is_same_text(&shown.message.content, &imported.message.content) => (shown, false),
             Some(shown) if self.shows_alternative(connection, &shown, imported)? => {
@@ -50,7 +50,7 @@ impl MessageReplacer {
             }
             // An older export, or a text that a person changed here.
             Some(shown) => (shown, false),
-            None => match self.of_place(connection, imported)? {
+            None => match self.message_by_place(connection, imported)? {
                 Some(shown) => {
                     self.texts.replace_text(unit, &shown, imported, Some(imported.digest))?;
                     (shown, true)
@@ -169,14 +169,14 @@ impl MessageReplacer {
 
     /// The message of an earlier import whose place a new one takes: a version of it, or, in a format without ids, the message
     /// that stood there at the same time.
-    fn of_place(
+    fn message_by_place(
         &self,
         connection: &Connection,
         imported: &ImportedMessage,
     ) -> Result<Option<RecordedMessage>> {
         let new = &imported.message;
         for other in imported.alternative_versions() {
-            if let Some(shown) = self.of_digest(connection, &other.digest)?
+            if let Some(shown) = self.message_by_digest(connection, &other.digest)?
                 && shown.has_text_of(other)
                 && shown.message.role == new.role
                 && self.is_open(connection, &shown, new)?
@@ -194,7 +194,7 @@ impl MessageReplacer {
             && (imported.alternative_versions().any(|other| next.has_text_of(other))
                 || !imported.has_id
                     && is_finer_than_a_minute(new.created_at)
-                    && next.message.created_at == rows::as_stored(new.created_at));
+                    && next.message.created_at == rows::round_to_microseconds(new.created_at));
         Ok(Some(next)
             .filter(|_| is_same_place)
             .filter(|next| self.is_open(connection, next, new).unwrap_or(false)))
@@ -209,7 +209,7 @@ impl MessageReplacer {
         (imported, other): (&ImportedMessage, &ImportedVersion),
     ) -> std::result::Result<(), Failure> {
         let connection = unit.connection;
-        let Some(shown) = self.of_digest(connection, &other.digest)? else { return Ok(()) };
+        let Some(shown) = self.message_by_digest(connection, &other.digest)? else { return Ok(()) };
         if shown.seq == seq
             || !shown.has_text_of(other)
             || !self.is_open(connection, &shown, &imported.message)?
@@ -221,7 +221,11 @@ impl MessageReplacer {
     }
 
     /// The message with this digest, or the message that it is a version of.
-    fn of_digest(&self, connection: &Connection, digest: &[u8; 16]) -> Result<Option<RecordedMessage>> {
+    fn message_by_digest(
+        &self,
+        connection: &Connection,
+        digest: &[u8; 16],
+    ) -> Result<Option<RecordedMessage>> {
         let seq: Option<i64> = connection
             .prepare_cached("SELECT message_seq FROM imported_messages WHERE scope = ?1 AND digest = ?2")?
             .query_row(params![self.texts.scope, digest], |row| row.get(0))

@@ -18,7 +18,7 @@ use crate::engine::sql::{self, Connection, params};
 use crate::engine::writer::{Batch, UnitOfWork};
 use crate::forgetting::message_edits;
 use crate::home_store::HomeStore;
-use crate::rows::{StoredEnum, as_stored, microseconds};
+use crate::rows::{StoredEnum, microseconds, round_to_microseconds};
 use crate::{channels, ledger, scopes, sessions};
 
 #[async_trait]
@@ -147,7 +147,7 @@ impl ScopeState {
         };
         let is_new = current.is_none();
         let session = match current {
-            Some(session) => sessions::extend(connection, session, new.token_count, new.created_at)?,
+            Some(session) => sessions::count_message(connection, session, new.token_count, new.created_at)?,
             None => sessions::begin(connection, self.number, new)?,
         };
         if let Some(turn) = new.turn_id {
@@ -182,7 +182,7 @@ pub(crate) fn capture(
     };
     let is_new = current.is_none();
     let mut session = match current {
-        Some(session) => sessions::extend(connection, session, new.token_count, new.created_at)?,
+        Some(session) => sessions::count_message(connection, session, new.token_count, new.created_at)?,
         None => sessions::begin(connection, scope, new)?,
     };
     let place = microseconds(new.created_at).max(last_place(connection, scope)?);
@@ -291,7 +291,7 @@ fn stored_message(new: &NewMessage, seq: i64, session_id: SessionId) -> Message 
         content: new.content.clone(),
         token_count: new.token_count,
         day: new.day,
-        created_at: as_stored(new.created_at),
+        created_at: round_to_microseconds(new.created_at),
         incomplete: new.incomplete,
         model: None,
     }

@@ -7,7 +7,11 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{microseconds, time, to_json};
 
 /// Outlines of live messages by number.
-pub(crate) fn of_numbers(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<MessageOutline>> {
+pub(crate) fn outlines_by_number(
+    connection: &Connection,
+    scope: i64,
+    seqs: &[i64],
+) -> Result<Vec<MessageOutline>> {
     connection
         .prepare_cached(
             "SELECT m.seq, m.token_count, m.created_at

@@ -26,7 +26,8 @@ pub(crate) fn timeline(
         described.into_iter().map(|(at, entity)| (at, TimelineItem::EntityDescribed(Box::new(entity)))),
     );
     entries.extend(closed_sessions(connection, scope, end, limit)?);
-    let moods = moods::shifts(connection, scope, Timestamp::MIN, before.map(|at| (at, i64::MIN)), limit)?;
+    let moods =
+        moods::list_mood_shifts(connection, scope, Timestamp::MIN, before.map(|at| (at, i64::MIN)), limit)?;
     entries.extend(moods.into_iter().map(|shift| (shift.mood.updated_at, TimelineItem::Mood(shift))));
     entries.sort_by_key(|entry| Reverse(entry.0));
     entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

@@ -83,7 +83,7 @@ pub(super) fn write(connection: &Connection, edit: &Edit) -> Result<()> {
 }
 
 /// Audit rows of a block, newest first.
-pub(crate) fn appends(
+pub(crate) fn list_block_edits(
     connection: &Connection,
     scope: &Scope,
     label: CoreBlockLabel,

@@ -19,7 +19,7 @@ pub(crate) fn current_mood(connection: &Connection, scope: i64) -> Result<Option
 
 /// Adds the mood that a session left. A session that is extracted again leaves its last.
 pub(crate) fn add(connection: &Connection, scope: i64, session: SessionId, mood: &Mood) -> Result<()> {
-    let stored = Mood { updated_at: rows::as_stored(mood.updated_at), ..mood.clone() };
+    let stored = Mood { updated_at: rows::round_to_microseconds(mood.updated_at), ..mood.clone() };
     let session = session.0.into_bytes();
     connection.prepare_cached("DELETE FROM mood_history WHERE session_id = ?1")?.execute([session])?;
     connection
@@ -31,7 +31,7 @@ pub(crate) fn add(connection: &Connection, scope: i64, session: SessionId, mood:
 }
 
 /// Shifts from `from` on and before the place `before` (moment and number), newest first.
-pub(crate) fn shifts(
+pub(crate) fn list_mood_shifts(
     connection: &Connection,
     scope: i64,
     from: Timestamp,

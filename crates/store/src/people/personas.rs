@@ -288,7 +288,7 @@ impl PersonaStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<MoodShift>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            Ok(moods::shifts(connection, scope, from, before, limit)?)
+            Ok(moods::list_mood_shifts(connection, scope, from, before, limit)?)
         })
         .await
     }

@@ -118,7 +118,7 @@ fn read_into(
     let target = Connection::from(open_for_writing(database, &StoreOptions::default())?);
     let written = |error: sql::Error| Failure::from(error).of_write();
     target.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE;").map_err(written)?;
-    let mut takeover = Takeover {
+    let mut takeover = PythonHomeCopy {
         source: &source,
         target: &target,
         zone,
@@ -148,7 +148,7 @@ fn read_into(
 }
 
 /// The rows that were taken over, by their ids in the Python program.
-struct Takeover<'a> {
+struct PythonHomeCopy<'a> {
     source: &'a Connection,
     target: &'a Connection,
     zone: &'a TimeZone,
@@ -166,9 +166,9 @@ struct Takeover<'a> {
     taken: PythonHome,
 }
 
-impl Takeover<'_> {
+impl PythonHomeCopy<'_> {
     fn run(&mut self) -> Result<(), TakeError> {
-        self.people()?;
+        self.copy_people()?;
         self.core_blocks()?;
         self.sessions()?;
         self.messages()?;

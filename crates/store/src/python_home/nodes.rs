@@ -4,8 +4,8 @@ use memory::entities::fold_name;
 use memory::text::index_terms;
 
 use super::source::{SourceRow, each_row};
-use super::talk::strings;
-use super::{TakeError, Takeover};
+use super::talk::strings_of_list;
+use super::{PythonHomeCopy, TakeError};
 use crate::engine::sql::params;
 use crate::rows::{microseconds, to_json};
 
@@ -13,7 +13,7 @@ const KINDS: [&str; 4] = ["event", "thought", "intention", "expectation"];
 const SUBJECTS: [&str; 3] = ["user", "persona", "shared"];
 const ENTITY_KINDS: [&str; 5] = ["person", "place", "org", "pet", "other"];
 
-impl Takeover<'_> {
+impl PythonHomeCopy<'_> {
     pub(super) fn copy_nodes(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "concept_nodes", |row| {
             let kind = row.text_column("type").filter(|kind| KINDS.contains(kind));
@@ -41,8 +41,8 @@ impl Takeover<'_> {
                     kind,
                     row.text_column("subject").filter(|subject| SUBJECTS.contains(subject)).unwrap_or("user"),
                     row.integer_column("emotional_impact").unwrap_or_default().clamp(-10, 10),
-                    to_json(&strings(row.text_column("emotion_tags")))?,
-                    to_json(&strings(row.text_column("relational_tags")))?,
+                    to_json(&strings_of_list(row.text_column("emotion_tags")))?,
+                    to_json(&strings_of_list(row.text_column("relational_tags")))?,
                     start.or(end).map(microseconds),
                     end.filter(|end| start.is_some_and(|start| start <= *end)).map(microseconds),
                     row.text_column("source_session_id").and_then(|session| self.sessions.get(session)).copied(),
@@ -63,7 +63,7 @@ impl Takeover<'_> {
     /// The Python program noted turns, not quotes: each message that the user wrote in them is the evidence, whole. So a memory goes
     /// when its messages are erased.
     fn evidence(&self, row: &SourceRow, node: i64) -> Result<(), TakeError> {
-        let mut turns = strings(row.text_column("source_turn_ids"));
+        let mut turns = strings_of_list(row.text_column("source_turn_ids"));
         turns.extend(row.owned_text("source_turn_id"));
         for (message, length) in turns.iter().filter_map(|turn| self.said_in_turn.get(turn)).flatten() {
             self.target.execute(
@@ -135,7 +135,7 @@ impl Takeover<'_> {
             )?;
             self.entities.insert(id, key);
             scopes.insert(id, scope);
-            self.alias(scope, key, name)?;
+            self.copy_alias(scope, key, name)?;
             self.taken.entities += 1;
             Ok(())
         })?;
@@ -155,7 +155,7 @@ impl Takeover<'_> {
         each_row(self.source, "entity_aliases", |row| {
             let Some(id) = row.integer_column("entity_id") else { return Ok(()) };
             if let (Some(key), Some(scope)) = (self.entities.get(&id), scopes.get(&id)) {
-                self.alias(*scope, *key, row.text_or_empty("alias"))?;
+                self.copy_alias(*scope, *key, row.text_or_empty("alias"))?;
             }
             Ok(())
         })?;
@@ -172,7 +172,7 @@ impl Takeover<'_> {
         })
     }
 
-    fn alias(&self, scope: i64, entity: super::RowKey, name: &str) -> Result<(), TakeError> {
+    fn copy_alias(&self, scope: i64, entity: super::RowKey, name: &str) -> Result<(), TakeError> {
         let folded = fold_name(name);
         if !folded.is_empty() {
             self.target.execute(

@@ -7,7 +7,7 @@ use memory::{PersonaId, UserId};
 use serde_json::Value;
 
 use super::source::{SourceRow, each_row, time_of};
-use super::{TakeError, Takeover};
+use super::{PythonHomeCopy, TakeError};
 use crate::engine::sql::params;
 use crate::rows::{microseconds, to_json};
 
@@ -35,8 +35,8 @@ const FACTS: [&str; 15] = [
 /// Persona, and user if the block is of one; label here.
 type BlockKey = (String, Option<String>, &'static str);
 
-impl Takeover<'_> {
-    pub(super) fn people(&mut self) -> Result<(), TakeError> {
+impl PythonHomeCopy<'_> {
+    pub(super) fn copy_people(&mut self) -> Result<(), TakeError> {
         let (mut personas, mut users) = (Vec::new(), Vec::new());
         each_row(self.source, "personas", |row| {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);

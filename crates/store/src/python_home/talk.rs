@@ -3,13 +3,13 @@
 use memory::text;
 
 use super::source::each_row;
-use super::{TakeError, Takeover};
+use super::{PythonHomeCopy, TakeError};
 use crate::engine::sql::params;
 use crate::rows::microseconds;
 
 const TRIGGERS: [&str; 5] = ["idle", "max_length", "explicit", "lifecycle", "catchup"];
 
-impl Takeover<'_> {
+impl PythonHomeCopy<'_> {
     /// A session of which memories were made is closed; memories of the others are made here.
     pub(super) fn sessions(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "sessions", |row| {
@@ -126,6 +126,6 @@ impl Takeover<'_> {
 }
 
 /// The strings of a JSON list; none if it is something else.
-pub(super) fn strings(json: Option<&str>) -> Vec<String> {
+pub(super) fn strings_of_list(json: Option<&str>) -> Vec<String> {
     json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }

@@ -130,7 +130,7 @@ impl RecallStore for HomeStore {
     async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError> {
         let seqs = seqs.to_vec();
         self.read_scope_statement(scope, move |connection, scope| {
-            Ok(messages::outlines::of_numbers(connection, scope, &seqs)?)
+            Ok(messages::outlines::outlines_by_number(connection, scope, &seqs)?)
         })
         .await
     }

@@ -20,7 +20,7 @@ use crate::sessions::{self, commits};
 #[async_trait]
 impl ConsolidationStore for HomeStore {
     async fn claim_closing_session(&self, now: Timestamp) -> Result<Option<Session>, StoreError> {
-        self.write(move |unit| Ok(claim(unit.connection, now)?)).await
+        self.write(move |unit| Ok(claim_session(unit.connection, now)?)).await
     }
 
     async fn release_claims(&self) -> Result<u32, StoreError> {
@@ -126,7 +126,7 @@ impl ConsolidationStore for HomeStore {
     }
 }
 
-fn claim(connection: &Connection, now: Timestamp) -> Result<Option<Session>> {
+fn claim_session(connection: &Connection, now: Timestamp) -> Result<Option<Session>> {
     // What was said here comes first, then what imports recorded.
     for next in [
         "SELECT id FROM sessions

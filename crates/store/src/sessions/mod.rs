@@ -12,7 +12,9 @@ use memory::sessions::{CloseTrigger, Session, SessionStatus};
 
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::home_store::HomeStore;
-use crate::rows::{self, StoredEnum, as_stored, microseconds, saved_memories_channel, session_columns};
+use crate::rows::{
+    self, StoredEnum, microseconds, round_to_microseconds, saved_memories_channel, session_columns,
+};
 use crate::scopes;
 
 #[async_trait]
@@ -118,7 +120,7 @@ pub(crate) fn begin(connection: &Connection, scope: i64, first: &NewMessage) -> 
 }
 
 /// Counts one more message in.
-pub(crate) fn extend(
+pub(crate) fn count_message(
     connection: &Connection,
     session: Session,
     tokens: u32,
@@ -134,7 +136,7 @@ pub(crate) fn extend(
     Ok(Session {
         message_count: session.message_count + 1,
         total_tokens: session.total_tokens + u64::from(tokens),
-        last_message_at: as_stored(at),
+        last_message_at: round_to_microseconds(at),
         ..session
     })
 }

@@ -34,7 +34,7 @@ pub(crate) fn settle(
 }
 
 /// Settles every pending one whose time has gone by.
-pub(crate) fn expire(connection: &Connection, now: Timestamp) -> Result<u32> {
+pub(crate) fn expire_expectations(connection: &Connection, now: Timestamp) -> Result<u32> {
     let expired = connection
         .prepare_cached(
             "INSERT INTO settled_expectations (node_seq, outcome, settled_at)

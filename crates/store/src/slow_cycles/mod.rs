@@ -84,7 +84,7 @@ impl SlowCycleStore for HomeStore {
     }
 
     async fn expire_expectations(&self, now: Timestamp) -> Result<u32, StoreError> {
-        self.write(move |unit| Ok(expectations::expire(unit.connection, now)?)).await
+        self.write(move |unit| Ok(expectations::expire_expectations(unit.connection, now)?)).await
     }
 
     async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError> {
@@ -188,7 +188,7 @@ fn to_describe(
     let mut found: Vec<Entity> = Vec::new();
     // The newest node first: its entities are the ones to tell of.
     for node in nodes.iter().rev() {
-        for (_, id) in entity_queries::of_nodes(connection, &[*node])? {
+        for (_, id) in entity_queries::entities_of_nodes(connection, &[*node])? {
             if found.iter().any(|known| known.id == id) {
                 continue;
             }

@@ -18,7 +18,7 @@ const YEAR_AGO_SLACK: i64 = 2;
 const YEARS_AGO_SLACK: i64 = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum CalendarUnit {
     Day,
     Week,
     Month,
@@ -41,13 +41,13 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    pub(super) fn day_at(self, offset: i64) -> Option<Days> {
+    pub(super) fn day_at_offset(self, offset: i64) -> Option<Days> {
         shift_date(self.today, offset.days()).map(|date| (date, date))
     }
 
     /// From `first` to `last` days from now.
     pub(super) fn days_between(self, first: i64, last: i64) -> Option<Days> {
-        Some((self.day_at(first)?.0, self.day_at(last)?.0))
+        Some((self.day_at_offset(first)?.0, self.day_at_offset(last)?.0))
     }
 
     pub(super) fn week(self, offset: i64) -> Option<Days> {
@@ -120,15 +120,17 @@ impl Calendar {
 
     /// So many units ago, or (negative) ahead. A day is exact; a week means some days about it, a month the calendar's
     /// month, a year some months about the day, which for a leap day is the 28th.
-    pub(super) fn units_ago(self, count: i64, unit: Unit) -> Option<Days> {
+    pub(super) fn units_ago(self, count: i64, unit: CalendarUnit) -> Option<Days> {
         if !(1..=AGO_MAX).contains(&count.abs()) {
             return None;
         }
         match unit {
-            Unit::Day => self.day_at(-count),
-            Unit::Week => self.days_between(-7 * count - WEEKS_AGO_SLACK, -7 * count + WEEKS_AGO_SLACK),
-            Unit::Month => self.month(-count),
-            Unit::Year => {
+            CalendarUnit::Day => self.day_at_offset(-count),
+            CalendarUnit::Week => {
+                self.days_between(-7 * count - WEEKS_AGO_SLACK, -7 * count + WEEKS_AGO_SLACK)
+            }
+            CalendarUnit::Month => self.month(-count),
+            CalendarUnit::Year => {
                 let middle = shift_date(self.today, (-count).years())?;
                 let slack = if count.abs() == 1 { YEAR_AGO_SLACK } else { YEARS_AGO_SLACK };
                 Some((shift_date(middle, (-slack).months())?, shift_date(middle, slack.months())?))
@@ -137,12 +139,12 @@ impl Calendar {
     }
 
     /// "A few … ago": from two to six.
-    pub(super) fn few_ago(self, unit: Unit) -> Option<Days> {
+    pub(super) fn few_ago(self, unit: CalendarUnit) -> Option<Days> {
         self.between_ago(2, 6, unit)
     }
 
     /// From `fewest` to `most` units ago.
-    pub(super) fn between_ago(self, fewest: i64, most: i64, unit: Unit) -> Option<Days> {
+    pub(super) fn between_ago(self, fewest: i64, most: i64, unit: CalendarUnit) -> Option<Days> {
         let (early, late) = (self.units_ago(most, unit)?, self.units_ago(fewest, unit)?);
         Some((early.0, late.1))
     }

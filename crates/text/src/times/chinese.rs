@@ -7,7 +7,7 @@ use jiff::civil::Weekday;
 
 use super::NamedPeriod;
 use super::calendar::{
-    Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, shift_date, year_of,
+    Calendar, CalendarUnit, Days, Season, YEARS, month_of, one_day, season_of, shift_date, year_of,
 };
 
 const DIGITS: &str = "一二三四五六七八九";
@@ -37,14 +37,14 @@ const DAYS: [(&str, i64); 22] = [
     ("后晚", 2),
 ];
 const WEEKS: [&str; 3] = ["周", "星期", "礼拜"];
-const UNITS: [(&str, Unit); 7] = [
-    ("天", Unit::Day),
-    ("日", Unit::Day),
-    ("周", Unit::Week),
-    ("星期", Unit::Week),
-    ("礼拜", Unit::Week),
-    ("月", Unit::Month),
-    ("年", Unit::Year),
+const UNITS: [(&str, CalendarUnit); 7] = [
+    ("天", CalendarUnit::Day),
+    ("日", CalendarUnit::Day),
+    ("周", CalendarUnit::Week),
+    ("星期", CalendarUnit::Week),
+    ("礼拜", CalendarUnit::Week),
+    ("月", CalendarUnit::Month),
+    ("年", CalendarUnit::Year),
 ];
 /// Characters after 年 or 月 that make another word: 前年轻, 晚上月亮.
 const NOT_BEFORE: &str = "亮球经饼轻龄级";
@@ -77,7 +77,7 @@ const FEASTS: [(&str, i8, i8, i64); 10] = [
 ];
 
 /// The times of a folded text, each with its place.
-pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
+pub(super) fn scan_times(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
     let (mut at, mut found) = (0, Vec::new());
     while let Some(character) = folded[at..].chars().next() {
         let before = folded[..at].chars().next_back();
@@ -138,8 +138,8 @@ fn is_end_of_word(before: char, text: &str) -> bool {
 
 fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (name, offset) = DAYS.into_iter().find(|(name, _)| text.starts_with(name))?;
-    let named = if offset == 0 { NamedPeriod::at_present } else { NamedPeriod::certain };
-    Some((calendar.day_at(offset).map(named), name.len()))
+    let named = if offset == 0 { NamedPeriod::present_days } else { NamedPeriod::without_slack };
+    Some((calendar.day_at_offset(offset).map(named), name.len()))
 }
 
 /// 国庆, 清明: the latest that has begun.
@@ -165,7 +165,7 @@ fn in_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
     if letter == Some('末') {
         let rest = &rest['末'.len_utf8()..];
         let days = calendar.weekend(offset.unwrap_or(0));
-        let named = if offset.is_some() { NamedPeriod::certain } else { NamedPeriod::uncertain };
+        let named = if offset.is_some() { NamedPeriod::without_slack } else { NamedPeriod::uncertain };
         return Some((days.map(|days| named(days).with_slack(1)), taken(rest)));
     }
     let weekday =
@@ -173,11 +173,12 @@ fn in_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
     let rest = if weekday.is_some() { &rest[letter.map_or(0, char::len_utf8)..] } else { rest };
     match (offset, weekday) {
         (Some(offset), Some(weekday)) => {
-            Some((calendar.weekday_of_week(weekday, offset).map(NamedPeriod::certain), taken(rest)))
+            Some((calendar.weekday_of_week(weekday, offset).map(NamedPeriod::without_slack), taken(rest)))
         }
-        (Some(offset), None) => {
-            Some((calendar.week(offset).map(|days| NamedPeriod::certain(days).with_slack(1)), taken(rest)))
-        }
+        (Some(offset), None) => Some((
+            calendar.week(offset).map(|days| NamedPeriod::without_slack(days).with_slack(1)),
+            taken(rest),
+        )),
         // By itself it may be past or ahead; a question is mostly about the past.
         (None, Some(weekday)) => {
             Some((calendar.latest_weekday(weekday).map(NamedPeriod::uncertain), taken(rest)))
@@ -202,7 +203,7 @@ fn in_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usiz
         (None, Some((part, length))) => (within_month(month, part), &rest[length..]),
         (None, None) => (Some(month), rest),
     };
-    Some((days.map(NamedPeriod::certain), text.len() - rest.len()))
+    Some((days.map(NamedPeriod::without_slack), text.len() - rest.len()))
 }
 
 /// 初, 上旬, 中旬, 底 after a month: its first and last day, and the bytes taken.
@@ -230,14 +231,14 @@ fn in_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
     let year = calendar.year_number(i16::try_from(offset).ok()?)?;
     if rest.starts_with("今天") || rest.starts_with("的今天") {
         let more = if rest.starts_with('的') { "的今天".len() } else { "今天".len() };
-        return Some((calendar.same_day(offset).map(NamedPeriod::certain), length + more));
+        return Some((calendar.same_day(offset).map(NamedPeriod::without_slack), length + more));
     }
     if let Some((days, more)) = part_of_year(rest, year) {
-        return Some((days.map(NamedPeriod::certain), length + more));
+        return Some((days.map(NamedPeriod::without_slack), length + more));
     }
     let days = year_of(year);
     // "This year" alone asks for nothing.
-    Some((days.map(if offset == 0 { NamedPeriod::at_present } else { NamedPeriod::certain }), length))
+    Some((days.map(if offset == 0 { NamedPeriod::present_days } else { NamedPeriod::without_slack }), length))
 }
 
 /// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.
@@ -275,7 +276,7 @@ fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
         if text.starts_with(word) {
             let slack = days / 4;
             return Some((
-                calendar.days_between(-days - slack, -days + slack).map(NamedPeriod::certain),
+                calendar.days_between(-days - slack, -days + slack).map(NamedPeriod::without_slack),
                 word.len(),
             ));
         }
@@ -291,7 +292,7 @@ fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
     let (unit, more) = unit_after(&text[length..])?;
     let end = length + more;
     let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago))?;
-    Some((calendar.between_ago(fewest, most, unit).map(NamedPeriod::certain), end + ago.len()))
+    Some((calendar.between_ago(fewest, most, unit).map(NamedPeriod::without_slack), end + ago.len()))
 }
 
 /// 三天前, 两周后, 2023年, 2023年6月, 六月, 6月3日, 二〇二三年.
@@ -305,7 +306,7 @@ fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>,
         let end = length + more;
         let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago));
         if let Some(ago) = ago {
-            return Some((calendar.units_ago(number, unit).map(NamedPeriod::certain), end + ago.len()));
+            return Some((calendar.units_ago(number, unit).map(NamedPeriod::without_slack), end + ago.len()));
         }
         // 三天后 may count from anything that was told before.
         let later = ["后", "之后", "以后"].into_iter().find(|later| text[end..].starts_with(later));
@@ -360,12 +361,12 @@ fn offset_of(text: &str, words: &[(&str, i64)]) -> (Option<i64>, usize) {
 }
 
 /// 天, 周, 个星期, 个月, 年, with the bytes taken.
-fn unit_after(text: &str) -> Option<(Unit, usize)> {
+fn unit_after(text: &str) -> Option<(CalendarUnit, usize)> {
     let counted = text.strip_prefix('个');
     let rest = counted.unwrap_or(text);
     let (word, unit) = UNITS.into_iter().find(|(word, _)| rest.starts_with(word))?;
     // A month is counted with 个; without it, it is a name: 三月.
-    let fits = (unit != Unit::Month) || counted.is_some();
+    let fits = (unit != CalendarUnit::Month) || counted.is_some();
     fits.then_some((unit, text.len() - rest.len() + word.len()))
 }
 

@@ -103,15 +103,15 @@ fn chinese_time(folded: &str) -> Option<Time> {
             return None;
         }
         let hour = match part_of_day(part) {
-            Some(Part::Morning) => hour,
-            Some(Part::Noon) if hour < 3 => hour + 12,
-            Some(Part::Noon) => hour,
-            Some(Part::Afternoon) if hour < 12 => hour + 12,
-            Some(Part::Afternoon) => hour,
+            Some(DayPart::Morning) => hour,
+            Some(DayPart::Noon) if hour < 3 => hour + 12,
+            Some(DayPart::Noon) => hour,
+            Some(DayPart::Afternoon) if hour < 12 => hour + 12,
+            Some(DayPart::Afternoon) => hour,
             // Twelve at night is the end of the day, which is no moment of it.
-            Some(Part::Evening) if hour < 12 => hour + 12,
-            Some(Part::Evening) if hour == 12 => return None,
-            Some(Part::Evening) => hour,
+            Some(DayPart::Evening) if hour < 12 => hour + 12,
+            Some(DayPart::Evening) if hour == 12 => return None,
+            Some(DayPart::Evening) => hour,
             None if (1..=BARE_AFTERNOON_LAST).contains(&hour) => hour + 12,
             None => hour,
         };
@@ -119,23 +119,23 @@ fn chinese_time(folded: &str) -> Option<Time> {
     })
 }
 
-enum Part {
+enum DayPart {
     Morning,
     Noon,
     Afternoon,
     Evening,
 }
 
-fn part_of_day(text: &str) -> Option<Part> {
+fn part_of_day(text: &str) -> Option<DayPart> {
     let ends = |words: &[&str]| words.iter().any(|word| text.ends_with(word));
     if ends(&["凌晨", "早上", "早晨", "清晨", "上午", "今早", "明早"]) {
-        Some(Part::Morning)
+        Some(DayPart::Morning)
     } else if ends(&["中午"]) {
-        Some(Part::Noon)
+        Some(DayPart::Noon)
     } else if ends(&["下午"]) {
-        Some(Part::Afternoon)
+        Some(DayPart::Afternoon)
     } else if ends(&["傍晚", "晚上", "今晚", "明晚", "昨晚", "夜里"]) {
-        Some(Part::Evening)
+        Some(DayPart::Evening)
     } else {
         None
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::civil::Weekday;
 
 use super::NamedPeriod;
-use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
+use super::calendar::{Calendar, CalendarUnit, Days, Season, YEARS, month_of, one_day, season_of, year_of};
 use crate::segment::{Piece, split_words};
 
 const MONTHS: [&str; 12] = [
@@ -35,7 +35,7 @@ const OTHER_DAY: (i64, i64) = (-10, -2);
 type FoundPeriod = (NamedPeriod, usize);
 
 /// The times of a folded text, each with its place.
-pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
+pub(super) fn scan_times(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
     let mut places: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
     for piece in split_words(folded) {
@@ -47,7 +47,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
     let words: Vec<&str> = places.iter().map(|place| &folded[place.clone()]).collect();
     let (mut at, mut found) = (0, Vec::new());
     while at < words.len() {
-        match phrase(&words[at..], calendar) {
+        match phrase_at_start(&words[at..], calendar) {
             Some((named, length)) => {
                 found.push((places[at].start..places[at + length - 1].end, named));
                 at += length;
@@ -59,7 +59,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
 }
 
 /// The time that a text of words begins with, and how many words it takes.
-fn phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
+fn phrase_at_start(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     fixed_phrase(words, calendar)
         .or_else(|| counted_phrase(words, calendar))
         .or_else(|| part_of_year(words, calendar))
@@ -69,7 +69,7 @@ fn phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
 }
 
 fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
-    let day = |offset| calendar.day_at(offset).map(NamedPeriod::certain);
+    let day = |offset| calendar.day_at_offset(offset).map(NamedPeriod::without_slack);
     Some(match words {
         ["the", "day", "before", "yesterday", ..] => (day(-2)?, 4),
         ["day", "before", "yesterday", ..] => (day(-2)?, 3),
@@ -78,14 +78,16 @@ fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         ["yesterday", ..] => (day(-1)?, 1),
         ["last", "night", ..] => (day(-1)?, 2),
         ["tomorrow", ..] => (day(1)?, 1),
-        ["today" | "tonight", ..] => (NamedPeriod::at_present(calendar.day_at(0)?), 1),
+        ["today" | "tonight", ..] => (NamedPeriod::present_days(calendar.day_at_offset(0)?), 1),
         ["this", "morning" | "afternoon" | "evening", ..] => {
-            (NamedPeriod::at_present(calendar.day_at(0)?), 2)
+            (NamedPeriod::present_days(calendar.day_at_offset(0)?), 2)
         }
         ["the", "other", "day", ..] => {
             (NamedPeriod::uncertain(calendar.days_between(OTHER_DAY.0, OTHER_DAY.1)?), 3)
         }
-        ["a", "fortnight", "ago", ..] => (NamedPeriod::certain(calendar.units_ago(2, Unit::Week)?), 3),
+        ["a", "fortnight", "ago", ..] => {
+            (NamedPeriod::without_slack(calendar.units_ago(2, CalendarUnit::Week)?), 3)
+        }
         _ => return None,
     })
 }
@@ -108,15 +110,15 @@ fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         // "In two days" is also how long something took.
         (true, Some(count), _) => Some((NamedPeriod::uncertain(calendar.units_ago(-count, unit)?), length)),
         (false, Some(count), ["from", "now", ..]) => {
-            Some((NamedPeriod::certain(calendar.units_ago(-count, unit)?), length + 2))
+            Some((NamedPeriod::without_slack(calendar.units_ago(-count, unit)?), length + 2))
         }
-        (false, Some(count), ["ago", "today", ..]) if unit == Unit::Year => {
-            Some((NamedPeriod::certain(calendar.same_day(-count)?), length + 2))
+        (false, Some(count), ["ago", "today", ..]) if unit == CalendarUnit::Year => {
+            Some((NamedPeriod::without_slack(calendar.same_day(-count)?), length + 2))
         }
         (false, Some(count), ["ago", ..]) => {
-            Some((NamedPeriod::certain(calendar.units_ago(count, unit)?), length + 1))
+            Some((NamedPeriod::without_slack(calendar.units_ago(count, unit)?), length + 1))
         }
-        (false, None, ["ago", ..]) => Some((NamedPeriod::certain(calendar.few_ago(unit)?), length + 1)),
+        (false, None, ["ago", ..]) => Some((NamedPeriod::without_slack(calendar.few_ago(unit)?), length + 1)),
         _ => None,
     }
 }
@@ -165,7 +167,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     if let Some(offset) = offset(words) {
         let length = 2 + introduced(&words[2..]);
         let name = words.get(length).filter(|_| length > 2)?;
-        return Some((NamedPeriod::certain(days(name, offset)?), length + 1));
+        return Some((NamedPeriod::without_slack(days(name, offset)?), length + 1));
     }
     let start = introduced(words);
     let (name, rest) = words.get(start..)?.split_first()?;
@@ -175,7 +177,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         return None;
     }
     let offset = offset(&rest[of..])?;
-    Some((NamedPeriod::certain(days(name, offset)?), start + of + 3))
+    Some((NamedPeriod::without_slack(days(name, offset)?), start + of + 3))
 }
 
 /// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.
@@ -195,7 +197,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
             0 => calendar.weekday_of_week(weekday, 0),
             _ => calendar.next_weekday(weekday),
         };
-        return Some((NamedPeriod::certain(days?).with_slack(WEEKDAY_SLACK), 2));
+        return Some((NamedPeriod::without_slack(days?).with_slack(WEEKDAY_SLACK), 2));
     }
     // "This may …" is seldom a month.
     if let Some(month) = month_number(what).filter(|_| (offset, what) != (0, "may")) {
@@ -204,7 +206,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
             0 => month_of(calendar.today.year(), month),
             _ => calendar.next_month_named(month),
         };
-        return Some((NamedPeriod::certain(days?).with_slack(MONTH_SLACK), 2));
+        return Some((NamedPeriod::without_slack(days?).with_slack(MONTH_SLACK), 2));
     }
     let days_of_year: Box<dyn Fn(i16) -> Option<Days>> = match (season_named(what), what) {
         (Some(season), _) => Box::new(move |year| season_of(year, season)),
@@ -223,8 +225,8 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
 fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<NamedPeriod> {
     let near = |days: Days| match offset {
         // "This year" asks for nothing.
-        0 if what == "year" => NamedPeriod::at_present(days),
-        _ => NamedPeriod::certain(days),
+        0 if what == "year" => NamedPeriod::present_days(days),
+        _ => NamedPeriod::without_slack(days),
     };
     Some(match what {
         "week" => near(calendar.week(offset)?).with_slack(1),
@@ -309,12 +311,12 @@ fn after_preposition(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> 
     Some((NamedPeriod::uncertain(days?), 2))
 }
 
-fn unit_of(word: &str) -> Option<Unit> {
+fn unit_of(word: &str) -> Option<CalendarUnit> {
     Some(match word.strip_suffix('s').unwrap_or(word) {
-        "day" => Unit::Day,
-        "week" => Unit::Week,
-        "month" => Unit::Month,
-        "year" => Unit::Year,
+        "day" => CalendarUnit::Day,
+        "week" => CalendarUnit::Week,
+        "month" => CalendarUnit::Month,
+        "year" => CalendarUnit::Year,
         _ => return None,
     })
 }

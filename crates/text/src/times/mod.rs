@@ -52,16 +52,16 @@ struct NamedPeriod {
 }
 
 impl NamedPeriod {
-    fn certain(days: (Date, Date)) -> Self {
+    fn without_slack(days: (Date, Date)) -> Self {
         Self { days, slack_days: 0, sure: true, present: false }
     }
 
     fn uncertain(days: (Date, Date)) -> Self {
-        Self { sure: false, ..Self::certain(days) }
+        Self { sure: false, ..Self::without_slack(days) }
     }
 
-    fn at_present(days: (Date, Date)) -> Self {
-        Self { present: true, ..Self::certain(days) }
+    fn present_days(days: (Date, Date)) -> Self {
+        Self { present: true, ..Self::without_slack(days) }
     }
 
     fn with_slack(self, slack_days: i64) -> Self {
@@ -74,8 +74,8 @@ impl NamedPeriod {
 pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Weekday) -> Vec<TimePhrase> {
     let folded = super::segment::fold(text);
     let today = now.to_zoned(zone.clone()).date();
-    let mut found = english::scan(&folded, Calendar { today, week_start });
-    found.extend(chinese::scan(&folded, Calendar { today, week_start: Weekday::Monday }));
+    let mut found = english::scan_times(&folded, Calendar { today, week_start });
+    found.extend(chinese::scan_times(&folded, Calendar { today, week_start: Weekday::Monday }));
     found.sort_by_key(|(place, _)| (place.start, place.end));
     let found = join_spans(found, &folded);
     let clock = clock::time_of_day(&folded);

@@ -81,7 +81,7 @@ impl Values {
             return parsed;
         }
         let mut before = String::new();
-        for clause in clauses_of(&in_third_person(text)) {
+        for clause in clauses_of(&to_third_person(text)) {
             let certain = without_hedges(&clause);
             let is_hedged = certain.is_some() && !(clause.starts_with(SHOULD_BE) && before.contains("不是"));
             let said = certain.as_ref().unwrap_or(&clause);
@@ -175,7 +175,7 @@ fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommonValue {
     pub value: String,
-    /// Content terms of its clause.
+    /// Content terms of the clause that holds the value.
     pub beside: BTreeSet<String>,
 }
 
@@ -239,7 +239,7 @@ fn own_words(text: &str) -> &str {
 }
 
 /// The user's own words, as far as a statement needs it.
-fn in_third_person(text: &str) -> String {
+fn to_third_person(text: &str) -> String {
     let words = text.split(' ').map(|word| match word {
         "I" | "i" | "we" | "We" => "the user",
         "my" | "My" | "our" | "Our" => "the user's",

@@ -4,7 +4,7 @@ use super::{ARTICLES, Values, without_article};
 use crate::lexicon::values as lexicon;
 use crate::{is_named_in_text, is_unspaced};
 
-/// One has one of these.
+/// A person usually has one value of this kind.
 const PARTNERS: &[&str] = &["男朋友", "女朋友"];
 /// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
 const SLOT_WORDS_MAX: usize = 5;
@@ -17,7 +17,7 @@ const BEFORE_SLOT_CHARACTERS: usize = 2;
 pub(super) struct Slot {
     pub(super) clause: String,
     pub(super) value: String,
-    /// One can't have two of it.
+    /// A person can have only one value of this kind at a time.
     pub(super) is_single: bool,
 }
 

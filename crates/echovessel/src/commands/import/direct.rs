@@ -39,7 +39,7 @@ pub(super) async fn record(
     mapping: Mapping,
     bar: &ProgressBar,
 ) -> anyhow::Result<RecordedImport> {
-    let _lock = home.lock()?;
+    let _lock = home.lock_home()?;
     let store = Arc::new(open_database(config, home)?);
     let hub = bare_hub(config, home, &store)?;
     let recorded = record_into((&store, &hub), config, asked, sources, options, mapping, bar).await;

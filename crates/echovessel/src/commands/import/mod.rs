@@ -213,7 +213,7 @@ struct RecordedImport {
 }
 
 fn describe_look(look: &Look, zone: Option<&str>) -> String {
-    let mut text = format!("{}: {}", look.format, counted(look.messages, "message"));
+    let mut text = format!("{}: {}", look.format, count_of(look.messages, "message"));
     if let (Some(first), Some(last)) = (&look.first, &look.last) {
         _ = write!(text, ", {first} to {last}");
     }
@@ -224,7 +224,7 @@ fn describe_look(look: &Look, zone: Option<&str>) -> String {
             Role::User => ", the user",
             Role::Other => "",
         };
-        _ = writeln!(text, "  {}: {}{role}", speaker.name, counted(speaker.messages, "message"));
+        _ = writeln!(text, "  {}: {}{role}", speaker.name, count_of(speaker.messages, "message"));
     }
     if look.saved_memories > 0 {
         _ = writeln!(text, "  {} things that the program had saved about its user", look.saved_memories);
@@ -276,14 +276,14 @@ fn print_report(shared: &Shared, run: &RecordedImport) {
         "found {}: {} recorded in {}, {documents}{} already there, {proposed}{} skipped",
         run.found,
         run.recorded,
-        counted(run.sessions, "session"),
+        count_of(run.sessions, "session"),
         run.already_there,
         run.skipped_count
     );
     if run.undated > 0 {
         println!(
             "{} without a time of their own have the one of the message before, or of their file",
-            counted(run.undated, "message")
+            count_of(run.undated, "message")
         );
     }
     if run.proposed > 0 {
@@ -297,7 +297,7 @@ fn print_report(shared: &Shared, run: &RecordedImport) {
         println!("  {}: {}", skip.place, skip.reason);
     }
     if run.is_remembering {
-        println!("the daemon makes memories of it in the background, oldest first");
+        println!("memories of it are made in the background while the daemon runs, oldest first");
     }
     println!("run {}; `echovessel import undo {}` erases it", run.run_id, run.run_id);
 }
@@ -324,13 +324,13 @@ fn summary_of(run: &Value) -> String {
         ("uploaded", _) => "waits for its mapping".to_owned(),
         ("recording", _) => "being recorded".to_owned(),
         ("interrupted", _) => "cut off; resume it, or import the same files again".to_owned(),
-        ("paused", _) => format!("paused, {} waiting", counted(waiting, "session")),
+        ("paused", _) => format!("paused, {} waiting", count_of(waiting, "session")),
         (_, "off") => "recorded, not remembered".to_owned(),
-        _ => format!("{} waiting", counted(waiting, "session")),
+        _ => format!("{} waiting", count_of(waiting, "session")),
     };
     let files: Vec<&str> = run["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let at = text("created_at").get(..19).unwrap_or_default();
-    format!("{}  {at}  {}  {state}  {}", text("run_id"), counted(recorded, "message"), files.join(", "))
+    format!("{}  {at}  {}  {state}  {}", text("run_id"), count_of(recorded, "message"), files.join(", "))
 }
 
 async fn set_remembering(shared: &Shared, daemon: &Daemon, id: ImportId, act: &str) -> anyhow::Result<()> {
@@ -369,12 +369,12 @@ async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyh
     let erased = undone["erased"].as_u64().unwrap_or_default();
     match shared.json {
         true => println!("{undone}"),
-        false => println!("erased {}, with every memory of them", counted(erased, "message")),
+        false => println!("erased {}, with every memory of them", count_of(erased, "message")),
     }
     Ok(())
 }
 
-fn counted(count: u64, noun: &str) -> String {
+fn count_of(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 

@@ -11,7 +11,7 @@ use crate::home::{Home, replace};
 
 /// The unit that a setting of the Python program is counted in.
 #[derive(Clone, Copy)]
-enum Unit {
+enum SettingUnit {
     /// None, or the same as here.
     Same,
     Milliseconds,
@@ -50,35 +50,35 @@ const SAME_KEYS: [&str; 23] = [
 ];
 
 /// Settings whose name or unit differs: their name, the name here, their unit.
-const RENAMED_KEYS: [(&str, &str, Unit); 28] = [
-    ("memory.retrieve_k", "recall.k", Unit::Same),
-    ("memory.recent_window_size", "recall.recent_window", Unit::Same),
-    ("memory.relational_bonus_weight", "recall.weight_relational", Unit::Same),
-    ("llm.timeout_seconds", "llm.timeout", Unit::Seconds),
-    ("runtime.turn_timeout_seconds", "limits.turn_timeout", Unit::Seconds),
-    ("persona.voice_id", "voice.tts_voice", Unit::Same),
-    ("llm.models.fast", "llm.models.small", Unit::Same),
-    ("llm.models.judge", "llm.models.medium", Unit::Same),
-    ("llm.models.main", "llm.models.large", Unit::Same),
-    ("llm.tier_models.small", "llm.models.small", Unit::Same),
-    ("llm.tier_models.medium", "llm.models.medium", Unit::Same),
-    ("llm.tier_models.large", "llm.models.large", Unit::Same),
-    ("consolidate.worker_poll_seconds", "consolidate.poll_every", Unit::Seconds),
-    ("consolidate.worker_max_retries", "consolidate.max_retries", Unit::Same),
-    ("dev_trace.enabled", "trace.enabled", Unit::Same),
-    ("dev_trace.retention_days", "trace.retention", Unit::Days),
-    ("idle_scanner.interval_seconds", "session.scan_every", Unit::Seconds),
-    ("slow_tick.enabled", "slow_cycle.enabled", Unit::Same),
-    ("slow_tick.cool_down_minutes", "slow_cycle.cool_down", Unit::Minutes),
-    ("slow_tick.daily_cap", "slow_cycle.daily_cycles", Unit::Same),
-    ("slow_tick.daily_input_token_budget", "slow_cycle.daily_input_tokens", Unit::Same),
-    ("slow_tick.daily_output_token_budget", "slow_cycle.daily_output_tokens", Unit::Same),
-    ("proactive.tick_interval_seconds", "proactive.tick", Unit::Seconds),
-    ("proactive.cold_user_response_window_hours", "proactive.cold_user_response_window", Unit::Hours),
-    ("proactive.long_silence_hours", "proactive.long_silence", Unit::Hours),
-    ("proactive.use_voice_when_available", "proactive.use_voice", Unit::Same),
-    ("channels.web.debounce_ms", "channels.web.debounce", Unit::Milliseconds),
-    ("channels.discord.debounce_ms", "channels.discord.debounce", Unit::Milliseconds),
+const RENAMED_KEYS: [(&str, &str, SettingUnit); 28] = [
+    ("memory.retrieve_k", "recall.k", SettingUnit::Same),
+    ("memory.recent_window_size", "recall.recent_window", SettingUnit::Same),
+    ("memory.relational_bonus_weight", "recall.weight_relational", SettingUnit::Same),
+    ("llm.timeout_seconds", "llm.timeout", SettingUnit::Seconds),
+    ("runtime.turn_timeout_seconds", "limits.turn_timeout", SettingUnit::Seconds),
+    ("persona.voice_id", "voice.tts_voice", SettingUnit::Same),
+    ("llm.models.fast", "llm.models.small", SettingUnit::Same),
+    ("llm.models.judge", "llm.models.medium", SettingUnit::Same),
+    ("llm.models.main", "llm.models.large", SettingUnit::Same),
+    ("llm.tier_models.small", "llm.models.small", SettingUnit::Same),
+    ("llm.tier_models.medium", "llm.models.medium", SettingUnit::Same),
+    ("llm.tier_models.large", "llm.models.large", SettingUnit::Same),
+    ("consolidate.worker_poll_seconds", "consolidate.poll_every", SettingUnit::Seconds),
+    ("consolidate.worker_max_retries", "consolidate.max_retries", SettingUnit::Same),
+    ("dev_trace.enabled", "trace.enabled", SettingUnit::Same),
+    ("dev_trace.retention_days", "trace.retention", SettingUnit::Days),
+    ("idle_scanner.interval_seconds", "session.scan_every", SettingUnit::Seconds),
+    ("slow_tick.enabled", "slow_cycle.enabled", SettingUnit::Same),
+    ("slow_tick.cool_down_minutes", "slow_cycle.cool_down", SettingUnit::Minutes),
+    ("slow_tick.daily_cap", "slow_cycle.daily_cycles", SettingUnit::Same),
+    ("slow_tick.daily_input_token_budget", "slow_cycle.daily_input_tokens", SettingUnit::Same),
+    ("slow_tick.daily_output_token_budget", "slow_cycle.daily_output_tokens", SettingUnit::Same),
+    ("proactive.tick_interval_seconds", "proactive.tick", SettingUnit::Seconds),
+    ("proactive.cold_user_response_window_hours", "proactive.cold_user_response_window", SettingUnit::Hours),
+    ("proactive.long_silence_hours", "proactive.long_silence", SettingUnit::Hours),
+    ("proactive.use_voice_when_available", "proactive.use_voice", SettingUnit::Same),
+    ("channels.web.debounce_ms", "channels.web.debounce", SettingUnit::Milliseconds),
+    ("channels.discord.debounce_ms", "channels.discord.debounce", SettingUnit::Milliseconds),
 ];
 
 /// Outcome for each setting, by their names in the Python program's file.
@@ -179,7 +179,7 @@ fn collect_leaves<'a>(section: &str, table: &'a Table, leaves: &mut Vec<(String,
 
 /// The setting here that means the same; `None` if there is none.
 fn change_of(name: &str, value: &Value, known: &[(String, Value)]) -> Option<ConfigChange> {
-    let same = SAME_KEYS.contains(&name).then_some((name, Unit::Same));
+    let same = SAME_KEYS.contains(&name).then_some((name, SettingUnit::Same));
     let (key, unit) =
         RENAMED_KEYS.iter().find(|(old, ..)| *old == name).map(|(_, key, unit)| (*key, *unit)).or(same)?;
     let value = match (key, value) {
@@ -207,14 +207,14 @@ fn change_of(name: &str, value: &Value, known: &[(String, Value)]) -> Option<Con
 }
 
 /// The value, a number with a unit as a duration; `None` if a unit has no number.
-fn parse_duration(value: &Value, unit: Unit) -> Option<Json> {
+fn parse_duration(value: &Value, unit: SettingUnit) -> Option<Json> {
     let milliseconds = match unit {
-        Unit::Same => return serde_json::to_value(value).ok(),
-        Unit::Milliseconds => 1.0,
-        Unit::Seconds => 1_000.0,
-        Unit::Minutes => 60_000.0,
-        Unit::Hours => 3_600_000.0,
-        Unit::Days => 86_400_000.0,
+        SettingUnit::Same => return serde_json::to_value(value).ok(),
+        SettingUnit::Milliseconds => 1.0,
+        SettingUnit::Seconds => 1_000.0,
+        SettingUnit::Minutes => 60_000.0,
+        SettingUnit::Hours => 3_600_000.0,
+        SettingUnit::Days => 86_400_000.0,
     };
     let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64))?;
     let period = std::time::Duration::try_from_secs_f64(number * milliseconds / 1_000.0).ok()?;
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     /// The sample that the Python program writes, with a person's changes.
-    const THEIRS: &str = r#"
+    const PYTHON_SETTINGS: &str = r#"
         [runtime]
         data_dir = "~/.echovessel"
         turn_timeout_seconds = 90
@@ -271,7 +271,7 @@ mod tests {
         enabled = true
     "#;
 
-    fn merged(before: &str, theirs: &str) -> (Table, SettingsReport) {
+    fn merge_into(before: &str, theirs: &str) -> (Table, SettingsReport) {
         let path = Path::new("config.toml");
         let (text, report) = merge(before, &theirs.parse().unwrap(), path).unwrap();
         config::parse(&text, path, std::iter::empty()).unwrap();
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn their_settings_have_our_names_and_units() {
-        let (taken, report) = merged("", THEIRS);
+        let (taken, report) = merge_into("", PYTHON_SETTINGS);
         let expected: Table = r#"
             [limits]
             turn_timeout = "90s"
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn existing_settings_are_not_overwritten() {
-        let (taken, report) = merged("# mine\n[llm]\nprovider = \"offline\"\n", THEIRS);
+        let (taken, report) = merge_into("# mine\n[llm]\nprovider = \"offline\"\n", PYTHON_SETTINGS);
         assert_eq!(taken["llm"]["provider"].as_str(), Some("offline"));
         assert_eq!(taken["persona"]["id"].as_str(), Some("luna"));
         assert_eq!(report.set_here, ["llm.provider"]);
@@ -345,21 +345,21 @@ mod tests {
     #[test]
     fn a_setting_that_needs_another_is_taken_with_it() {
         let voice = "[voice]\nenabled = true\ntts_provider = \"fishaudio\"\nstt_provider = \"whisper_api\"\n";
-        let (taken, report) = merged("", voice);
+        let (taken, report) = merge_into("", voice);
         assert_eq!(taken["voice"]["enabled"].as_bool(), Some(true), "{report:?}");
-        let (taken, report) = merged("", "[voice]\nenabled = true\n");
+        let (taken, report) = merge_into("", "[voice]\nenabled = true\n");
         assert!(taken.is_empty() && report.refused.len() == 1, "{report:?}");
     }
 
     #[test]
     fn a_program_is_never_taken() {
-        let (taken, report) = merged("", "[voice]\ntts_command = [\"sh\"]\n[sync]\ncommand = [\"sh\"]\n");
+        let (taken, report) = merge_into("", "[voice]\ntts_command = [\"sh\"]\n[sync]\ncommand = [\"sh\"]\n");
         assert!(taken.is_empty() && report.unused.len() == 2, "{report:?}");
     }
 
     #[test]
     fn a_refused_value_costs_no_other() {
-        let (taken, report) = merged(
+        let (taken, report) = merge_into(
             "",
             "[proactive]\nquiet_hours_start = 99\nmax_per_24h = 5\n[idle_scanner]\ninterval_seconds = \"soon\"\n",
         );

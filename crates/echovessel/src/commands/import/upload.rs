@@ -160,18 +160,18 @@ fn form_stream(
 }
 
 fn file_stream(path: PathBuf) -> impl Stream<Item = io::Result<Vec<u8>>> + Send {
-    enum Place {
+    enum FolderState {
         Closed(PathBuf),
         Open(File),
     }
-    stream::try_unfold(Place::Closed(path), |place| async move {
+    stream::try_unfold(FolderState::Closed(path), |place| async move {
         let mut file = match place {
-            Place::Closed(path) => File::open(path).await?,
-            Place::Open(file) => file,
+            FolderState::Closed(path) => File::open(path).await?,
+            FolderState::Open(file) => file,
         };
         let mut chunk = vec![0; CHUNK_SIZE];
         let read = file.read(&mut chunk).await?;
         chunk.truncate(read);
-        Ok((read > 0).then_some((chunk, Place::Open(file))))
+        Ok((read > 0).then_some((chunk, FolderState::Open(file))))
     })
 }

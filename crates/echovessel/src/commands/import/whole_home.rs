@@ -114,7 +114,7 @@ pub(super) async fn import_home(
     if !asked.yes && !is_confirmed()? {
         bail!("nothing was imported");
     }
-    let _lock = home.lock()?;
+    let _lock = home.lock_home()?;
     let database = home_database(config, home)?;
     let read = match &database {
         HomeDatabase::File(path) => into_file(&found, &zone, path)?,

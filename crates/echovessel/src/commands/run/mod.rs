@@ -32,7 +32,7 @@ pub(crate) use shared_home::HomeTaken;
 
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
     keep_memory_private();
-    let _lock = home.lock()?;
+    let _lock = home.lock_home()?;
     super::encrypted_backup::remove_leftover_copy(home);
     if let Err(error) = super::backup::remove_leftover_backups(config, home) {
         tracing::warn!("an unfinished backup could not be removed: {error}");

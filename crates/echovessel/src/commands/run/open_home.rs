@@ -59,7 +59,7 @@ impl OpenHome {
         let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
         let backups = config.backup.every.0.map(|every| {
             let clock = Arc::new(SystemClock);
-            tokio::spawn(crate::commands::backup::repeat(config.clone(), home.clone(), every, clock))
+            tokio::spawn(crate::commands::backup::repeat_backups(config.clone(), home.clone(), every, clock))
         });
         Ok((Self { wired, channel_hosts, socket, reloading, backups }, parts))
     }

@@ -23,7 +23,7 @@ use crate::wiring::{Services, server_settings, wire};
 
 /// A daemon for one command, on a home that no other holds: it answers this process only, and begins no work.
 pub(crate) struct PrivateDaemon {
-    /// The connection to it.
+    /// The connection to the private daemon.
     daemon: Daemon,
     _lock: HomeLock,
     wired: Services,
@@ -33,7 +33,7 @@ pub(crate) struct PrivateDaemon {
 
 impl PrivateDaemon {
     async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
-        let lock = home.lock()?;
+        let lock = home.lock_home()?;
         let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
         let port = listener.local_addr()?.port();
@@ -49,7 +49,7 @@ impl PrivateDaemon {
         let served = server::serve(listener, None, parts, shutdown.clone());
         // If it fails, the next request to it fails and says so.
         let serving = tokio::spawn(async move { _ = served.await });
-        let daemon = Daemon::connect_to(RunFile { pid: std::process::id(), port, url }, token)?;
+        let daemon = Daemon::connect_to_address(RunFile { pid: std::process::id(), port, url }, token)?;
         Ok(Self { daemon, _lock: lock, wired, shutdown, serving })
     }
 
@@ -67,7 +67,7 @@ async fn daemon_elsewhere(config: &Config, home: &Home) -> anyhow::Result<Option
     let Some(url) = state.holder.clone() else { return Ok(None) };
     let OwnerCredential::Token(token) = shared_owner(home, &state)? else { return Ok(None) };
     let run = RunFile { pid: std::process::id(), port: 0, url };
-    Ok(Some(Daemon::connect_to(run, token)?))
+    Ok(Some(Daemon::connect_to_address(run, token)?))
 }
 
 /// The home's daemon, or one for this command.

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use memory::ports::Clock as _;
 use reqwest::Method;
 use runtime::Metrics;
-use server::{AnsweringDaemon, Front, FrontParts, HomeServer, Site, StandbyHubSocket};
+use server::{AnsweringDaemon, Front, FrontParts, HomeServer, SocketlessServer, StandbyHubSocket};
 use store::{
     HomeDatabase, HomeHolder, HomeStore, NewDaemon, ServerAddress, SharedAccess, Standby, home_state,
 };
@@ -36,7 +36,7 @@ use crate::wiring::{bare_host, wire_with_store};
 /// Time for which a home that seems free can be tried before the daemon gives up. A failover of the database takes seconds.
 const TAKING_TIME_MAX: Duration = Duration::from_secs(60);
 /// Time between two tries. Each is a connection, which a server that is starting refuses.
-const TRY_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that the holder has to make a login link. Without it the start prints an address that asks for the token.
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(5);
 /// Time for which a stop waits until the database has noted it. Without the note the others find it silent after
@@ -101,7 +101,7 @@ pub(super) async fn run(
         clock: Arc::new(SystemClock),
     };
     let front = Front::new(front, entrance.shutdown.clone())?;
-    let site = Site {
+    let site = SocketlessServer {
         router: front.router(),
         tls: entrance.tls.clone(),
         settings: entrance.settings.clone(),
@@ -178,10 +178,10 @@ impl SharingDaemon<'_> {
             match self.stand_by(&standby, &mut stop).await? {
                 StandbyEnd::HomeIsFree => {}
                 StandbyEnd::Stopped => {
-                    let leaving = tokio::task::spawn_blocking(move || standby.leave());
+                    let leaving = tokio::task::spawn_blocking(move || standby.leave_daemon_list());
                     // It is marked as dead later where the server does not answer.
                     let _ = tokio::time::timeout(LEAVE_NOTE_MAX, leaving).await;
-                    return self.leave().await;
+                    return self.stop_standing_by().await;
                 }
             }
         };
@@ -209,7 +209,7 @@ impl SharingDaemon<'_> {
                 }
                 Err(error) => {
                     tracing::warn!("the home could not be taken, it is tried again: {error}");
-                    clock.sleep(TRY_AGAIN).await;
+                    clock.sleep(RETRY_INTERVAL).await;
                 }
             }
         }
@@ -225,10 +225,12 @@ impl SharingDaemon<'_> {
         loop {
             let now = standing.borrow_and_update().clone();
             match now {
-                HomeHolder::Held(Some(address)) => self.answer_by(AnsweringDaemon::Elsewhere(address)),
-                HomeHolder::Held(None) => self.answer_by(AnsweringDaemon::Nobody),
+                HomeHolder::Held(Some(address)) => {
+                    self.set_answering_daemon(AnsweringDaemon::Elsewhere(address))
+                }
+                HomeHolder::Held(None) => self.set_answering_daemon(AnsweringDaemon::Nobody),
                 HomeHolder::Free => {
-                    self.answer_by(AnsweringDaemon::Nobody);
+                    self.set_answering_daemon(AnsweringDaemon::Nobody);
                     return Ok(StandbyEnd::HomeIsFree);
                 }
                 HomeHolder::Lost => return Err(HomeTaken.into()),
@@ -258,7 +260,7 @@ impl SharingDaemon<'_> {
         let daemons = Arc::new(SharingDaemons(database.clone()));
         let (open_home, parts) =
             OpenHome::start(self.config, self.home, wired, &self.entrance, daemons).await?;
-        self.answer_by(AnsweringDaemon::Here(HomeServer {
+        self.set_answering_daemon(AnsweringDaemon::Here(HomeServer {
             router: server::router(parts, self.entrance.shutdown.clone()),
             tools: Arc::new(open_home.wired.tool_context()),
         }));
@@ -280,7 +282,7 @@ impl SharingDaemon<'_> {
             () = database.taken_over() => return Err(HomeTaken.into()),
             outcome = open_home.wait_for_end(stop, &mut self.serving) => outcome,
         };
-        let draining = database.drain(&self.identity.id);
+        let draining = database.refuse_new_work(&self.identity.id);
         if !matches!(tokio::time::timeout(LEAVE_NOTE_MAX, draining).await, Ok(Ok(()))) {
             tracing::warn!("the database server was not told that this daemon stops");
         }
@@ -289,7 +291,7 @@ impl SharingDaemon<'_> {
     }
 
     /// Ends a daemon that does not hold the home.
-    async fn leave(self) -> anyhow::Result<()> {
+    async fn stop_standing_by(self) -> anyhow::Result<()> {
         self.home.remove_run_file();
         self.home.remove_login_page();
         self.entrance.shutdown.cancel();
@@ -305,7 +307,7 @@ impl SharingDaemon<'_> {
             .ok()
     }
 
-    fn answer_by(&self, answering: AnsweringDaemon) {
+    fn set_answering_daemon(&self, answering: AnsweringDaemon) {
         self.answering.send_replace(answering);
     }
 
@@ -316,7 +318,7 @@ impl SharingDaemon<'_> {
             _ => None,
         };
         if let Some(holder) = &holder {
-            self.answer_by(AnsweringDaemon::Elsewhere(holder.clone()));
+            self.set_answering_daemon(AnsweringDaemon::Elsewhere(holder.clone()));
         }
         let login = match (owner, &holder) {
             (OwnerCredential::Token(token), Some(_)) => self.login_of_holder(token).await,
@@ -333,8 +335,10 @@ impl SharingDaemon<'_> {
     async fn login_of_holder(&self, token: &str) -> Option<String> {
         let run = self.home.run_file()?;
         let asked = async {
-            let daemon =
-                Daemon::connect_to(RunFile { url: self.entrance.url.clone(), ..run }, token.to_owned())?;
+            let daemon = Daemon::connect_to_address(
+                RunFile { url: self.entrance.url.clone(), ..run },
+                token.to_owned(),
+            )?;
             daemon.ask(Method::POST, "/api/admin/login-code", None).await
         };
         // The holder may have gone a moment ago.

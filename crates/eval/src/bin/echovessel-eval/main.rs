@@ -15,7 +15,7 @@ use eval::report::{Report, is_misleading};
 use eval::{absence, calibrate, loading, plot, tune};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::ports::Embedder as _;
-use memory::recall::SAID_MIN;
+use memory::recall::SAID_SUPPORT_MIN;
 use memory::vector_index::VectorIndex;
 use store::{HomeStore, StoreOptions};
 
@@ -182,7 +182,8 @@ fn report(
         if asked.absence {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let beside = path.with_file_name(format!("{stem}-absence.svg"));
-            let bound = if report.vectors { installation.recall_settings().min_support } else { SAID_MIN };
+            let bound =
+                if report.vectors { installation.recall_settings().min_support } else { SAID_SUPPORT_MIN };
             draw_plot(&beside, &plot::absence_plot(&report.absence, bound))?;
         }
     }

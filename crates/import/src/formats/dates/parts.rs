@@ -84,7 +84,7 @@ pub(in crate::formats) fn clock_after(line: &str) -> Option<(Clock, &str)> {
     let (before, line) = until_digit(line)?;
     let (mut clock, line) = read_clock(line)?;
     let (half, line) = read_half_of_day(line);
-    clock.half = half.or_else(|| half_named(before));
+    clock.half = half.or_else(|| named_half(before));
     let is_time = clock.hour <= 23 && (clock.half.is_none() || clock.hour <= 12);
     is_time.then_some((clock, line))
 }
@@ -176,14 +176,14 @@ fn read_clock(line: &str) -> Option<(Clock, &str)> {
 fn read_half_of_day(line: &str) -> (Option<Half>, &str) {
     let trimmed = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
     let end = trimmed.find([']', '-', '–']).unwrap_or(trimmed.len());
-    match half_named(&trimmed[..end]) {
+    match named_half(&trimmed[..end]) {
         Some(half) => (Some(half), &trimmed[end..]),
         None => (None, line),
     }
 }
 
 /// The half that a short text names and nothing else.
-fn half_named(text: &str) -> Option<Half> {
+fn named_half(text: &str) -> Option<Half> {
     if text.len() > 32 {
         return None;
     }

@@ -8,12 +8,12 @@ use crate::formats::dates::{Clock, DateParts, clock_after, date_parts, is_blank}
 pub(super) struct Header<'a> {
     pub(super) date: DateParts,
     pub(super) clock: Clock,
-    pub(super) rest: Rest<'a>,
+    pub(super) rest: HeaderRest<'a>,
 }
 
 /// The text after the time.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Rest<'a> {
+pub(super) enum HeaderRest<'a> {
     Message {
         speaker: &'a str,
         text: &'a str,
@@ -41,14 +41,14 @@ pub(super) fn header_of(line: &str) -> Option<Header<'_>> {
     Some(Header { date, clock, rest: rest_of(rest) })
 }
 
-fn rest_of(rest: &str) -> Rest<'_> {
+fn rest_of(rest: &str) -> HeaderRest<'_> {
     let split = rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|speaker| (speaker, "")));
-    let Some((speaker, text)) = split else { return Rest::Notice };
+    let Some((speaker, text)) = split else { return HeaderRest::Notice };
     // A notice that quotes a name or a number of words: "Ann changed the subject to “a: b”".
     let is_name = !speaker.trim().is_empty()
         && speaker.chars().count() <= SPEAKER_CHARS_MAX
         && !speaker.contains(['"', '“', '”', '„', '«']);
-    if is_name { Rest::Message { speaker, text } } else { Rest::Notice }
+    if is_name { HeaderRest::Message { speaker, text } } else { HeaderRest::Notice }
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
             let header = header_of(line).unwrap_or_else(|| panic!("{line}"));
             assert_eq!(header.date.numbers, numbers, "{line}");
             assert_eq!(header.clock.time().to_string(), time, "{line}");
-            assert_eq!(header.rest, Rest::Message { speaker: "Ann", text: "hi" }, "{line}");
+            assert_eq!(header.rest, HeaderRest::Message { speaker: "Ann", text: "hi" }, "{line}");
         }
     }
 
@@ -92,6 +92,6 @@ mod tests {
             assert_eq!(header_of(line), None, "{line}");
         }
         let notice = header_of("1/5/24, 10:30 - Ann changed the subject to “a: b”").unwrap();
-        assert_eq!(notice.rest, Rest::Notice);
+        assert_eq!(notice.rest, HeaderRest::Notice);
     }
 }

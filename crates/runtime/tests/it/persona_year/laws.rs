@@ -265,7 +265,7 @@ async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
     let ahead = Duration::try_from(mood.updated_at.duration_since(year.house.now())).unwrap_or_default();
     let over = elapsed + ahead + MOOD_IS_OVER;
     let over = *year.known.moods.entry((scope.clone(), mood.updated_at)).or_insert(over);
-    if elapsed > over && !mood.at_time(year.house.now()).is_neutral() {
+    if elapsed > over && !mood.fade_at(year.house.now()).is_neutral() {
         return Err(format!("a mood of {} still colours {}", mood.updated_at, year.house.now()));
     }
     Ok(())

@@ -106,7 +106,7 @@ impl Year {
         let mut dice = Dice::new(seed);
         let scopes: Vec<Scope> = LIVES.iter().map(|(persona, user, _)| scope_of(persona, user)).collect();
         for scope in &scopes {
-            house.runtime.ensure_known(scope).await.unwrap();
+            house.runtime.ensure_scope_exists(scope).await.unwrap();
             let zone = *dice.pick(&ZONES);
             house.store.database.set_user_timezone(&scope.user, Some(zone.to_owned())).await.unwrap();
         }

@@ -70,7 +70,10 @@ pub(crate) struct SyncOverview {
 }
 
 /// Handler of `GET /api/sync`.
-pub(crate) async fn standing(State(app): State<App>, Admin(_): Admin) -> Result<Json<SyncOverview>, Problem> {
+pub(crate) async fn sync_overview(
+    State(app): State<App>,
+    Admin(_): Admin,
+) -> Result<Json<SyncOverview>, Problem> {
     let runtime = app.runtime();
     let instances = match runtime.hub() {
         Some(hub) => hub.following_instances(&hub.settings().default_scope).await?,

@@ -193,7 +193,7 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
     let store = app.runtime().store();
     let persona = app.runtime().persona_of(scope).await.map_err(io::Error::other)?.display_name;
     let user = store.known_user(&scope.user).await.map_err(io::Error::other)?;
-    let names = Names { persona, user: user.display_name.unwrap_or_else(|| "User".to_owned()) };
+    let names = ExportNames { persona, user: user.display_name.unwrap_or_else(|| "User".to_owned()) };
     let blocks = store.core_blocks(scope).await.map_err(io::Error::other)?;
     let sessions = oldest_first(store, scope).await?;
     let (pieces, received) = mpsc::channel(CHUNKS_AHEAD);
@@ -210,8 +210,9 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
         }
         let messages = store.session_messages(id).await.map_err(io::Error::other)?;
         let mut versions = store.message_versions(id).await.map_err(io::Error::other)?;
-        let mut former =
-            OutdatedValues::in_messages(store, scope, &messages).await.map_err(io::Error::other)?;
+        let mut former = OutdatedValues::former_values_in_messages(store, scope, &messages)
+            .await
+            .map_err(io::Error::other)?;
         for message in messages {
             let former = former.remove(&message.id).map(|value| Piece::Former(Box::new(value)));
             let versions = versions.remove(&message.id).unwrap_or_default();
@@ -245,12 +246,12 @@ async fn oldest_first(store: &dyn Store, scope: &Scope) -> io::Result<Vec<Sessio
     Ok(ids)
 }
 
-struct Names {
+struct ExportNames {
     persona: String,
     user: String,
 }
 
-impl Names {
+impl ExportNames {
     fn for_role<'a>(&'a self, role: Role, speaker: Option<&'a str>) -> &'a str {
         match role {
             Role::User => &self.user,
@@ -264,7 +265,7 @@ type Pieces = mpsc::Receiver<Piece>;
 
 fn write_markdown(
     mut out: ChunkWriter,
-    names: &Names,
+    names: &ExportNames,
     blocks: &CoreBlocks,
     mut pieces: Pieces,
 ) -> io::Result<()> {
@@ -313,7 +314,7 @@ fn one_line(text: &str) -> String {
 
 fn write_sillytavern(
     out: ChunkWriter,
-    names: &Names,
+    names: &ExportNames,
     began: jiff::Timestamp,
     mut pieces: Pieces,
 ) -> io::Result<()> {
@@ -326,7 +327,7 @@ fn write_sillytavern(
     writer.finish().map(|_| ())
 }
 
-fn write_chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()> {
+fn write_chatgpt(out: ChunkWriter, names: &ExportNames, mut pieces: Pieces) -> io::Result<()> {
     let mut writer = ChatGptWriter::new(out)?;
     while let Some(piece) = pieces.blocking_recv() {
         match piece {
@@ -346,7 +347,7 @@ fn write_chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Res
     writer.finish().map(|_| ())
 }
 
-fn exported_message(message: Message, versions: Vec<MessageVersion>, names: &Names) -> Exported {
+fn exported_message(message: Message, versions: Vec<MessageVersion>, names: &ExportNames) -> Exported {
     let alternatives = versions.into_iter().enumerate().map(|(index, version)| Alternative {
         id: format!("{}#{index}", message.id),
         follows: match version.place {

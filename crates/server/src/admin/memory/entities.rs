@@ -307,13 +307,13 @@ async fn with_counts(app: &App, scope: &Scope, entities: Vec<Entity>) -> Result<
     let described =
         entities.iter().flat_map(|entity| [Some(&entity.canonical_name), entity.description.as_ref()]);
     let texts = described.flatten().cloned().collect();
-    let corrected = OutdatedValues::in_texts(app.runtime().store(), scope, texts).await?;
+    let corrected = OutdatedValues::former_values_in_texts(app.runtime().store(), scope, texts).await?;
     let counted = entities.into_iter().map(|entity| {
         let spoken_of = mentions.iter().find(|mentions| mentions.entity_id == entity.id);
         EntityDetail {
             linked_events_count: spoken_of.map_or(0, |mentions| mentions.events),
             last_mentioned_at: spoken_of.and_then(|mentions| mentions.last_at),
-            no_longer_current: corrected.of_described(
+            no_longer_current: corrected.former_value_in_description(
                 &entity.canonical_name,
                 &entity.aliases,
                 entity.description.as_deref().unwrap_or_default(),

@@ -51,11 +51,11 @@ pub(crate) struct PreviewResponse {
     created_at: Timestamp,
     source_session_id: Option<SessionId>,
     evidence: Vec<Evidence>,
-    /// Events that it cites, the newest first.
+    /// Events that the node cites, the newest first.
     rests_on: Vec<DependentBody>,
-    /// Events that it cited and that were forgotten.
+    /// Events that the node cited and that were forgotten.
     forgotten_event_ids: Vec<NodeId>,
-    /// Memories that it superseded.
+    /// Memories that the node superseded.
     replaced_ids: Vec<NodeId>,
     would_take: WouldTake,
 }
@@ -301,7 +301,7 @@ pub(crate) async fn delete_session(
 }
 
 /// `GET /api/admin/memory/core-blocks/{label}/appends`: what a core block was at each edit, newest first.
-pub(crate) async fn appends(
+pub(crate) async fn list_block_edits(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,

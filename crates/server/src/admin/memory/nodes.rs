@@ -151,7 +151,7 @@ pub(super) async fn node_bodies(
     scope: &Scope,
     nodes: Vec<Node>,
 ) -> Result<Vec<NodeBody>, Problem> {
-    let mut former = OutdatedValues::in_nodes(store, scope, &nodes).await?;
+    let mut former = OutdatedValues::former_values_in_nodes(store, scope, &nodes).await?;
     let seqs: Vec<i64> = nodes.iter().map(|node| node.seq).collect();
     let mut origins = store.node_origins(&seqs).await?;
     let body = |node: Node| {
@@ -235,7 +235,7 @@ impl From<RejectedMemory> for WaitingMemory {
 }
 
 /// `GET /api/admin/memory/rejected`: newest first.
-pub(crate) async fn rejected(
+pub(crate) async fn list_rejected(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,

@@ -48,7 +48,7 @@ enum SearchKind {
 }
 
 impl SearchKind {
-    fn is_all(self) -> bool {
+    fn includes_all_kinds(self) -> bool {
         matches!(self, Self::All)
     }
 
@@ -141,7 +141,8 @@ pub(crate) async fn search(
         app.runtime().vectors().search(&wanted, &page).await
     };
     // A message has no tags.
-    let with_messages = matches!(asked.kind, SearchKind::Messages) || asked.kind.is_all() && is_first;
+    let with_messages =
+        matches!(asked.kind, SearchKind::Messages) || asked.kind.includes_all_kinds() && is_first;
     let messages = async {
         if !with_messages || asked.tag.is_some() {
             return Ok(SearchResults::default());
@@ -159,7 +160,7 @@ pub(crate) async fn search(
     let store = app.runtime().store();
     let items = node_bodies(store, &scope, nodes).await?;
     let said: Vec<Message> = messages.hits.iter().map(|hit| hit.message.clone()).collect();
-    let mut former = OutdatedValues::in_messages(store, &scope, &said).await?;
+    let mut former = OutdatedValues::former_values_in_messages(store, &scope, &said).await?;
     let found = messages
         .hits
         .into_iter()

@@ -65,7 +65,7 @@ enum TimelineData {
         description: String,
         emotional_impact: i8,
         session_id: Option<SessionId>,
-        /// Period in which it happened or is due.
+        /// Period in which the event happened or is due.
         event_time: Option<EventTime>,
         /// Time at which the words were said on which it rests.
         said_at: Timestamp,
@@ -94,7 +94,7 @@ enum TimelineData {
         events_count: u32,
         thoughts_count: u32,
         duration_seconds: i64,
-        /// Time of its last message.
+        /// Time of the session's last message.
         ended_at: Timestamp,
         trivial: bool,
     },
@@ -135,7 +135,7 @@ pub(crate) async fn timeline(
         _ => None,
     });
     let nodes: Vec<Node> = nodes.collect();
-    let former = OutdatedValues::in_nodes(app.runtime().store(), &scope, &nodes).await?;
+    let former = OutdatedValues::former_values_in_nodes(app.runtime().store(), &scope, &nodes).await?;
     let seqs: Vec<i64> = nodes.iter().map(|node| node.seq).collect();
     let said_at = app.runtime().store().said_at(&seqs).await?;
     Ok(Json(Timeline {

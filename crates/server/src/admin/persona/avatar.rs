@@ -22,7 +22,7 @@ pub(crate) const PATH: &str = "/api/admin/persona/avatar";
 /// Largest upload: the picture and the form around it.
 pub(crate) const UPLOAD_SIZE_MAX: usize = AVATAR_SIZE_MAX + upload::FORM_BYTES_MAX;
 /// The address stays the same when the picture changes, so a browser must ask each time.
-const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
+const NO_CACHE_HEADER: &str = "no-cache, no-store, must-revalidate";
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AvatarUploaded {
@@ -80,7 +80,7 @@ pub(crate) async fn show(
         "webp" => "image/webp",
         _ => "image/jpeg",
     };
-    Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, NEVER_KEPT)], avatar.image).into_response())
+    Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, NO_CACHE_HEADER)], avatar.image).into_response())
 }
 
 pub(crate) async fn remove(

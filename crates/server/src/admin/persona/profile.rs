@@ -57,10 +57,11 @@ pub(super) async fn persona_body(app: &App, scope: &Scope) -> Result<PersonaBody
     let persona = app.runtime().persona_of(scope).await?;
     let appearance = store.persona_appearance(&scope.persona).await?;
     let now = app.now();
-    let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at_time(now));
+    let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.fade_at(now));
     let core_blocks = store.core_blocks(scope).await?;
     let written = [&core_blocks.persona, &core_blocks.user, &core_blocks.style];
-    let corrected = OutdatedValues::in_texts(store, scope, written.map(String::clone).to_vec()).await?;
+    let corrected =
+        OutdatedValues::former_values_in_texts(store, scope, written.map(String::clone).to_vec()).await?;
     let [persona_block, user_block, style_block] = written.map(|block| corrected.former_values_in(block));
     Ok(PersonaBody {
         no_longer_current: OutdatedBlocks { persona: persona_block, user: user_block, style: style_block },
@@ -120,7 +121,7 @@ pub(crate) struct OnboardingResponse {
 
 /// `POST /api/admin/persona/onboarding`: name, core blocks and facts of a persona, all or nothing. 409 once any block is
 /// written.
-pub(crate) async fn onboard(
+pub(crate) async fn onboard_persona(
     State(app): State<App>,
     Admin(editor): Admin,
     ScopeParam(scope): ScopeParam,

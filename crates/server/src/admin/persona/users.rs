@@ -178,7 +178,7 @@ pub(crate) struct IdentityBound {
     user_id: UserId,
     channel_id: String,
     external_id: String,
-    /// False when it was this user's already.
+    /// False if the identity was linked to this user already.
     written: bool,
 }
 

@@ -32,8 +32,10 @@ pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Resp
     }
     let daemons = app.parts.daemons.list().await?;
     for state in DaemonState::ALL {
-        metrics
-            .set_gauge(state.level(), whole(daemons.iter().filter(|daemon| daemon.state == state).count()));
+        metrics.set_gauge(
+            state.metric_label(),
+            whole(daemons.iter().filter(|daemon| daemon.state == state).count()),
+        );
     }
     let uptime = app.now().duration_since(app.parts.started_at).as_secs().max(0);
     metrics.set_gauge("uptime_seconds", uptime);

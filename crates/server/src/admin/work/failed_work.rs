@@ -50,7 +50,7 @@ enum WorkKind {
 }
 
 /// `GET /api/admin/work/failed`: sessions that did not become memory and turns without a reply, newest first.
-pub(crate) async fn failed(
+pub(crate) async fn list_failed_work(
     State(app): State<App>,
     Admin(_): Admin,
     OptionalScope(scope): OptionalScope,

@@ -45,16 +45,16 @@ struct DecisionBody {
     outcome: Option<ProactiveOutcome>,
     /// The gate that held the message back.
     gate: Option<ProactiveGate>,
-    /// The occasion that led to it.
+    /// The occasion that led to the decision.
     trigger: Option<ProactiveTrigger>,
     /// The decision in a sentence.
     reason: String,
     /// The message that was sent. Its receipt is kept under the decision's id.
     message_id: Option<MessageId>,
     channel_id: Option<String>,
-    /// The memory that led to it.
+    /// The memory that led to the decision.
     node_id: Option<NodeId>,
-    /// Present text of the memory behind it.
+    /// Present text of the memory that led to the decision.
     about: Option<String>,
 }
 

@@ -103,7 +103,7 @@ struct FailedSessionBody {
 }
 
 /// `GET /api/admin/sessions/failed`: of all users, as the compatible interface has it, unless the request names one.
-pub(crate) async fn failed(
+pub(crate) async fn list_failed_sessions(
     State(app): State<App>,
     Admin(principal): Admin,
     OptionalScope(scope): OptionalScope,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::mcp::context::ToolContext;
 use crate::mcp::tool::{Effect, Tool, ToolError, tool};
 
-const NOT_THERE: &str = "no memory has this id; nothing was changed. recall shows ids";
+const UNKNOWN_MEMORY_ERROR: &str = "no memory has this id; nothing was changed. recall shows ids";
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -77,7 +77,7 @@ async fn correct(
             CorrectError::Store(error) => error.into(),
             other => ToolError::Invalid(format!("text: {other}")),
         })?;
-    let memory = corrected.ok_or_else(|| ToolError::Refused(NOT_THERE.to_owned()))?;
+    let memory = corrected.ok_or_else(|| ToolError::Refused(UNKNOWN_MEMORY_ERROR.to_owned()))?;
     Ok(CorrectResponse { success: true, message: "corrected; correct_undo takes it back", memory })
 }
 
@@ -99,7 +99,7 @@ async fn own_memory(context: &ToolContext, caller: &Caller, id: &str) -> Result<
                 .to_owned(),
         ));
     }
-    let not_there = || ToolError::Refused(NOT_THERE.to_owned());
+    let not_there = || ToolError::Refused(UNKNOWN_MEMORY_ERROR.to_owned());
     let id: NodeId = id.parse().map_err(|_| not_there())?;
     let scope = context.runtime.store().scope_of_node(id).await?;
     scope.filter(|scope| *scope == caller.scope).map(|_| id).ok_or_else(not_there)

@@ -156,7 +156,7 @@ impl ServerAddress {
     }
 
     /// The error of a database that another program has.
-    pub(crate) fn in_use(&self) -> StoreError {
+    pub(crate) fn database_in_use_error(&self) -> StoreError {
         StoreError::Unusable(format!(
             "{self}: another EchoVessel has it; stop that one first. Nothing was changed"
         ))

@@ -150,6 +150,65 @@ mod tests {
         assert!(seen >= 6, "{seen} statements");
     }
 
+    /// Tables that statements may read whole: small ones, and those of forgetting, of a changed embedding model and of `doctor`.
+    const READ_WHOLE: [&str; 13] = [
+        "channel_strangers",
+        "core_blocks",
+        "embedding_models",
+        "entities",
+        "former_peers",
+        "graph_sources",
+        "hub_chunk_counts",
+        "hub_chunk_numbers",
+        "hub_own_instance",
+        "logins",
+        "overwriting_due",
+        "rejected_memories",
+        "scopes",
+    ];
+
+    /// Bounds the length of the script, which is one argument of a program.
+    const EXPLAINED_AT_ONCE: usize = 50;
+
+    #[test]
+    #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+    fn statements_read_by_index_even_where_tables_are_known_to_be_small() {
+        let database = fresh_home().unwrap().unwrap();
+        query(&database, "VACUUM ANALYZE").unwrap();
+        // Forgetting looks for a name in each memory, and for the names of erased documents in each document.
+        let reads_all = |text: &String| {
+            text.starts_with("SELECT s.persona_id, s.user_id, h.kind, h.stem")
+                || text.contains("instr(description, $2)")
+        };
+        let all: Vec<String> = statements().into_iter().map(|found| translate(&found.statement)).collect();
+        let by_index: Vec<&String> = all.iter().filter(|text| !reads_all(text)).collect();
+        for some in by_index.chunks(EXPLAINED_AT_ONCE) {
+            let explained = some.iter().enumerate().map(|(number, text)| {
+                let count = (1..).take_while(|parameter| text.contains(&format!("${parameter}"))).count();
+                let values =
+                    if count == 0 { String::new() } else { format!("({})", vec!["NULL"; count].join(", ")) };
+                format!("PREPARE s{number} AS {text}; EXPLAIN EXECUTE s{number}{values};")
+            });
+            let plans = query(&database, &format!("{PLANS}; {}", explained.collect::<String>())).unwrap();
+            for line in &plans {
+                let Some((_, rest)) = line.split_once("Seq Scan on ") else { continue };
+                let table = rest.split_whitespace().next().unwrap_or_default();
+                assert!(READ_WHOLE.contains(&table), "{line}\n{}", plans.join("\n"));
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+    fn word_indexes_are_searched_with_short_pending_lists() {
+        let database = fresh_home().unwrap().unwrap();
+        let limits = "SELECT relname, array_to_string(reloptions, ',') FROM pg_class
+            WHERE relam = (SELECT oid FROM pg_am WHERE amname = 'gin') ORDER BY relname";
+        let limits = query(&database, limits).unwrap();
+        assert_eq!(limits.len(), 4, "{limits:?}");
+        assert!(limits.iter().all(|index| index.ends_with("|gin_pending_list_limit=256")), "{limits:?}");
+    }
+
     #[test]
     fn parameters_joins_and_comparisons_are_translated() {
         for (written, wanted) in [

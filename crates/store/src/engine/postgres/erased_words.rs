@@ -10,7 +10,7 @@ use crate::engine::sql::{Connection, OptionalExtension as _, Result};
 
 /// Size in bytes up to which an index is rebuilt under a lock, which blocks others for milliseconds. A larger index is rebuilt
 /// concurrently, which is slower.
-const AT_ONCE_MAX: u64 = 8 << 20;
+const LOCKED_REBUILD_BYTES_MAX: u64 = 8 << 20;
 /// Time for which building at once waits for those who read. While it waits, turns that come later wait behind it.
 const LOCK_LIMIT: Duration = Duration::from_secs(1);
 
@@ -73,7 +73,7 @@ pub(crate) fn clear_erased_words(
             }
             let limit = LOCK_LIMIT.as_millis();
             let at_once = format!("SET lock_timeout = {limit}; REINDEX INDEX {index}");
-            if bytes <= AT_ONCE_MAX && connection.execute_batch(&at_once).is_ok() {
+            if bytes <= LOCKED_REBUILD_BYTES_MAX && connection.execute_batch(&at_once).is_ok() {
                 continue;
             }
             connection.execute_batch("SET lock_timeout = 0")?;

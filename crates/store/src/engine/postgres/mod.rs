@@ -133,14 +133,14 @@ impl Server {
         match self.runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
             Ok(answered) => answered.map_err(|error| self.explain(error)),
             Err(_) => {
-                self.hang_up();
+                self.close_connection();
                 Err(Error::NoAnswer(limit))
             }
         }
     }
 
     /// Ends the connection. The next transaction makes another.
-    fn hang_up(&self) {
+    fn close_connection(&self) {
         self.driver.borrow().abort();
         // Lets the aborted task go, and the socket with it.
         self.runtime.block_on(tokio::task::yield_now());
@@ -384,7 +384,7 @@ impl Server {
         if state == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
             // The server has become a replica: another of the hosts takes writes, or will soon.
             self.in_transaction.set(false);
-            self.hang_up();
+            self.close_connection();
             return Error::NotCommitted;
         }
         match state {

@@ -126,7 +126,7 @@ const MIGRATION_LOCK: i64 = 0x4556_736C_7363_6865;
 /// longer, and the start then says who has the home.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 /// Time between two looks at a program that has the home. Nobody notices so short a delay of a start.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+const HOLDER_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The connection that writes, to a database whose schema is up to date and that this program has taken. For a daemon `None` if
 /// another program has it. Others wait until it is clear whether that one is alive.
@@ -161,9 +161,9 @@ pub(crate) fn open_for_writing(
         }
         // It was there a moment ago, and may have ended since.
         if *first_seen.get_or_insert(found) != found {
-            return Err(address.in_use());
+            return Err(address.database_in_use_error());
         }
-        std::thread::park_timeout(LOOK_AGAIN);
+        std::thread::park_timeout(HOLDER_POLL_INTERVAL);
         connection = reconnect(connection, address)?;
     }
 }
@@ -214,7 +214,7 @@ fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::R
 /// The error of a wait for another program, or of the server.
 fn open_error(error: Error, address: &ServerAddress) -> StoreError {
     match error.is_lock_timeout() {
-        true => address.in_use(),
+        true => address.database_in_use_error(),
         false => Failure::from(error).of_write(),
     }
 }
@@ -232,7 +232,7 @@ pub(crate) fn begin_home(
     let connection = Connection::Postgres(Box::new(first_connection(address)?));
     begin(&connection, address)?;
     if holder_of(&connection, address)? != Holder::None {
-        return Err(address.in_use());
+        return Err(address.database_in_use_error());
     }
     let found = schema_version(&connection).map_err(failed)?;
     if let (Schema::Version(_), false) = (found, replaces) {

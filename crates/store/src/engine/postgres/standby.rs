@@ -15,7 +15,7 @@ use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
 use crate::engine::writer::no_thread;
 
 /// Time between two looks of a daemon that stands by. A home that was let go waits for it that long.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const STANDBY_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time for which a daemon must have reached the server without a gap before it believes that another one is silent. After an outage
 /// of the server every daemon has been silent.
 const CONTACT_MIN: Duration = NOTED_EVERY.saturating_mul(2);
@@ -56,7 +56,7 @@ impl Standby {
     }
 
     /// Leaves the list of daemons. Blocks until the server has answered.
-    pub fn leave(self) {
+    pub fn leave_daemon_list(self) {
         // The thread has ended already if the daemon is lost.
         let _ = self.ended.send(());
         let _ = self.watching.join();
@@ -69,7 +69,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
     server.limit_answers(SILENCE_MAX).map_err(failed)?;
     let connection = Connection::Postgres(Box::new(server));
     if !has_daemons(&connection).map_err(failed)? {
-        return Err(address.in_use());
+        return Err(address.database_in_use_error());
     }
     insert(&connection, daemon).map_err(failed)?;
     let mut watcher =
@@ -80,7 +80,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
     let body = move || {
         let mut noted_at = Instant::now();
         loop {
-            match is_ended.recv_timeout(LOOK_EVERY) {
+            match is_ended.recv_timeout(STANDBY_POLL_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
                 Ok(()) => return watcher.leave(),
@@ -89,7 +89,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
             if is_due {
                 noted_at = Instant::now();
             }
-            match watcher.notice(is_due) {
+            match watcher.check_holder(is_due) {
                 Ok(seen) => {
                     sender.send_if_modified(|standing| std::mem::replace(standing, seen.clone()) != seen);
                     if seen == HomeHolder::Lost {
@@ -115,7 +115,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn notice(&mut self, is_note_due: bool) -> Result<HomeHolder> {
+    fn check_holder(&mut self, is_note_due: bool) -> Result<HomeHolder> {
         self.connection.reconnect_if_lost()?;
         if is_note_due && !self.notes.write(&self.connection)? {
             return Ok(HomeHolder::Lost);

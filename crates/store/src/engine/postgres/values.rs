@@ -133,7 +133,7 @@ fn value_at(row: &Row, column: usize) -> Result<ValueRef<'_>> {
         Type::INT4 => integer(row.try_get::<_, Option<i32>>(column)?.map(i64::from)),
         Type::BOOL => integer(row.try_get::<_, Option<bool>>(column)?.map(i64::from)),
         Type::FLOAT8 => real(row.try_get(column)?),
-        Type::NUMERIC => integer(row.try_get::<_, Option<Whole>>(column)?.map(|number| number.0)),
+        Type::NUMERIC => integer(row.try_get::<_, Option<WholeNumber>>(column)?.map(|number| number.0)),
         Type::TEXT | Type::VARCHAR | Type::UNKNOWN | Type::NAME => {
             let text: Option<&str> = row.try_get(column)?;
             text.map_or(ValueRef::Null, |text| ValueRef::Text(text.as_bytes()))
@@ -163,9 +163,9 @@ impl<'a> FromSql<'a> for JsonText<'a> {
 }
 
 /// A whole number out of a NUMERIC, which sums are.
-struct Whole(i64);
+struct WholeNumber(i64);
 
-impl<'a> FromSql<'a> for Whole {
+impl<'a> FromSql<'a> for WholeNumber {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Outcome<Self> {
         let digit = |place: usize| -> Outcome<i64> {
             let bytes = raw.get(place * 2..place * 2 + 2).ok_or("a number is cut off")?;

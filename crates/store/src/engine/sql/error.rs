@@ -67,7 +67,7 @@ impl Error {
     }
 
     /// The error with the column that was read.
-    pub(crate) fn at_column(self, column: usize) -> Self {
+    pub(crate) fn with_column(self, column: usize) -> Self {
         Self::Unreadable { column, reason: Box::new(self) }
     }
 }

@@ -412,7 +412,7 @@ pub(crate) enum Row<'r> {
 impl Row<'_> {
     /// The value of a column, counted from 0.
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T> {
-        T::from_sql(self.get_ref(column)?).map_err(|error| error.at_column(column))
+        T::from_sql(self.get_ref(column)?).map_err(|error| error.with_column(column))
     }
 
     /// The values of the first columns.

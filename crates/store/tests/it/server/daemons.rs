@@ -76,7 +76,7 @@ async fn the_next_daemon_takes_a_home_that_was_let_go() -> Outcome {
     assert_eq!(states, [(&*one.id, DaemonState::Serving), (&*two.id, DaemonState::StandingBy)]);
     assert_eq!((&*listed[1].address, &*listed[1].version), (&*two.address, "1.2.3"));
     assert!(home_state(&address)?.has_daemons);
-    first.drain(&one.id).await?;
+    first.refuse_new_work(&one.id).await?;
     assert_eq!(first.daemons().await?[0].state, DaemonState::Draining);
 
     first.close().await?;
@@ -128,7 +128,7 @@ async fn a_silent_daemon_is_replaced_and_learns_it() -> Outcome {
     assert!(began.elapsed() < Duration::from_secs(20));
     let states: Vec<_> = second.daemons().await?.into_iter().map(|entry| entry.state).collect();
     assert_eq!(states, [DaemonState::Dead, DaemonState::Serving]);
-    let refused = first.drain(&one.id).await;
+    let refused = first.refuse_new_work(&one.id).await;
     assert!(
         matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")),
         "{refused:?}"
@@ -150,7 +150,7 @@ async fn a_daemon_that_was_silent_while_standing_by_is_lost() -> Outcome {
     // One that leaves is not listed.
     let leaving = Standby::start(&address, &daemon(3))?;
     assert_eq!(first.daemons().await?.len(), 3);
-    leaving.leave();
+    leaving.leave_daemon_list();
     let began = Instant::now();
     while first.daemons().await?.len() > 2 {
         assert!(began.elapsed() < Duration::from_secs(5));
