@@ -111,7 +111,7 @@ impl ModelSetup for LiveConfig {
             Err(error) => {
                 call.report_end(error.kind());
                 let error = refused_choice(error, ModelFault::Model);
-                ModelTryEvent::Failed { detail: error.detail, code: error.fault.code() }
+                ModelTryEvent::Failed { detail: error.detail, code: error.fault.error_code() }
             }
         });
         Ok(events.boxed())

@@ -184,7 +184,7 @@ impl EndpointEmbedder {
     }
 
     /// The vectors of a batch, again after a pause where the error may pass; a refused text is sought out.
-    async fn passages(&self, texts: &[String]) -> Result<Vec<Embedding>, Refusal> {
+    async fn embed_passages(&self, texts: &[String]) -> Result<Vec<Embedding>, Refusal> {
         let mut embedded = Vec::with_capacity(texts.len());
         let mut waiting = vec![texts];
         while let Some(part) = waiting.pop() {
@@ -281,7 +281,7 @@ impl Embedder for EndpointEmbedder {
         let _place = self.passage_place.acquire().await.map_err(closed)?;
         let mut embedded = Vec::with_capacity(texts.len());
         for part in texts.chunks(TEXTS_PER_REQUEST) {
-            embedded.extend(self.passages(part).await.map_err(|refusal| self.note_failure(refusal))?);
+            embedded.extend(self.embed_passages(part).await.map_err(|refusal| self.note_failure(refusal))?);
         }
         Ok(embedded)
     }

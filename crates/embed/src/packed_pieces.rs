@@ -35,7 +35,7 @@ impl UnigramPieces {
         let looked_at = &text[..text.floor_char_boundary(self.max_pieces * BYTES_PER_PIECE)];
         let found = self.table.likeliest_pieces(self.table.symbols_of(&format!("{prefix}{looked_at}")));
         let mut unknown: Vec<Range<usize>> = Vec::new();
-        let (start, end) = self.table.mark_ids();
+        let (start, end) = self.table.boundary_ids();
         let mut ids = vec![start];
         let room = self.max_pieces - 1;
         for piece in found {

@@ -269,7 +269,7 @@ impl InstanceId {
     }
 
     /// An author whose changes are this instance's: `laptop.file`, `laptop.3fa2c1`. What does not fit is cut from the instance.
-    pub fn with_part(&self, part: &str) -> Self {
+    pub fn for_part(&self, part: &str) -> Self {
         let room = NAME_LENGTH_MAX.saturating_sub(part.len() + 1);
         Self(format!("{}.{part}", &self.0[..self.0.len().min(room)]))
     }

@@ -174,7 +174,7 @@ impl HubTransaction<'_> {
     /// An author of one change: a part of the instance that nothing else is written by.
     pub(crate) fn single_author(&self, instance: &InstanceId, role: &str) -> InstanceId {
         let digits = hex::encode(self.hub.shared_parts().parts.ids.next(self.now).into_bytes());
-        instance.with_part(&format!("{role}{}", &digits[digits.len() - 8..]))
+        instance.for_part(&format!("{role}{}", &digits[digits.len() - 8..]))
     }
 
     /// Version vector of a change by hand: these versions, and itself. It has a counter of its own, `<instance>.file`: a
@@ -194,7 +194,7 @@ impl HubTransaction<'_> {
     /// The next change of `<instance>.<role>`, which has seen nothing else: an author of its own, so that the change does
     /// not claim to have seen what the instance wrote before.
     pub(crate) fn unseen_change(&mut self, instance: &InstanceId, role: &str) -> VersionVector {
-        let author = instance.with_part(role);
+        let author = instance.for_part(role);
         let counter = self.state.counters.get(&author) + 1;
         self.state.counters.note_seen(&author, counter);
         VersionVector::default().with_change(&author, counter)

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_put_in_any_case_and_others_stay() {
+    fn names_replace_macros_in_any_case_and_other_macros_stay() {
         let text = "{{char}} greets {{ User }}. <BOT> & <USER> {{random:a,b}} {{// hidden}}{{char} 好{{";
         assert_eq!(
             resolve_macros(text, "Mira", "Ann"),

@@ -257,7 +257,7 @@ mod tests {
     use super::super::sentences::split_clauses;
     use super::*;
 
-    fn impact(text: &str) -> i32 {
+    fn heaviest_impact(text: &str) -> i32 {
         split_clauses(text)
             .iter()
             .filter_map(|clause| heaviest_peak(clause, &["小黑", "Luna"]))
@@ -268,7 +268,7 @@ mod tests {
 
     fn check(cases: &[(&str, i32)]) {
         for (text, expected) in cases {
-            assert_eq!(impact(text), *expected, "{text}");
+            assert_eq!(heaviest_impact(text), *expected, "{text}");
         }
     }
 

@@ -170,7 +170,7 @@ impl HomeStore {
     ) -> Result<Self, StoreError> {
         let limited = |server: postgres::Server| match server.limit_answers(options.answer_limit) {
             Ok(()) => Ok(server),
-            Err(error) => Err(Failure::from(error).of_read()),
+            Err(error) => Err(Failure::from(error).into_read_error()),
         };
         let connect = |_| Ok(Connection::Postgres(Box::new(limited(address.connect()?)?)));
         let writing = limited(writing)?;
@@ -229,7 +229,9 @@ impl HomeStore {
         let (path, options) = (self.path.clone(), self.options.clone());
         run_blocking(move || {
             let connection = connection::open_for_maintenance(&path, &options)?;
-            match connection::empty_log(&connection).map_err(|error| Failure::from(error).of_write())? {
+            match connection::empty_log(&connection)
+                .map_err(|error| Failure::from(error).into_write_error())?
+            {
                 true => Ok(()),
                 false => Err(StoreError::Busy("its log is in use".to_owned())),
             }

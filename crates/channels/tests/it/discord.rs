@@ -75,11 +75,11 @@ async fn messages_of_a_lost_gateway_session_are_read_from_the_history() {
             .into_iter()
             .enumerate()
     {
-        world.discord.be_away(true);
+        world.discord.set_away(true);
         world.discord.inject_fault(fault);
         let text = format!("unheard {number}");
         world.discord.write(7, &text);
-        world.discord.be_away(false);
+        world.discord.set_away(false);
         until_said(&world, &text).await;
     }
     world.until_quiet("discord").await;
@@ -94,10 +94,10 @@ async fn edits_while_there_was_no_session_reach_memory() {
     let other = world.discord.write(7, "and it rains");
     until_said(&world, "and it rains").await;
     world.until_quiet("discord").await;
-    world.discord.be_away(true);
+    world.discord.set_away(true);
     world.until_state("discord", "failed").await;
     world.discord.edit(7, &message, "my cat is called Tim");
-    world.discord.be_away(false);
+    world.discord.set_away(false);
     until_said(&world, "my cat is called Tim").await;
     world.stop().await;
     world.discord.edit(7, &other, "and it snows");
@@ -124,10 +124,10 @@ async fn first_message_of_an_allowed_account_is_not_missed_in_a_gap() {
     assert_eq!(said("discord-8").await.as_deref(), Some("while you were away"));
     // From then on its conversation is known.
     let opened = world.discord.call_count("POST channels");
-    world.discord.be_away(true);
+    world.discord.set_away(true);
     world.until_state("discord", "failed").await;
     world.discord.write(8, "again");
-    world.discord.be_away(false);
+    world.discord.set_away(false);
     world.until("the second message", || async { world.messages("discord-8").await.len() >= 3 }).await;
     assert_eq!(world.discord.call_count("POST channels"), opened);
     assert!(world.discord.sent_to(9).is_empty(), "an account that nobody allowed is not read");
@@ -139,7 +139,7 @@ async fn an_hour_without_the_gateway_is_caught_up_in_order_and_once() {
     world.discord.write(7, "before");
     until_answered(&world, 2).await;
     world.until_quiet("discord").await;
-    world.discord.be_away(true);
+    world.discord.set_away(true);
     world.until_state("discord", "failed").await;
     let mut expected = vec!["before".to_owned()];
     for number in 0..130 {
@@ -150,7 +150,7 @@ async fn an_hour_without_the_gateway_is_caught_up_in_order_and_once() {
     }
     assert_eq!(said_by_user(&world).await.len(), 1);
     assert!(world.status_of("discord").await.error.unwrap().contains("can't be reached"));
-    world.discord.be_away(false);
+    world.discord.set_away(false);
     until_said(&world, "line 129").await;
     world.until_quiet("discord").await;
     assert_eq!(said_by_user(&world).await, expected);
@@ -281,9 +281,9 @@ async fn edits_and_deletions_reach_memory() {
     world.discord.delete(7, &first);
     world.until("the deletion", || async { said_by_user(&world).await.is_empty() }).await;
     // What is gone does not come back with the history.
-    world.discord.be_away(true);
+    world.discord.set_away(true);
     world.until_state("discord", "failed").await;
-    world.discord.be_away(false);
+    world.discord.set_away(false);
     world.discord.write(7, "next");
     until_said(&world, "next").await;
     assert_eq!(said_by_user(&world).await, ["next"]);
@@ -329,10 +329,10 @@ async fn in_a_server_only_mentions_of_known_accounts_are_answered() {
     let reached = channels.conversation_of("discord", &scope("self").user).await.unwrap();
     assert_eq!(reached, Some(DiscordServer::direct_conversation(7)));
     // After a gap the mention is found in the server's history, and nothing else.
-    world.discord.be_away(true);
+    world.discord.set_away(true);
     world.discord.write_in_server("3001", 7, "again not for you");
     world.discord.write_in_server("3001", 7, "<@99> and now?");
-    world.discord.be_away(false);
+    world.discord.set_away(false);
     until_said(&world, "and now?").await;
     assert_eq!(said_by_user(&world).await, ["are you there?", "here we are alone", "and now?"]);
 }

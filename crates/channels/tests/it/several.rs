@@ -95,7 +95,7 @@ async fn a_failing_channel_is_replaced_by_the_next_one() {
     let world = linked_on_both().await;
     talk(&world, "telegram", "good morning").await;
     talk(&world, "discord", "see you later").await;
-    world.discord.be_away(true);
+    world.discord.set_away(true);
     world.discord.inject_fault(GatewayFault::Cut);
     world.until_state("discord", "failed").await;
     pass(&world, 7 * HOUR, "failed").await;

@@ -116,7 +116,7 @@ impl Story {
         let found = self.language.choose("我在里斯本找到房子了。", "I found a flat in Lisbon.");
         self.say("discord", found).await?;
         println!("\n4. The gateway is down for an hour; you continue to write.");
-        self.discord.be_away(true);
+        self.discord.set_away(true);
         self.wait_until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
         let before = self.discord.sent_to(PERSON).len();
         let missed = self.language.choose(
@@ -131,7 +131,7 @@ impl Story {
         println!(
             "     … connected again; messages from the gap are read from the history, once and in order …"
         );
-        self.discord.be_away(false);
+        self.discord.set_away(false);
         self.wait_until("the answers", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
         self.until_delivered("discord").await?;
         for text in &self.discord.sent_to(PERSON)[before..] {

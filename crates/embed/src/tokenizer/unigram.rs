@@ -225,7 +225,7 @@ impl PieceTable {
     }
 
     /// The marks before and after every text.
-    pub(crate) fn mark_ids(&self) -> (u32, u32) {
+    pub(crate) fn boundary_ids(&self) -> (u32, u32) {
         (self.start, self.end)
     }
 

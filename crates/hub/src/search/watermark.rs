@@ -7,7 +7,7 @@ use memory::Scope;
 use parking_lot::Mutex;
 
 /// Pause after a failure of the model, unless somebody asks for vectors. Searches go by words meanwhile.
-const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
+const MODEL_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 
 /// Up to which revision each scope's memories are known to have their vectors, and whether the model rests: so that not
 /// all are looked through after every write.
@@ -37,7 +37,7 @@ impl EmbeddingWatermark {
 
     /// Notes whether the model failed. True if that has changed.
     pub(super) fn note_outcome(&self, failed: bool, now: Timestamp) -> bool {
-        let until = failed.then(|| now.saturating_add(MODEL_RESTS).unwrap_or(now));
+        let until = failed.then(|| now.saturating_add(MODEL_PAUSE).unwrap_or(now));
         let before = std::mem::replace(&mut *self.rests_until.lock(), until);
         before.is_some() != failed
     }

@@ -206,7 +206,7 @@ impl Hub {
     pub(super) async fn renew_author(&self) -> Result<(), HubError> {
         let parts = &self.shared_parts().parts;
         let digits = hex::encode(parts.ids.next(self.now()).into_bytes());
-        let author = self.instance_id().with_part(&digits[digits.len() - 8..]);
+        let author = self.instance_id().for_part(&digits[digits.len() - 8..]);
         tracing::warn!(
             %author,
             "another copy of this home has made changes that are not here: it was copied, or restored from a backup. Changes are \

@@ -112,7 +112,7 @@ pub(super) fn hold_back_former(
     corrected.asks_for_the_past = asks;
     corrected.hold_back_nodes(found, &outdated);
     corrected.hold_back_replies(found);
-    corrected.hold_back_texts(found, &replaced.descriptions);
+    corrected.hold_back_summaries_and_descriptions(found, &replaced.descriptions);
     let current: BTreeSet<NodeId> = nodes.into_iter().collect();
     let is_past = |value: &&ReplacedValue| asks && !value.mistaken && current.contains(&value.current);
     let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_past).cloned().collect();
@@ -316,7 +316,7 @@ impl OutdatedValues {
     }
 
     /// Notes what a text that a person wrote says and is no longer current.
-    pub fn note_written(&mut self, text: &str) {
+    pub fn note_former_values_in(&mut self, text: &str) {
         let said: Vec<ReplacedValue> = self.values.values_in_text(text).cloned().collect();
         for value in said {
             self.note_held_back(&value, "document");
@@ -421,7 +421,7 @@ impl OutdatedValues {
     }
 
     /// Summaries lose what is no longer current; so do descriptions, but for those that a person wrote.
-    fn hold_back_texts(&mut self, found: &mut RecallResult, descriptions: &[EntityId]) {
+    fn hold_back_summaries_and_descriptions(&mut self, found: &mut RecallResult, descriptions: &[EntityId]) {
         for session in &mut found.pinned.summaries {
             let Some(summary) = session.summary.take() else { continue };
             let nameless =

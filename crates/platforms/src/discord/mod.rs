@@ -225,7 +225,7 @@ impl DiscordServer {
     }
 
     /// Makes the gateway unreachable; no session survives.
-    pub fn be_away(&self, is_away: bool) {
+    pub fn set_away(&self, is_away: bool) {
         let mut state = self.shared.state.lock();
         state.is_away = is_away;
         if is_away {

@@ -34,10 +34,10 @@ pub(crate) fn hold_back_from_periods(
     corrected: &mut OutdatedValues,
 ) -> PromptDocuments {
     for text in [&core_blocks.persona, &core_blocks.user, &core_blocks.style] {
-        corrected.note_written(text);
+        corrected.note_former_values_in(text);
     }
     for (_, text) in &shared.documents {
-        corrected.note_written(text);
+        corrected.note_former_values_in(text);
     }
     shared.periods.retain_mut(|(_, text)| remove_outdated_values(text, corrected));
     shared.related.retain_mut(|memory| remove_outdated_values(&mut memory.excerpt, corrected));

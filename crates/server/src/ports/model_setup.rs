@@ -165,7 +165,7 @@ pub enum ModelFault {
 
 impl ModelFault {
     /// A word for programs.
-    pub fn code(self) -> &'static str {
+    pub fn error_code(self) -> &'static str {
         match self {
             Self::Key => "model_key",
             Self::Address => "model_address",

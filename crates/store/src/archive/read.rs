@@ -70,7 +70,7 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
         ));
     }
     let connection = Connection::from(open_for_writing(database, &StoreOptions::default())?);
-    let written = |error: sql::Error| Failure::from(error).of_write();
+    let written = |error: sql::Error| Failure::from(error).into_write_error();
     let own = migrate::recorded_version(&connection).map_err(written)?;
     if manifest.schema > own {
         return Err(unusable_archive(

@@ -22,7 +22,7 @@ pub(crate) fn write_archive<W: Write>(
     at: Timestamp,
     out: W,
 ) -> Result<ArchiveReport, StoreError> {
-    let read = |error: sql::Error| Failure::from(error).of_read();
+    let read = |error: sql::Error| Failure::from(error).into_read_error();
     let mut archive = Archive {
         connection,
         persona: persona.map(PersonaId::as_str),

@@ -49,7 +49,7 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
     let connection = open_for_reading(source, &StoreOptions::default())?;
     migrate::check(&connection, source, migrate::MIGRATIONS)?;
     // Takes the snapshot that all steps of the copy read: what is written meanwhile does not begin it again.
-    let read = |error: rusqlite::Error| Failure::from(error).of_read();
+    let read = |error: rusqlite::Error| Failure::from(error).into_read_error();
     connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
     let fresh = target.with_extension("new");
     remove_database_file(&fresh)
@@ -76,7 +76,7 @@ fn overwrite_words_in(copy: &Path) -> Result<(), StoreError> {
         connection.execute_batch("PRAGMA secure_delete = ON")?;
         overwrite_words(&connection)
     };
-    overwrite().map_err(|error: rusqlite::Error| Failure::from(error).of_write())
+    overwrite().map_err(|error: rusqlite::Error| Failure::from(error).into_write_error())
 }
 
 /// Reads the whole of a copy: whether it is ours, of a schema that this program reads, and undamaged. Changes nothing.
@@ -84,7 +84,7 @@ pub fn examine_backup(path: &Path) -> Result<BackupReport, StoreError> {
     refuse_empty(path)?;
     let connection = open_for_reading(path, &StoreOptions::default())?;
     migrate::check(&connection, path, migrate::MIGRATIONS)?;
-    let read = |error: rusqlite::Error| Failure::from(error).of_read();
+    let read = |error: rusqlite::Error| Failure::from(error).into_read_error();
     let complaints = check::integrity_errors(&connection).map_err(read)?;
     if let Some(first) = complaints.first() {
         return Err(StoreError::Unusable(format!("{} is damaged: {first}", path.display())));
@@ -112,7 +112,7 @@ impl HomeStore {
         let newer = newer.to_owned();
         let (erased, names, receipts, parts) = run_blocking(move || {
             let connection = open_for_reading(&newer, &options)?.into();
-            let read = |error: sql::Error| Failure::from(error).of_read();
+            let read = |error: sql::Error| Failure::from(error).into_read_error();
             Ok((
                 read_tombstones(&connection).map_err(read)?,
                 hub::erased_names::all_digests(&connection).map_err(read)?,

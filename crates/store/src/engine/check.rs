@@ -39,7 +39,7 @@ impl Check {
 
 pub(crate) fn check(path: &Path, options: &StoreOptions) -> Result<Check, StoreError> {
     let connection = open_for_maintenance(path, options)?;
-    run(&connection).map_err(|error| Failure::from(error).of_read())
+    run(&connection).map_err(|error| Failure::from(error).into_read_error())
 }
 
 /// Checks a database on a server, which sees to references by itself.

@@ -37,7 +37,7 @@ pub(crate) fn open_for_copying(
     path: &Path,
     options: &StoreOptions,
 ) -> Result<crate::engine::sql::Connection, StoreError> {
-    let written = |error: rusqlite::Error| Failure::from(error).of_write();
+    let written = |error: rusqlite::Error| Failure::from(error).into_write_error();
     let connection = open_for_writing(path, options)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(written)?;
     connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(written)?;
@@ -45,7 +45,7 @@ pub(crate) fn open_for_copying(
 }
 
 fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Result<(), StoreError> {
-    let written = |error: rusqlite::Error| Failure::from(error).of_write();
+    let written = |error: rusqlite::Error| Failure::from(error).into_write_error();
     // Until it is known that the schema is ours to change, closing must not even move the log into the file.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(written)?;
     migrate::check(connection, path, migrate::MIGRATIONS)?;
@@ -88,7 +88,7 @@ fn open(path: &Path, access: OpenFlags, options: &StoreOptions) -> Result<Connec
         ))?;
         Ok(connection)
     };
-    configure().map_err(|error: rusqlite::Error| Failure::from(error).of_write())
+    configure().map_err(|error: rusqlite::Error| Failure::from(error).into_write_error())
 }
 
 /// Moves the log into the file and empties it; says whether nobody was in the way.

@@ -24,15 +24,15 @@ impl From<rusqlite::Error> for Failure {
 
 impl Failure {
     /// The error of a read: a device that fails makes the database unusable, not just unwritable.
-    pub(crate) fn of_read(self) -> StoreError {
-        match self.of_write() {
+    pub(crate) fn into_read_error(self) -> StoreError {
+        match self.into_write_error() {
             StoreError::Unwritable(reason) => StoreError::Unusable(format!("reading it failed: {reason}")),
             error => error,
         }
     }
 
     /// The error of a write.
-    pub(crate) fn of_write(self) -> StoreError {
+    pub(crate) fn into_write_error(self) -> StoreError {
         let error = match self {
             Self::Statement(error) => error,
             Self::Refused(reason) => return StoreError::Failed(reason),
@@ -47,7 +47,7 @@ impl Failure {
             return StoreError::Busy(format!("the connection to the database server was lost ({error})"));
         }
         if let Error::Postgres(failure) = &error {
-            return of_server(failure, &error);
+            return from_server(failure, &error);
         }
         match error_code(&error) {
             Some(ErrorCode::DiskFull) => {
@@ -109,7 +109,7 @@ const ABORTED_STATES: &[SqlState] =
     &[SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::DISK_FULL];
 
 /// The error of a statement on a server; without a state, the connection is lost.
-fn of_server(failure: &tokio_postgres::Error, error: &Error) -> StoreError {
+fn from_server(failure: &tokio_postgres::Error, error: &Error) -> StoreError {
     match failure.code() {
         Some(&SqlState::DISK_FULL) => StoreError::Unwritable(
             "the database server has no room left; make room there and try again".to_owned(),

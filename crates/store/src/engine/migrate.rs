@@ -198,7 +198,7 @@ pub(crate) fn check(
     path: &Path,
     migrations: &[Migration],
 ) -> Result<(), StoreError> {
-    let read = |failure: rusqlite::Error| Failure::from(failure).of_read();
+    let read = |failure: rusqlite::Error| Failure::from(failure).into_read_error();
     let version = last_migration(connection).map_err(read)?;
     check_version(version, path, migrations)?;
     if is_unreleased(connection, version).map_err(read)? {
@@ -246,7 +246,7 @@ pub(crate) fn migrate(
     whole: &str,
     migrations: &[Migration],
 ) -> Result<(), StoreError> {
-    let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
+    let written = |failure: rusqlite::Error| Failure::from(failure).into_write_error();
     let mut found = last_migration(connection).map_err(written)?;
     if found == 0 {
         apply(connection, whole, migrations).map_err(written)?;
@@ -261,14 +261,16 @@ pub(crate) fn migrate(
     for migration in migrations.iter().filter(|migration| migration.number > found) {
         back_up(connection, &backup_path(path, migration.number))?;
         let one = std::slice::from_ref(migration);
-        apply(connection, migration.sql, one).map_err(|error| match Failure::from(error).of_write() {
-            StoreError::Failed(reason) => StoreError::Unusable(format!(
-                "migration {:04} ({}) failed: {reason}. Nothing was changed; {} holds the same state",
-                migration.number,
-                migration.name,
-                backup_path(path, migration.number).display()
-            )),
-            error => error,
+        apply(connection, migration.sql, one).map_err(|error| {
+            match Failure::from(error).into_write_error() {
+                StoreError::Failed(reason) => StoreError::Unusable(format!(
+                    "migration {:04} ({}) failed: {reason}. Nothing was changed; {} holds the same state",
+                    migration.number,
+                    migration.name,
+                    backup_path(path, migration.number).display()
+                )),
+                error => error,
+            }
         })?;
         tracing::info!(number = migration.number, name = migration.name, "database migrated");
     }

@@ -40,7 +40,7 @@ impl Readers {
                     for Job { work, has_transaction, reply } in jobs {
                         let read = if has_transaction { read_in_transaction } else { read_statement };
                         // The caller may have gone.
-                        let _ = reply.send(read(&connection, work).map_err(Failure::of_read));
+                        let _ = reply.send(read(&connection, work).map_err(Failure::into_read_error));
                     }
                 }
                 drop(connection);

@@ -171,7 +171,7 @@ impl Writer {
                 .map_err(Failure::from);
             let closed = connection.close().map_err(Failure::from);
             // Nobody may be waiting for the end.
-            let _ = done.send(emptied.and(closed).map_err(Failure::of_write));
+            let _ = done.send(emptied.and(closed).map_err(Failure::into_write_error));
         };
         thread::Builder::new().name("store-writer".to_owned()).spawn(body).map_err(no_thread)?;
         Ok(Self { queue, commits, finished: Mutex::new(Some(finished)) })
@@ -275,7 +275,7 @@ fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Comm
         commit_all(connection, std::mem::take(&mut group), commits);
         let work = || work(&mut UnitOfWork { connection, words: Vec::new() });
         let outcome = connection.without_limit(work).map_err(Failure::from).and_then(|outcome| outcome);
-        command.answer(outcome.map_err(Failure::of_write));
+        command.answer(outcome.map_err(Failure::into_write_error));
     }
     commit_all(connection, group, commits);
 }
@@ -287,7 +287,7 @@ fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commit
     }
     let outcomes = match commit_again_if_lost(connection, &mut group, commits) {
         Ok(outcomes) => outcomes,
-        Err(failure) => match failure.of_write() {
+        Err(failure) => match failure.into_write_error() {
             error
                 if group.len() > 1 && !matches!(error, StoreError::Busy(_) | StoreError::Unconfirmed(_)) =>
             {
@@ -325,7 +325,8 @@ fn commit_again_if_lost(
 }
 
 fn commit_one(connection: &Connection, command: &mut Command, commits: &Commits) -> Result<(), StoreError> {
-    let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
+    let outcomes =
+        commit(connection, std::slice::from_mut(command), commits).map_err(Failure::into_write_error)?;
     outcomes.into_iter().collect()
 }
 
@@ -400,7 +401,7 @@ fn run_in_savepoint(
         Err(failure) => {
             run_statement(connection, "ROLLBACK TO command")?;
             unit.words.truncate(words_before);
-            Err(failure.of_write())
+            Err(failure.into_write_error())
         }
         Ok(()) => Ok(()),
     };

@@ -95,7 +95,7 @@ pub fn copy_home(
 
 /// A connection that sees one state of the home, that of now. With `refuses_used`, no program may have a database on a server.
 pub(crate) fn begin_reading(from: &HomeDatabase, refuses_used: bool) -> Result<Connection, StoreError> {
-    let read = |error: Error| Failure::from(error).of_read();
+    let read = |error: Error| Failure::from(error).into_read_error();
     match from {
         HomeDatabase::File(path) => {
             if inspect_existing(path)? {
@@ -153,7 +153,7 @@ pub fn count_home(address: &ServerAddress) -> Result<Option<HomeCounts>, StoreEr
         return Ok(None);
     }
     let connection = begin_reading(&HomeDatabase::Server(address.clone()), false)?;
-    HomeCounts::count_rows(&connection).map(Some).map_err(|error| Failure::from(error).of_read())
+    HomeCounts::count_rows(&connection).map(Some).map_err(|error| Failure::from(error).into_read_error())
 }
 
 /// Why a copy did not succeed.
@@ -184,8 +184,8 @@ impl CopyError {
             }
         };
         match self {
-            Self::Source(error) => named(from, Failure::from(error).of_read()),
-            Self::Target(error) => named(to, Failure::from(error).of_write()),
+            Self::Source(error) => named(from, Failure::from(error).into_read_error()),
+            Self::Target(error) => named(to, Failure::from(error).into_write_error()),
             Self::Store(error) => error,
             Self::Different(reason) => StoreError::Failed(format!(
                 "the copy in {to} is not the same: {reason}. It was taken back; look at the source with `echovessel doctor`"

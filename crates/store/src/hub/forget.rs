@@ -324,7 +324,7 @@ pub(super) fn change_by_this_instance(
         // before: it gets an author of its own.
         let vector = match is_one {
             true => vector.with_change(&own, counter),
-            false => vector.with_change(&own.with_part(&format!("x{counter}-{number}")), 1),
+            false => vector.with_change(&own.for_part(&format!("x{counter}-{number}")), 1),
         };
         connection
             .prepare_cached("UPDATE hub_versions SET vector = ?3 WHERE document = ?1 AND number = ?2")?

@@ -116,7 +116,7 @@ fn read_into(
         .map_err(|_| unusable(&"its memory.db is damaged or can't be opened"))?;
     let source = Connection::from(source);
     let target = Connection::from(open_for_writing(database, &StoreOptions::default())?);
-    let written = |error: sql::Error| Failure::from(error).of_write();
+    let written = |error: sql::Error| Failure::from(error).into_write_error();
     target.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE;").map_err(written)?;
     let mut takeover = PythonHomeCopy {
         source: &source,

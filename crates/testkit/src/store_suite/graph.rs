@@ -110,9 +110,7 @@ pub async fn an_edge_is_written_once_and_gains_what_it_rests_on<S: Store + Graph
     Ok(())
 }
 
-/// An edge's type changes unless an edge of the new type joins the same nodes; properties of an edge that is written again are
-
-/// merged.
+/// An edge's type changes unless an edge of the new type joins the same nodes. Writing an edge again merges properties.
 pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut write = stage.likes_topic("tea", 1, None);

@@ -24,7 +24,7 @@ fn spans(text: &str) -> Vec<String> {
     spans_at(text, now(), &zone("Asia/Shanghai"), Weekday::Monday)
 }
 
-fn on(day: &str, text: &str) -> Vec<String> {
+fn times_asked_on(day: &str, text: &str) -> Vec<String> {
     let noon: Timestamp = format!("{day}T12:00:00Z").parse().unwrap();
     spans_at(text, noon, &TimeZone::UTC, Weekday::Monday)
 }
@@ -178,15 +178,15 @@ fn an_english_week_begins_where_people_say_and_a_chinese_one_on_monday() {
 
 #[test]
 fn leap_days_and_ends_of_months_are_kept() {
-    assert_eq!(on("2024-02-29", "a year ago today"), ["2023-02-28"]);
-    assert_eq!(on("2024-02-29", "a year ago"), ["2022-12-28..2023-04-28"]);
-    assert_eq!(on("2024-02-29", "去年今天"), ["2023-02-28"]);
-    assert_eq!(on("2025-03-01", "29 February"), ["2024-02-29"]);
-    assert_eq!(on("2025-03-01", "2月29日"), ["2024-02-29"]);
-    assert_eq!(on("2024-03-31", "a month ago"), ["2024-02-01..2024-02-29"]);
-    assert_eq!(on("2024-01-31", "下个月底"), ["2024-02-21..2024-02-29"]);
-    assert_eq!(on("2024-01-01", "yesterday"), ["2023-12-31"]);
-    assert_eq!(on("2024-01-01", "last month"), ["2023-12-01..2023-12-31"]);
+    assert_eq!(times_asked_on("2024-02-29", "a year ago today"), ["2023-02-28"]);
+    assert_eq!(times_asked_on("2024-02-29", "a year ago"), ["2022-12-28..2023-04-28"]);
+    assert_eq!(times_asked_on("2024-02-29", "去年今天"), ["2023-02-28"]);
+    assert_eq!(times_asked_on("2025-03-01", "29 February"), ["2024-02-29"]);
+    assert_eq!(times_asked_on("2025-03-01", "2月29日"), ["2024-02-29"]);
+    assert_eq!(times_asked_on("2024-03-31", "a month ago"), ["2024-02-01..2024-02-29"]);
+    assert_eq!(times_asked_on("2024-01-31", "下个月底"), ["2024-02-21..2024-02-29"]);
+    assert_eq!(times_asked_on("2024-01-01", "yesterday"), ["2023-12-31"]);
+    assert_eq!(times_asked_on("2024-01-01", "last month"), ["2023-12-01..2023-12-31"]);
 }
 
 #[test]

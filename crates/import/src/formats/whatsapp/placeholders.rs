@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stay_words() {
+    fn text_that_resembles_a_placeholder_stays() {
         for text in ["I read notes.txt (the old one)", "a < b", "<3", "media omitted it"] {
             assert_eq!(split_file(text.to_owned()), (text.to_owned(), None));
         }

@@ -40,7 +40,7 @@ pub(crate) async fn upload(
 ) -> Result<Json<AvatarUploaded>, Problem> {
     let (name, image) = upload::file_of(request, &app, AVATAR_SIZE_MAX).await?;
     let extension = extension_of(&name)
-        .filter(|extension| begins_like(&image, extension))
+        .filter(|extension| has_signature_of(&image, extension))
         .ok_or_else(|| Problem::bad_request("file: must be a png, jpg, webp or gif; nothing was saved"))?;
     let taken = AvatarUploaded { ok: true, size_bytes: image.len(), ext: extension.to_owned() };
     let avatar = Avatar { extension: extension.to_owned(), image: image.to_vec() };
@@ -59,7 +59,7 @@ fn extension_of(name: &str) -> Option<&'static str> {
 }
 
 /// True if the bytes are what the name says: nothing else is ever given out as a picture.
-fn begins_like(image: &[u8], extension: &str) -> bool {
+fn has_signature_of(image: &[u8], extension: &str) -> bool {
     match extension {
         "png" => image.starts_with(b"\x89PNG\r\n\x1a\n"),
         "jpg" => image.starts_with(b"\xff\xd8\xff"),

@@ -31,7 +31,7 @@ impl From<ModelSetupError> for Problem {
             ModelFault::Files => Self::new(axum::http::StatusCode::INTERNAL_SERVER_ERROR, error.detail),
             _ => Self::unprocessable(error.detail),
         }
-        .with_code(error.fault.code())
+        .with_code(error.fault.error_code())
     }
 }
 

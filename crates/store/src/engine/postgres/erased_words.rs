@@ -81,5 +81,5 @@ pub(crate) fn clear_erased_words(
         }
         Ok(ClearedErasures(last))
     };
-    cleared().map_err(|error| Failure::from(error).of_write())
+    cleared().map_err(|error| Failure::from(error).into_write_error())
 }

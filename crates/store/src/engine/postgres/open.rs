@@ -134,7 +134,7 @@ pub(crate) fn open_for_writing(
     address: &ServerAddress,
     daemon: Option<&NewDaemon>,
 ) -> std::result::Result<Option<Server>, StoreError> {
-    let failed = |error: Error| Failure::from(error).of_write();
+    let failed = |error: Error| Failure::from(error).into_write_error();
     let mut connection = Connection::Postgres(Box::new(first_connection(address)?));
     let mut first_seen = None;
     loop {
@@ -215,7 +215,7 @@ fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::R
 fn open_error(error: Error, address: &ServerAddress) -> StoreError {
     match error.is_lock_timeout() {
         true => address.database_in_use_error(),
-        false => Failure::from(error).of_write(),
+        false => Failure::from(error).into_write_error(),
     }
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn begin_home(
     address: &ServerAddress,
     replaces: bool,
 ) -> std::result::Result<Connection, StoreError> {
-    let failed = |error: Error| Failure::from(error).of_write();
+    let failed = |error: Error| Failure::from(error).into_write_error();
     let connection = Connection::Postgres(Box::new(first_connection(address)?));
     begin(&connection, address)?;
     if holder_of(&connection, address)? != Holder::None {
@@ -246,7 +246,7 @@ pub(crate) fn begin_home(
 
 /// Begins a transaction in which no other program opens or migrates the home.
 fn begin(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
-    let failed = |error: Error| Failure::from(error).of_write();
+    let failed = |error: Error| Failure::from(error).into_write_error();
     if check_server(connection, address)? {
         return Err(StoreError::Unwritable(format!(
             "{address}: the server only reads, as a replica does; give the address of the primary server. Nothing was \
@@ -281,7 +281,7 @@ pub fn home_state(address: &ServerAddress) -> std::result::Result<HomeState, Sto
         let connection = Connection::Postgres(Box::new(address.connect()?));
         begin(&connection, &address)?;
         let is_held = holder_of(&connection, &address)? != Holder::None;
-        daemons::home_state(&connection, is_held).map_err(|error| Failure::from(error).of_read())
+        daemons::home_state(&connection, is_held).map_err(|error| Failure::from(error).into_read_error())
     });
     looked.join().map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
 }
@@ -289,14 +289,14 @@ pub fn home_state(address: &ServerAddress) -> std::result::Result<HomeState, Sto
 /// True if the database has no tables yet.
 pub(crate) fn is_empty(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
-    let found = schema_version(&connection).map_err(|error| Failure::from(error).of_read())?;
+    let found = schema_version(&connection).map_err(|error| Failure::from(error).into_read_error())?;
     Ok(matches!(found, Schema::None))
 }
 
 /// A connection that only reads, also beside a program that has the database.
 pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
     let server = first_connection(address)?;
-    let failed = |error: Error| Failure::from(error).of_read();
+    let failed = |error: Error| Failure::from(error).into_read_error();
     server.execute_script("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY").map_err(failed)?;
     let connection = Connection::Postgres(Box::new(server));
     check_server(&connection, address)?;
@@ -329,7 +329,7 @@ fn newest_version() -> i32 {
 
 /// Refuses servers that can't hold a home; says whether it only reads.
 fn check_server(connection: &Connection, address: &ServerAddress) -> std::result::Result<bool, StoreError> {
-    let failed = |error: Error| Failure::from(error).of_read();
+    let failed = |error: Error| Failure::from(error).into_read_error();
     let (version, encoding, reads_only): (i64, String, bool) = connection
         .query_row(
             "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
@@ -351,7 +351,7 @@ fn check_server(connection: &Connection, address: &ServerAddress) -> std::result
 
 /// Looks whose database it is, and migrates it.
 fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
-    let failed = |error: Error| Failure::from(error).of_write();
+    let failed = |error: Error| Failure::from(error).into_write_error();
     let found = schema_version(connection).map_err(failed)?;
     let unusable =
         |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
@@ -427,7 +427,7 @@ fn check_digests(
                 row.get(0)
             })
             .optional()
-            .map_err(|error| Failure::from(error).of_read())?;
+            .map_err(|error| Failure::from(error).into_read_error())?;
         if applied.as_deref() != Some(migration.digest().as_str()) {
             return Err(StoreError::Unusable(format!(
                 "{address}: it was created by a different build: its migration {:04} ({}) differs from this program's. \

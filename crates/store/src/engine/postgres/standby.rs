@@ -64,7 +64,7 @@ impl Standby {
 }
 
 fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreError> {
-    let failed = |error: Error| Failure::from(error).of_write();
+    let failed = |error: Error| Failure::from(error).into_write_error();
     let server = address.connect()?;
     server.limit_answers(SILENCE_MAX).map_err(failed)?;
     let connection = Connection::Postgres(Box::new(server));
