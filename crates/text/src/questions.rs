@@ -1,7 +1,7 @@
 //! Questions: whether a sentence asks is decided here, and nowhere else.
 //!
 //! People leave the mark out, and put one behind what they tell ("we moved in May, remember?"). So each use has its reading:
-//! [`Utterance::asks`] goes by marks, particles and tags; [`Utterance::asks_by_words`] by the words alone, for what is to be
+//! [`Utterance::is_question`] goes by marks, particles and tags; [`Utterance::asks_by_words`] by the words alone, for what is to be
 //! remembered; [`Utterance::asks_the_listener`] does the same for one clause; [`Utterance::seems_to_ask`] is for a reply,
 //! which may be wrong at little cost.
 
