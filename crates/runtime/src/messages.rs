@@ -24,8 +24,7 @@ impl Messages {
         Arc::new(Self { core, changes })
     }
 
-    /// Saves a message unchanged in the channel's session, and returns when it is durable. It becomes memory when the session is
-    /// closed and extracted.
+    /// Saves a message unchanged, and returns when it is durable. It becomes memory after its session has ended.
     pub async fn remember(
         &self,
         scope: Scope,

@@ -13,7 +13,7 @@ pub enum StoreError {
     /// No room, read-only, or the device failed: nothing was written, reading goes on.
     #[error("the database can't be written: {0}. Nothing was half-written")]
     Unwritable(String),
-    /// Another process has the database open for writing.
+    /// The database is in use or out of reach for now; a later attempt may succeed.
     #[error("the database is busy: {0}")]
     Busy(String),
     /// The connection was lost while the server confirmed: the write may have been done.

@@ -19,11 +19,14 @@ pub(super) fn without_silenced(
     let left = without_forgotten(ranked.iter().map(|ranked| ranked.message.clone()).collect(), silenced);
     let asked = content_terms(asked);
     let answers = |message: &Message| !content_terms(&message.content).is_disjoint(&asked);
-    let is_silenced = |message: &Message| silenced.iter().any(|span| span.message_id == message.id);
+    let answers_by_silenced_words = |message: &Message| {
+        silenced.iter().any(|span| span.message_id == message.id)
+            && !without_forgotten(vec![message.clone()], silenced).iter().any(answers)
+    };
     let each = ranked.into_iter().zip(left).filter_map(|(ranked, message)| {
         let neighbours = around.get(&message.seq).into_iter().flatten();
         let before = neighbours.take_while(|neighbour| neighbour.seq < message.seq).last();
-        let is_own = ranked.vector >= min_relevance || !before.is_some_and(is_silenced);
+        let is_own = ranked.vector >= min_relevance || !before.is_some_and(answers_by_silenced_words);
         let is_whole = ranked.message.content == message.content;
         (answers(&message) || (is_whole && is_own)).then_some(RankedMessage { message, ..ranked })
     });
