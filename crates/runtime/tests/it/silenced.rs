@@ -123,9 +123,10 @@ async fn message_that_moves_up_is_shown_with_the_messages_around_it() {
         let nothing = |_: &RecordedRequest| Reply::json(json!({"self_check_notes": "", "events": []}));
         world.model.answer_task("extraction", nothing);
         world.model.answer_task("reply", |_| Reply::text(AROUND));
+        world.talk(WEB, "lessons begin soon").await;
+        world.model.answer_task("reply", |_| Reply::text("Mm."));
         world.talk(WEB, NEXT).await;
         world.silence().await;
-        world.model.answer_task("reply", |_| Reply::text("Mm."));
         let event = live(&mut world, BEST, "The user's grandfather had a violin", None).await;
         world.model.answer_task("extraction", nothing);
         world.talk(WEB, "it rained").await;
