@@ -208,7 +208,7 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
         assert!(left.iter().any(|version| version == text), "{text}: {left:?}");
     }
     let found = run(&home, &settings, &["recall", "degrees", "--json"]).await.json().to_string();
-    assert!(!found.contains("180"), "{found}");
+    assert!(!found.contains("180 degrees"), "{found}");
     let again = import(&home, &settings, "conversations.json", &rooted("b1", &edited)).await;
     assert_eq!(again["recorded"], json!(0), "{again}");
     // Our own export holds the branch as a branch.
@@ -226,7 +226,7 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
     assert_eq!(message_texts(&home, &settings).await, BEFORE.map(|node| node.4));
     assert!(!is_anywhere(&home, "bread"), "words of the import that was taken back are left");
     let found = run(&home, &settings, &["recall", "degrees", "--json"]).await.json().to_string();
-    assert!(found.contains("180"), "{found}");
+    assert!(found.contains("180 degrees"), "{found}");
     let whole = run(&home, &settings, &["doctor", "--json"]).await.out;
     assert!(whole.contains("intact"), "{whole}");
 
