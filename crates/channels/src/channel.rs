@@ -36,7 +36,7 @@ pub struct Piece<'a> {
     /// The conversation on the platform.
     pub conversation: &'a str,
     pub text: &'a str,
-    /// The message and the part of it; none for a line of ours that is sent once or not at all.
+    /// The message and the number of its piece; `None` for a notice of the program, which is sent once at most.
     pub origin: Option<PieceOrigin<'a>>,
 }
 
@@ -96,7 +96,7 @@ pub trait Inbound: Send + Sync {
     fn clock(&self) -> &dyn Clock;
     /// Returns when the program stops or the channel is disconnected.
     async fn wait_for_stop(&self) -> Shutdown;
-    /// Says how the channel stands.
+    /// Reports the state of the channel.
     fn set_state(&self, state: ChannelState);
     /// The accounts that may write without a code.
     fn allowed_accounts(&self) -> &[String];

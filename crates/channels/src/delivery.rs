@@ -18,7 +18,7 @@ use crate::voice_message::VoiceMessage;
 
 /// Messages that are delivered at the same time, each to another conversation: one that the platform
 /// delays must not hold up the others, and each of them uses a connection.
-const SIDE_BY_SIDE: u32 = 32;
+const DELIVERIES_AT_ONCE: u32 = 32;
 /// Period for which delivery of a message is retried. A reply that is a day late answers nothing, and would arrive in another talk.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 /// Period for which delivery of a message's sound is retried; its text has arrived.
@@ -48,7 +48,7 @@ pub(crate) async fn run(shared: Arc<SharedState>, runtime: Runtime, connection: 
         tokio::select! {
             () = notified => {}
             () = sleep => {}
-            Some(error) = under_way.next_end() => {
+            Some(error) = under_way.next_result() => {
                 if let Err(error) = error {
                     tracing::warn!(channel = channel.id(), "a delivery can't be noted: {error}");
                     tokio::select! {
@@ -61,7 +61,7 @@ pub(crate) async fn run(shared: Arc<SharedState>, runtime: Runtime, connection: 
         }
     }
     // What is being sent is finished and noted, so that the next start has no doubt about it.
-    while under_way.next_end().await.is_some() {}
+    while under_way.next_result().await.is_some() {}
 }
 
 /// Messages that are being delivered, by their numbers in the outbox.
@@ -73,7 +73,7 @@ struct RunningDeliveries {
 
 impl RunningDeliveries {
     /// The result of the next one that ends; none if there are none.
-    async fn next_end(&mut self) -> Option<Result<(), StoreError>> {
+    async fn next_result(&mut self) -> Option<Result<(), StoreError>> {
         match self.tasks.join_next().await? {
             Ok((number, result)) => {
                 self.numbers.remove(&number);
@@ -90,7 +90,7 @@ impl RunningDeliveries {
     }
 }
 
-/// Begins to deliver all that is due, as far as there is room; says how long nothing more will be.
+/// Starts the deliveries that are due, as far as there is room; returns the time until the next one is due.
 async fn deliver_due(
     shared: &Arc<SharedState>,
     runtime: &Runtime,
@@ -98,9 +98,9 @@ async fn deliver_due(
     under_way: &mut RunningDeliveries,
 ) -> Result<Option<Duration>, StoreError> {
     let now = shared.clock().now();
-    let due = shared.store().outbox_due(connection.channel.id(), now, 2 * SIDE_BY_SIDE).await?;
+    let due = shared.store().outbox_due(connection.channel.id(), now, 2 * DELIVERIES_AT_ONCE).await?;
     for message in due {
-        if under_way.numbers.len() >= SIDE_BY_SIDE as usize {
+        if under_way.numbers.len() >= DELIVERIES_AT_ONCE as usize {
             return Ok(None);
         }
         if under_way.numbers.insert(message.number) {
@@ -125,7 +125,8 @@ async fn deliver(
 ) -> Result<(), StoreError> {
     let (store, channel) = (shared.store(), &*connection.channel);
     let pieces = split_text(&message.text, channel.piece_length_max());
-    let is_heard = is_recent(shared, &message) && runtime.voice().is_heard(message.message_id).await?;
+    let is_heard = is_sound_still_wanted(shared, &message)
+        && runtime.voice().should_be_sent_as_voice(message.message_id).await?;
     let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX - 1) + u32::from(is_heard);
     let mut sent = message.pieces_sent;
     let mut last_sent = message.last_sent.clone();
@@ -162,7 +163,7 @@ async fn deliver(
         };
         let delivered = match delivered {
             Ok(delivered) => delivered,
-            Err(error) if sound.is_some() && !may_speak_later(shared, &message, &error) => {
+            Err(error) if sound.is_some() && !may_send_sound_later(shared, &message, &error) => {
                 tracing::warn!(channel = channel.id(), message = %message.message_id, "the reply stays text: {error}");
                 DeliveredPiece::default()
             }
@@ -170,7 +171,7 @@ async fn deliver(
                 if let DeliveryError::Unauthorized(reason) = &error {
                     connection.set_state(ChannelState::Failed(reason.clone()));
                 }
-                let step = after_failure(shared, &message, error);
+                let step = step_after_failure(shared, &message, error);
                 if let DeliveryStep::GivenUp(reason) = &step {
                     tracing::warn!(channel = channel.id(), message = %message.message_id, "not delivered: {reason}");
                 }
@@ -188,12 +189,12 @@ async fn deliver(
 }
 
 /// True if it is still worth while to send the sound beside the text.
-fn is_recent(shared: &SharedState, message: &OutgoingMessage) -> bool {
+fn is_sound_still_wanted(shared: &SharedState, message: &OutgoingMessage) -> bool {
     shared.clock().now().duration_since(message.created_at) < SPOKEN_WITHIN
 }
 
-fn may_speak_later(shared: &SharedState, message: &OutgoingMessage, error: &DeliveryError) -> bool {
-    !matches!(error, DeliveryError::Permanent(_)) && is_recent(shared, message)
+fn may_send_sound_later(shared: &SharedState, message: &OutgoingMessage, error: &DeliveryError) -> bool {
+    !matches!(error, DeliveryError::Permanent(_)) && is_sound_still_wanted(shared, message)
 }
 
 /// The message as sound; none where it can't be spoken, and then the text is all.
@@ -215,7 +216,7 @@ async fn voice_message(
     written.unwrap_or_else(|error| Err(error.to_string())).map_err(stays_text).ok()
 }
 
-fn after_failure(shared: &SharedState, message: &OutgoingMessage, error: DeliveryError) -> DeliveryStep {
+fn step_after_failure(shared: &SharedState, message: &OutgoingMessage, error: DeliveryError) -> DeliveryStep {
     let now = shared.clock().now();
     let reason = error.to_string();
     let wait = match error {

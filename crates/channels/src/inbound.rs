@@ -18,17 +18,18 @@ use crate::connections::{Connection, SharedState};
 /// Pause after storage refused a write: a full disk or a restarting server is not back sooner, and nothing is acknowledged meanwhile.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// Period in which an unknown account gets no second answer: strangers must not be able to use up the bot's message limit.
-const STRANGER_REST: SignedDuration = SignedDuration::from_hours(24);
+const STRANGER_ANSWER_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// Largest difference that is expected between the platform's clock and this machine's. Machines without time synchronisation
 /// drift by minutes.
-const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_mins(5);
+const CLOCK_DIFFERENCE_MAX: SignedDuration = SignedDuration::from_mins(5);
 /// Interval at which the typing indicator is renewed: the shorter-lived of the two, Telegram's, is shown for five seconds.
-const TYPING_EVERY: Duration = Duration::from_secs(4);
+const TYPING_RENEWAL_INTERVAL: Duration = Duration::from_secs(4);
 
 const LINKED_REPLY: &str = "This account is linked. 账号已关联。";
 const UNKNOWN_ACCOUNT_REPLY: &str = "This assistant is private. If you know its owner, ask for a code and send it here. \
                        这是私人助手。如果你认识它的主人,请向对方要一个验证码并发到这里。";
-const TOO_LONG: &str = "That message is too long to be read; send it in parts. 这条消息太长了,请分几条发送。";
+const TOO_LONG_REPLY: &str =
+    "That message is too long to be read; send it in parts. 这条消息太长了,请分几条发送。";
 
 /// A message as it arrived.
 struct ReceivedMessage {
@@ -60,7 +61,7 @@ impl ChannelInbox {
         Self { shared, runtime, connection, channel }
     }
 
-    async fn advance(&self, position: Option<ReceivedPosition>) -> Result<(), Shutdown> {
+    async fn advance_position(&self, position: Option<ReceivedPosition>) -> Result<(), Shutdown> {
         let Some(position) = position else { return Ok(()) };
         self.retry_until_stored(|| self.shared.store().advance_channel(self.channel.id(), position.clone()))
             .await
@@ -74,7 +75,7 @@ impl ChannelInbox {
         if let Some(user) = self.redeem_code(&written) {
             // Before the link: a code that comes again after a crash is known no more, and a linked account would say it to the
             // persona.
-            self.advance(position).await?;
+            self.advance_position(position).await?;
             return self.link_account(user, &written).await;
         }
         let user = match self.sender_of(&written).await? {
@@ -82,15 +83,15 @@ impl ChannelInbox {
             // Only a sequence has to move on; of a stranger's conversation nothing is kept, not even its number.
             Sender::Unknown => {
                 return self
-                    .advance(position.filter(|one| matches!(one, ReceivedPosition::Sequence { .. })))
+                    .advance_position(position.filter(|one| matches!(one, ReceivedPosition::Sequence { .. })))
                     .await;
             }
         };
         if is_greeting(&written.text) || self.is_repeated(&written).await? {
-            return self.advance(position).await;
+            return self.advance_position(position).await;
         }
         let is_stored = self.accept(position.clone(), &written, user).await?;
-        if is_stored { Ok(()) } else { self.advance(position).await }
+        if is_stored { Ok(()) } else { self.advance_position(position).await }
     }
 
     /// Returns true if the message is stored already under another position. Another bot's message can have the same chat and number;
@@ -100,7 +101,7 @@ impl ChannelInbox {
         let (store, name) = (self.shared.store(), written.external.to_string());
         let known =
             self.retry_until_stored(|| store.message_by_external_ref(self.channel.id(), &name)).await?;
-        let latest = known.and_then(|message| message.created_at.checked_add(CLOCK_DIFFERENCE).ok());
+        let latest = known.and_then(|message| message.created_at.checked_add(CLOCK_DIFFERENCE_MAX).ok());
         Ok(latest.is_some_and(|latest| latest >= written_at))
     }
 
@@ -131,7 +132,7 @@ impl ChannelInbox {
                 Err(AcceptError::Full { retry_after }) => retry_after,
                 Err(AcceptError::Capture(CaptureError::Empty)) => return Ok(false),
                 Err(AcceptError::Capture(CaptureError::TooLong { .. })) => {
-                    self.send_notice(&written.external, TOO_LONG).await;
+                    self.send_notice(&written.external, TOO_LONG_REPLY).await;
                     return Ok(false);
                 }
                 Err(AcceptError::Capture(CaptureError::Store(error))) => {
@@ -163,9 +164,11 @@ impl ChannelInbox {
         if !is_direct {
             return Ok(Sender::Unknown);
         }
-        let since = now.checked_sub(STRANGER_REST).unwrap_or(now);
+        let since = now.checked_sub(STRANGER_ANSWER_INTERVAL).unwrap_or(now);
         let answers = self
-            .retry_until_stored(|| self.shared.store().answer_stranger(self.channel.id(), sender, now, since))
+            .retry_until_stored(|| {
+                self.shared.store().admit_stranger_answer(self.channel.id(), sender, now, since)
+            })
             .await?;
         if answers {
             self.send_notice(external, UNKNOWN_ACCOUNT_REPLY).await;
@@ -236,7 +239,7 @@ impl ChannelInbox {
             match self.runtime.changes().edit_message(message.id, text).await {
                 Ok(_) | Err(CaptureError::Empty) => return Ok(()),
                 Err(CaptureError::TooLong { .. }) => {
-                    self.send_notice(external, TOO_LONG).await;
+                    self.send_notice(external, TOO_LONG_REPLY).await;
                     return Ok(());
                 }
                 Err(CaptureError::Store(error)) => {
@@ -265,7 +268,7 @@ impl ChannelInbox {
             }
             loop {
                 channel.show_typing(&conversation).await;
-                let pause = shared.clock().sleep(TYPING_EVERY);
+                let pause = shared.clock().sleep(TYPING_RENEWAL_INTERVAL);
                 tokio::pin!(pause);
                 loop {
                     tokio::select! {
@@ -286,7 +289,7 @@ impl ChannelInbox {
         });
     }
 
-    /// A line of ours, which is not the persona's and is not kept. One that fails is not sent again.
+    /// Sends a notice of the program, which is not stored. One that fails is not sent again.
     async fn send_notice(&self, external: &ExternalMessage, line: &str) {
         if let Err(error) = self
             .channel
@@ -367,13 +370,13 @@ impl Inbound for ChannelInbox {
             }
             UpdateKind::Edited { sender, external, text } => {
                 self.handle_edit(&sender, &external, &text).await?;
-                self.advance(update.position).await
+                self.advance_position(update.position).await
             }
             UpdateKind::Deleted { external } => {
                 self.handle_deletion(&external).await?;
-                self.advance(update.position).await
+                self.advance_position(update.position).await
             }
-            UpdateKind::Other => self.advance(update.position).await,
+            UpdateKind::Other => self.advance_position(update.position).await,
         }
     }
 

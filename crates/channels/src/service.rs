@@ -37,10 +37,10 @@ impl Channels {
 
     /// Adds a channel before the runtime starts, so that what waits from before is delivered by it. [`Channels::start`] connects it.
     pub fn add(&self, channel: Arc<dyn Channel>, settings: ChannelSettings) {
-        self.push(channel, settings);
+        self.add_connection(channel, settings);
     }
 
-    fn push(&self, channel: Arc<dyn Channel>, settings: ChannelSettings) -> Arc<Connection> {
+    fn add_connection(&self, channel: Arc<dyn Channel>, settings: ChannelSettings) -> Arc<Connection> {
         let connection = Arc::new(Connection::new(channel, settings, &self.shared.stop));
         let mut connections = self.shared.connections.load().to_vec();
         connections.push(connection.clone());
@@ -55,11 +55,11 @@ impl Channels {
         }
     }
 
-    /// Connects a channel, in place of the one with this id if there is one.
+    /// Connects a channel; replaces a connected channel of the same id.
     pub async fn connect(&self, runtime: &Runtime, channel: Arc<dyn Channel>, settings: ChannelSettings) {
         let _changing = self.shared.changing.lock().await;
         self.close(channel.id()).await;
-        let connection = self.push(channel, settings);
+        let connection = self.add_connection(channel, settings);
         self.run(connection, runtime);
     }
 

@@ -64,17 +64,17 @@ fn split_block(block: &str, max: usize) -> Vec<String> {
     let room = max.saturating_sub(utf16_length(opening) + FENCE.len() + 2).max(1);
     let mut parts = Vec::new();
     let mut part = String::new();
-    for line in body.split_inclusive('\n').flat_map(|line| cut_unbroken(line, room)) {
+    for line in body.split_inclusive('\n').flat_map(|line| cut_between_words(line, room)) {
         if utf16_length(&part) + utf16_length(&line) > room {
-            parts.push(fence(opening, &std::mem::take(&mut part)));
+            parts.push(fenced_block(opening, &std::mem::take(&mut part)));
         }
         part.push_str(&line);
     }
-    parts.push(fence(opening, &part));
+    parts.push(fenced_block(opening, &part));
     parts
 }
 
-fn fence(opening: &str, body: &str) -> String {
+fn fenced_block(opening: &str, body: &str) -> String {
     format!("{opening}\n{}\n{FENCE}", body.trim_end_matches('\n'))
 }
 
@@ -93,11 +93,11 @@ fn split_sentences(text: &str, max: usize) -> Vec<String> {
         }
     }
     sentences.push(&text[start..]);
-    sentences.into_iter().filter(|one| !one.is_empty()).flat_map(|one| cut_unbroken(one, max)).collect()
+    sentences.into_iter().filter(|one| !one.is_empty()).flat_map(|one| cut_between_words(one, max)).collect()
 }
 
 /// A stretch without a pause, cut between words, or between characters where a word is too long.
-fn cut_unbroken(text: &str, max: usize) -> Vec<String> {
+fn cut_between_words(text: &str, max: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
     for word in text.split_inclusive(char::is_whitespace) {

@@ -33,7 +33,7 @@ impl VoiceMessage {
     }
 
     /// The file in a form.
-    pub(crate) fn form_part(&self) -> Part {
+    pub(crate) fn to_form_part(&self) -> Part {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("audio/ogg"));
         Part::bytes(self.ogg_opus.clone()).file_name("voice-message.ogg").headers(headers)

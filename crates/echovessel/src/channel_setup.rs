@@ -16,15 +16,15 @@ impl ChannelSetup for LiveConfig {
     async fn tokens(&self) -> Result<Vec<(&'static str, ModelKey)>, ChannelSetupError> {
         let config = self.file_config().await;
         let token = |bot: Bot| bot.token(&config, &self.home).map(|token| (bot.id(), shown_key(token)));
-        Bot::ALL.into_iter().map(token).collect::<anyhow::Result<_>>().map_err(files)
+        Bot::ALL.into_iter().map(token).collect::<anyhow::Result<_>>().map_err(files_error)
     }
 
     async fn set_up(&self, channel_id: &str, token: Option<String>) -> Result<String, ChannelSetupError> {
         let _choosing = self.choosing.lock().await;
-        let bot = bot(channel_id)?;
-        let channels = self.channels.as_ref().ok_or_else(no_channels)?;
+        let bot = find_bot(channel_id)?;
+        let channels = self.channels.as_ref().ok_or_else(no_channels_error)?;
         let config = self.file_config().await;
-        let known = bot.token(&config, &self.home).map_err(files)?;
+        let known = bot.token(&config, &self.home).map_err(files_error)?;
         if known.source == KeySource::Environment && token.is_some() {
             return Err(ChannelSetupError::Token(format!(
                 "the environment variable {} holds this bot's token and comes first: change it there, or unset it and \
@@ -42,15 +42,15 @@ impl ChannelSetup for LiveConfig {
         let account = found.channel.check().await;
         let account =
             account.map_err(|reason| ChannelSetupError::Token(format!("{reason}. Nothing was changed")))?;
-        let earlier = Secrets::load(&self.home).map_err(files)?;
+        let earlier = Secrets::load(&self.home).map_err(files_error)?;
         if entered.is_some() {
             let mut secrets = earlier.clone();
-            let address = bot.address(&config).map_err(files)?;
+            let address = bot.address(&config).map_err(files_error)?;
             secrets.set(bot.id(), &address, EnteredKey { key: entered, is_chosen: false });
-            secrets.save(&self.home).map_err(files)?;
+            secrets.save(&self.home).map_err(files_error)?;
         }
         if let Err(error) = self.enable(bot, true).await {
-            earlier.save(&self.home).map_err(files)?;
+            earlier.save(&self.home).map_err(files_error)?;
             return Err(error);
         }
         channels.connect(&self.runtime, found.channel, found.settings).await;
@@ -59,13 +59,13 @@ impl ChannelSetup for LiveConfig {
 
     async fn switch_off(&self, channel_id: &str) -> Result<(), ChannelSetupError> {
         let _choosing = self.choosing.lock().await;
-        let bot = bot(channel_id)?;
-        let channels = self.channels.as_ref().ok_or_else(no_channels)?;
+        let bot = find_bot(channel_id)?;
+        let channels = self.channels.as_ref().ok_or_else(no_channels_error)?;
         self.enable(bot, false).await?;
         channels.disconnect(bot.id()).await;
-        let mut secrets = Secrets::load(&self.home).map_err(files)?;
+        let mut secrets = Secrets::load(&self.home).map_err(files_error)?;
         secrets.remove(bot.id());
-        secrets.save(&self.home).map_err(files)
+        secrets.save(&self.home).map_err(files_error)
     }
 }
 
@@ -92,14 +92,14 @@ impl LiveConfig {
     }
 }
 
-fn bot(channel_id: &str) -> Result<Bot, ChannelSetupError> {
+fn find_bot(channel_id: &str) -> Result<Bot, ChannelSetupError> {
     Bot::ALL.into_iter().find(|bot| bot.id() == channel_id).ok_or(ChannelSetupError::Unknown)
 }
 
-fn no_channels() -> ChannelSetupError {
+fn no_channels_error() -> ChannelSetupError {
     ChannelSetupError::Files("this program runs for one command and connects no channels".to_owned())
 }
 
-fn files(error: anyhow::Error) -> ChannelSetupError {
+fn files_error(error: anyhow::Error) -> ChannelSetupError {
     ChannelSetupError::Files(format!("{error:#}"))
 }

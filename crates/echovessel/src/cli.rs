@@ -13,7 +13,7 @@ use embed::KNOWN_MODELS;
 use memory::identifiers::ImportId;
 
 pub(crate) use access::{AuditCommand, LoginsCommand, TokenCommand};
-pub(crate) use copies::{Backup, Restore, StorageCommand, StorageCopy};
+pub(crate) use copies::{BackupOptions, Restore, StorageCommand, StorageCopy};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +35,7 @@ Exit codes: 0 success · 1 failure, the message says why · 2 invalid command li
 #[command(name = "echovessel", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) shared: Shared,
+    pub(crate) shared: SharedOptions,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Cli {
 impl Cli {
     /// Parses the command line of this process. An invalid one ends the process with exit code 2 and a message.
     pub(crate) fn parse_or_exit() -> Self {
-        let matches = with_usual_order(Self::command(), "").get_matches();
+        let matches = with_usage_of_options_last(Self::command(), "").get_matches();
         let cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         if cli.shared.json && matches!(cli.command, Some(Command::Demo(_) | Command::Completions { .. })) {
             let reason = "--json: this command has no JSON output";
@@ -54,7 +54,7 @@ impl Cli {
 }
 
 /// Usage lines with options behind the arguments, as the examples have them.
-fn with_usual_order(command: clap::Command, parents: &str) -> clap::Command {
+fn with_usage_of_options_last(command: clap::Command, parents: &str) -> clap::Command {
     let name = format!("{parents}{}", command.get_name());
     let arguments: Vec<String> = command.get_positionals().map(|argument| argument.to_string()).collect();
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
@@ -63,13 +63,13 @@ fn with_usual_order(command: clap::Command, parents: &str) -> clap::Command {
         false => command.override_usage(format!("{name} {} [OPTIONS]", arguments.join(" "))),
     };
     names.into_iter().fold(command, |command, child| {
-        command.mut_subcommand(child, |child| with_usual_order(child, &format!("{name} ")))
+        command.mut_subcommand(child, |child| with_usage_of_options_last(child, &format!("{name} ")))
     })
 }
 
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Shared {
+pub(crate) struct SharedOptions {
     /// Home folder with database, configuration and token; default ~/.echovessel
     #[arg(long, global = true, env = "ECHOVESSEL_HOME", value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
@@ -122,7 +122,7 @@ pub(crate) enum Command {
     /// Export the memory as one archive, or talk and persona for other programs
     Export(Export),
     /// Copy the memory to one file, also while the daemon runs
-    Backup(Backup),
+    Backup(BackupOptions),
     /// Put a backup in the place of this home's memory, which is kept aside
     Restore(Restore),
     /// Print the state of the running daemon

@@ -166,7 +166,7 @@ impl EmbeddingSetup {
     }
 
     /// A notice at the start; none if nothing is unusual.
-    pub(crate) fn notice(&self) -> Option<String> {
+    pub(crate) fn startup_notice(&self) -> Option<String> {
         match self {
             Self::Off => Some("switched off: memory works on words alone".to_owned()),
             Self::Local { embedder, .. } => {
@@ -178,7 +178,7 @@ impl EmbeddingSetup {
     }
 
     /// Tries the embedder once, and describes it in a sentence.
-    pub(crate) async fn probe(&self) -> anyhow::Result<String> {
+    pub(crate) async fn try_embedder(&self) -> anyhow::Result<String> {
         match self {
             Self::Off => Ok("switched off: memory works on words alone".to_owned()),
             Self::Local { folder, settings, .. } => {
@@ -231,16 +231,16 @@ pub(crate) fn configured_model(config: &Config) -> &'static ModelDescription {
 /// Folder of the embedding model: the configured one, `ECHOVESSEL_MODEL_DIR`, or the home's own. If no model is named and
 /// the default one is missing, another known one that is there.
 pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
-    let usual = folder_of(config, home, configured_model(config));
+    let usual = model_folder_path(config, home, configured_model(config));
     if !config.embedding.model.is_empty() || ModelFolder::check_present(&usual).is_ok() {
         return usual;
     }
-    let others = KNOWN_MODELS.iter().map(|known| folder_of(config, home, known));
+    let others = KNOWN_MODELS.iter().map(|known| model_folder_path(config, home, known));
     others.into_iter().find(|folder| ModelFolder::check_present(folder).is_ok()).unwrap_or(usual)
 }
 
 /// The folder of this model.
-pub(crate) fn folder_of(config: &Config, home: &Home, model: &ModelDescription) -> PathBuf {
+pub(crate) fn model_folder_path(config: &Config, home: &Home, model: &ModelDescription) -> PathBuf {
     if !config.embedding.model_dir.is_empty() {
         return PathBuf::from(&config.embedding.model_dir);
     }

@@ -27,15 +27,15 @@ pub(crate) struct RunFile {
     pub(crate) url: String,
 }
 
-/// Files that make a folder a home, if one of them is there.
+/// Files by which a home is recognised: any one of them is enough.
 const HOME_FILES: [&str; 4] = ["echovessel.db", "config.toml", "token", "lock"];
 /// The variable with the owner's token.
 const TOKEN_VARIABLE: &str = "ECHOVESSEL_TOKEN";
 /// Mode bits that let the group and others write.
-const OTHERS_WRITE: u32 = 0o022;
+const OTHERS_WRITE_BITS: u32 = 0o022;
 
 /// The flag `O_NOFOLLOW` of the system.
-const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+const NO_FOLLOW_FLAG: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Held as long as the process owns the home; released by the system even when it is killed.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Home {
             return std::fs::set_permissions(&self.folder, closed)
                 .with_context(|| format!("the home {shown} can't be closed to other users"));
         }
-        if found.permissions().mode() & OTHERS_WRITE != 0 {
+        if found.permissions().mode() & OTHERS_WRITE_BITS != 0 {
             bail!(
                 "other users may write into {shown}, so it can't be a home; choose a folder of its own, such as \
                  {shown}/echovessel. Nothing was changed"
@@ -222,7 +222,7 @@ impl Home {
             let mut text = String::new();
             file.read_to_string(&mut text).map(|_| text)
         };
-        match OpenOptions::new().read(true).custom_flags(NO_FOLLOW).open(&path).and_then(read) {
+        match OpenOptions::new().read(true).custom_flags(NO_FOLLOW_FLAG).open(&path).and_then(read) {
             Ok(text) if text.trim().is_empty() => {
                 bail!("{} is empty; remove it and a new token is made at the next start", path.display())
             }
@@ -288,7 +288,7 @@ pub(crate) fn create_private_folder(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Puts this in the place of a file, whole or not at all, readable by its owner only. A link keeps pointing where it did.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let fresh = path.with_extension("new");
     let mut file = open_private(&fresh, true)?;
@@ -306,7 +306,7 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> std::io::Result<File>
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(truncate).mode(0o600);
     // A link that somebody else put here must not lead the secret elsewhere.
-    options.custom_flags(NO_FOLLOW).open(path)
+    options.custom_flags(NO_FOLLOW_FLAG).open(path)
 }
 
 #[cfg(test)]

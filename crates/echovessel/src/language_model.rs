@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use llm::{LlmError, OFFLINE, Provider, ProviderKind, ProviderSettings, Tier, TierModels, list_models};
+use llm::{LlmError, ModelTier, OFFLINE, Provider, ProviderKind, ProviderSettings, TierModels, list_models};
 use offline::OfflineProvider;
 use secrecy::SecretString;
 use server::{KeySource, LlmState};
@@ -13,7 +13,7 @@ use crate::secrets::{MODEL_KEY, Secrets};
 use crate::system::SystemRetryTimer;
 
 /// Names of models that are told where the chosen one is not offered. Some services offer hundreds.
-const OFFERED_NAMED_MAX: usize = 5;
+const OFFERED_MODELS_NAMED_MAX: usize = 5;
 
 /// The language model that the configuration names.
 pub(crate) async fn connect(config: &Config, home: &Home) -> Result<Arc<dyn Provider>, LlmError> {
@@ -52,7 +52,7 @@ pub(crate) fn environment_key(variable: &str) -> Option<SecretString> {
 pub(crate) struct EndpointKey {
     pub(crate) key: Option<SecretString>,
     pub(crate) source: KeySource,
-    /// The environment variable in which it is looked for; empty if the endpoint is sent none.
+    /// The environment variable of the key; empty if the endpoint gets no key.
     pub(crate) variable: String,
 }
 
@@ -145,7 +145,7 @@ impl LlmSummary {
     pub(crate) fn from_provider(provider: &dyn Provider) -> Self {
         Self {
             provider: provider.name().to_owned(),
-            model: provider.model(llm::Tier::Large),
+            model: provider.model(llm::ModelTier::Large),
             endpoint: provider.endpoint(),
         }
     }
@@ -191,16 +191,16 @@ impl From<LlmError> for ModelCheck {
 
 /// Asks the endpoint which models it offers: that needs its address and its key to be right, and costs nothing.
 pub(crate) async fn check(config: &Config, home: &Home) -> ModelCheck {
-    check_of(config, home).await.unwrap_or_else(ModelCheck::from)
+    check_model(config, home).await.unwrap_or_else(ModelCheck::from)
 }
 
-async fn check_of(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> {
+async fn check_model(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> {
     let provider = connect(config, home).await?;
     let ok = |said: String| Ok(ModelCheck { is_ok: true, said });
     let Some(endpoint) = provider.endpoint() else {
         return ok("none configured: the offline provider replies by rules".to_owned());
     };
-    let named = format!("{} at {endpoint}", provider.model(Tier::Large));
+    let named = format!("{} at {endpoint}", provider.model(ModelTier::Large));
     let settings = provider_settings(config, home)?;
     if !matches!(settings.provider, ProviderKind::OpenAi | ProviderKind::Anthropic) {
         // It was found by its list a moment ago.
@@ -212,14 +212,14 @@ async fn check_of(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> 
         Ok(_) | Err(LlmError::Fatal { .. }) => return ok(format!("{endpoint} answers, and lists no models")),
         Err(error) => return Err(error),
     };
-    let chosen = [Tier::Small, Tier::Medium, Tier::Large].map(|tier| provider.model(tier));
+    let chosen = [ModelTier::Small, ModelTier::Medium, ModelTier::Large].map(|tier| provider.model(tier));
     let Some(missing) = chosen.iter().find(|model| !offers_model(&offered, model)) else {
         return ok(format!("{named} answers"));
     };
     let shown: Vec<&str> = offered
         .iter()
         .filter(|model| llm::can_chat(model))
-        .take(OFFERED_NAMED_MAX)
+        .take(OFFERED_MODELS_NAMED_MAX)
         .map(String::as_str)
         .collect();
     let said = format!(

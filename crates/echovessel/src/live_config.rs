@@ -22,10 +22,10 @@ use toml::{Table, Value};
 use crate::config::{self, Config, ConfigChange, Protection, is_live, known_keys};
 use crate::database::home_database;
 use crate::followed_hub::followed_hub;
-use crate::home::{Home, replace};
+use crate::home::{Home, replace_file};
 use crate::language_model::connect;
 use crate::voice_setup::{self, voice_settings};
-use crate::wiring::{own_instance, prices_of, runtime_settings, server_settings};
+use crate::wiring::{configured_prices, own_instance, runtime_settings, server_settings};
 
 /// The daemon's configuration and the parts that use it.
 pub(crate) struct LiveConfig {
@@ -125,7 +125,7 @@ impl LiveConfig {
             config::changes_in(&wanted, &known_keys_or_defect()?).map_err(ConfigurationError::NotAKey)?;
         let path = self.home.config();
         let text = read(&path)?;
-        let text = config::with_changes(&text, &wishes)
+        let text = config::apply_changes(&text, &wishes)
             .map_err(|reason| ConfigurationError::BadValue(format!("{}: {reason}", path.display())))?;
         let config = config::parse(&text, &path, std::env::vars())
             .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
@@ -150,7 +150,7 @@ impl LiveConfig {
         let is_live =
             |key: &String| is_live(key) || connecting.is_some_and(|section| key.starts_with(section));
         let (live, waiting): (Vec<String>, Vec<String>) = differing.into_iter().partition(is_live);
-        let running = with_keys_of(&state.running, &wanted, &live)?;
+        let running = with_keys_from(&state.running, &wanted, &live)?;
         let has = |section: &str| live.iter().any(|key| key.starts_with(section));
         let refused = |error: &dyn std::fmt::Display| {
             ConfigurationError::BadValue(format!("{error}; nothing was changed"))
@@ -180,7 +180,7 @@ impl LiveConfig {
         };
         let life = runtime_settings(&running, context_tokens).map_err(|error| refused(&error))?;
         if let Some(text) = text {
-            replace(&self.home.config(), text.as_bytes()).map_err(|error| {
+            replace_file(&self.home.config(), text.as_bytes()).map_err(|error| {
                 ConfigurationError::Unwritable(format!(
                     "{} can't be written: {error}; nothing was changed",
                     self.home.config().display()
@@ -201,7 +201,7 @@ impl LiveConfig {
             followed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
         }
         if has("llm.prices") {
-            self.prices.store(Arc::new(prices_of(&running)));
+            self.prices.store(Arc::new(configured_prices(&running)));
         }
         if !live.is_empty() {
             self.runtime.change_settings(life);
@@ -239,29 +239,29 @@ fn known_keys_or_defect() -> Result<Vec<(String, Value)>, ConfigurationError> {
     known_keys().map_err(|error| defect_error(&error))
 }
 
-fn table_of(config: &Config) -> Result<Table, ConfigurationError> {
+fn to_table(config: &Config) -> Result<Table, ConfigurationError> {
     Table::try_from(config).map_err(|error| defect_error(&error))
 }
 
-fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+fn value_at<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     let (sections, name) = key.rsplit_once('.')?;
     sections.split('.').try_fold(table, |table, part| table.get(part)?.as_table())?.get(name)
 }
 
 /// Keys whose values are not the same, sorted.
 fn differing_keys(one: &Config, other: &Config) -> Result<Vec<String>, ConfigurationError> {
-    let (one, other) = (table_of(one)?, table_of(other)?);
+    let (one, other) = (to_table(one)?, to_table(other)?);
     let mut keys: Vec<String> = known_keys_or_defect()?.into_iter().map(|(key, _)| key).collect();
-    keys.retain(|key| value_of(&one, key) != value_of(&other, key));
+    keys.retain(|key| value_at(&one, key) != value_at(&other, key));
     keys.sort();
     Ok(keys)
 }
 
 /// Copies these keys of another configuration into `config`.
-fn with_keys_of(config: &Config, other: &Config, keys: &[String]) -> Result<Config, ConfigurationError> {
-    let (mut table, other) = (table_of(config)?, table_of(other)?);
+fn with_keys_from(config: &Config, other: &Config, keys: &[String]) -> Result<Config, ConfigurationError> {
+    let (mut table, other) = (to_table(config)?, to_table(other)?);
     for key in keys {
-        let Some(value) = value_of(&other, key) else { continue };
+        let Some(value) = value_at(&other, key) else { continue };
         let mut place = &mut table;
         let mut parts = key.split('.').peekable();
         while let Some(part) = parts.next() {
@@ -280,10 +280,10 @@ fn with_keys_of(config: &Config, other: &Config, keys: &[String]) -> Result<Conf
 
 /// Every key with what holds, its default, and whether a change holds at once; `pending` waits for a restart.
 fn settings_body(running: &Config, wanted: &Config) -> Result<Map<String, Json>, ConfigurationError> {
-    let (running, wanted) = (table_of(running)?, table_of(wanted)?);
+    let (running, wanted) = (to_table(running)?, to_table(wanted)?);
     let mut settings = Map::new();
     for (key, default) in known_keys_or_defect()? {
-        let (value, pending) = (value_of(&running, &key), value_of(&wanted, &key));
+        let (value, pending) = (value_at(&running, &key), value_at(&wanted, &key));
         let mut setting = json!({"value": value, "default": default, "live": is_live(&key)});
         if value != pending
             && let Some(fields) = setting.as_object_mut()
@@ -308,7 +308,7 @@ mod tests {
         new.llm.models.small = "tiny".to_owned();
         assert_eq!(differing_keys(&old, &new).unwrap(), ["llm.models.small", "recall.k", "server.port"]);
         let taken =
-            with_keys_of(&old, &new, &["recall.k".to_owned(), "llm.models.small".to_owned()]).unwrap();
+            with_keys_from(&old, &new, &["recall.k".to_owned(), "llm.models.small".to_owned()]).unwrap();
         assert_eq!((taken.recall.k, taken.server.port, taken.llm.models.small.as_str()), (3, 7777, "tiny"));
         let shown = settings_body(&taken, &new).unwrap();
         assert_eq!(shown["recall.k"], json!({"value": 3, "default": 10, "live": true}));

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use llm::{
-    AnswerFormat, LlmError, LocalEndpoint, ProviderKind, ProviderSettings, Request, StreamEvent, Tier,
+    AnswerFormat, LlmError, LocalEndpoint, ModelTier, ProviderKind, ProviderSettings, Request, StreamEvent,
     list_models,
 };
 use mind::{CALL_OK, CallInFlight, Purpose};
@@ -183,7 +183,7 @@ impl LiveConfig {
     /// Settings to ask the chosen endpoint with. The key of the choice is used before a stored one.
     async fn settings_of(&self, choice: &ModelChoice) -> Result<ProviderSettings, ModelSetupError> {
         let running = self.running_config().await;
-        let config = with_choice(&running, choice)?;
+        let config = apply_choice(&running, choice)?;
         let (mut settings, found) =
             settings_with_key(&config, &self.home, is_same_endpoint(&config, &running))
                 .map_err(files_error)?;
@@ -202,12 +202,12 @@ impl LiveConfig {
         earlier: &Secrets,
     ) -> Result<Secrets, ModelSetupError> {
         let running = self.running_config().await;
-        let config = with_choice(&running, choice)?;
+        let config = apply_choice(&running, choice)?;
         let mut secrets = earlier.clone();
         if customary_variable(config.llm.provider).is_none() {
             return Ok(secrets);
         }
-        let address = address_of(&config)?;
+        let address = endpoint_address(&config)?;
         let known = secrets.entered_key(MODEL_KEY, &address);
         let is_chosen = known.is_chosen || !is_same_endpoint(&config, &running);
         let key = entered_key(choice).unwrap_or(known.key);
@@ -232,7 +232,7 @@ fn entered_key(choice: &ModelChoice) -> Option<Option<SecretString>> {
 }
 
 /// The configuration with this choice.
-fn with_choice(running: &Config, choice: &ModelChoice) -> Result<Config, ModelSetupError> {
+fn apply_choice(running: &Config, choice: &ModelChoice) -> Result<Config, ModelSetupError> {
     let mut config = running.clone();
     let provider = choice.provider.parse();
     config.llm.provider = provider.map_err(|error| refused_choice(error, ModelFault::Model))?;
@@ -244,11 +244,11 @@ fn with_choice(running: &Config, choice: &ModelChoice) -> Result<Config, ModelSe
 
 /// True if both have the same provider and the same scheme, host and port.
 fn is_same_endpoint(one: &Config, other: &Config) -> bool {
-    let origin = |config: &Config| address_of(config).ok().map(|address| address.origin());
+    let origin = |config: &Config| endpoint_address(config).ok().map(|address| address.origin());
     one.llm.provider == other.llm.provider && origin(one) == origin(other)
 }
 
-fn address_of(config: &Config) -> Result<Url, ModelSetupError> {
+fn endpoint_address(config: &Config) -> Result<Url, ModelSetupError> {
     let settings = ProviderSettings {
         provider: config.llm.provider,
         base_url: config.llm.base_url.clone(),
@@ -296,7 +296,7 @@ fn trial_question(language: &str) -> Request {
     };
     Request {
         task: "try".to_owned(),
-        tier: Tier::Large,
+        tier: ModelTier::Large,
         system: String::new(),
         user: user.to_owned(),
         answer: AnswerFormat::Text,

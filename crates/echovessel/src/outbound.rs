@@ -126,7 +126,7 @@ impl Bot {
 /// # Errors
 /// When an enabled channel can't work: its token is missing, or its address would send the token in the open.
 pub(crate) fn add_channels(config: &Config, home: &Home, services: &Services) -> anyhow::Result<Vec<String>> {
-    add_with_tokens(config, services, &|bot| {
+    add_channels_with_tokens(config, services, &|bot| {
         let found = bot.token(config, home)?;
         let (id, variable) = (bot.id(), &found.variable);
         found.key.ok_or_else(|| {
@@ -143,7 +143,7 @@ pub(crate) fn add_channels(config: &Config, home: &Home, services: &Services) ->
 ///
 /// # Errors
 /// As [`add_channels`], and those of `token`.
-pub(crate) fn add_with_tokens(
+pub(crate) fn add_channels_with_tokens(
     config: &Config,
     services: &Services,
     token: &dyn Fn(Bot) -> anyhow::Result<SecretString>,

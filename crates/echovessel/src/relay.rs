@@ -61,10 +61,10 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     {
         let (again, unknown) = self.conversation.resume_on_new_host();
         for answer in unknown {
-            self.write(&answer).await?;
+            self.write_to_client(&answer).await?;
         }
         for line in again {
-            if send(&mut owner, &line).await.is_err() {
+            if send_line(&mut owner, &line).await.is_err() {
                 return Ok(ConnectionEnd::Owner);
             }
         }
@@ -85,7 +85,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                     Some(line) => {
                         let line = with_line_end(line);
                         self.conversation.hear_client(&line);
-                        if send(&mut owner, &line).await.is_err() {
+                        if send_line(&mut owner, &line).await.is_err() {
                             return Ok(ConnectionEnd::Owner);
                         }
                     }
@@ -97,7 +97,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                     }
                     let line = std::mem::take(&mut answer);
                     if self.conversation.on_host_line(&line) {
-                        self.write(&line).await?;
+                        self.write_to_client(&line).await?;
                     }
                     if self.is_done() {
                         return Ok(ConnectionEnd::Client);
@@ -111,13 +111,13 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         self.finished && self.conversation.is_over()
     }
 
-    async fn write(&mut self, line: &[u8]) -> std::io::Result<()> {
+    async fn write_to_client(&mut self, line: &[u8]) -> std::io::Result<()> {
         self.output.write_all(line).await?;
         self.output.flush().await
     }
 }
 
-async fn send<O: AsyncWrite + Unpin>(owner: &mut O, line: &[u8]) -> std::io::Result<()> {
+async fn send_line<O: AsyncWrite + Unpin>(owner: &mut O, line: &[u8]) -> std::io::Result<()> {
     owner.write_all(line).await?;
     owner.flush().await
 }

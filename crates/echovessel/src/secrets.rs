@@ -10,7 +10,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::home::{Home, replace};
+use crate::home::{Home, replace_file};
 
 /// The language model's key.
 pub(crate) const MODEL_KEY: &str = "llm";
@@ -27,13 +27,13 @@ pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, EnteredKey>>);
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct EnteredKey {
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose_secret")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_secret")]
     pub(crate) key: Option<SecretString>,
     /// True if the address was chosen in the page. Then no environment variable is sent to it.
     pub(crate) is_chosen: bool,
 }
 
-fn expose_secret<S: Serializer>(key: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_secret<S: Serializer>(key: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
     key.as_ref().map(|key| key.expose_secret()).serialize(serializer)
 }
 
@@ -70,26 +70,30 @@ impl Secrets {
             };
         }
         let text = toml::to_string(self).context("the keys can't be written")?;
-        replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))
+        replace_file(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))
     }
 
     /// The key that was entered for this address.
     pub(crate) fn entered_key(&self, name: &str, address: &Url) -> EnteredKey {
-        self.0.get(name).and_then(|addresses| addresses.get(&origin_of(address))).cloned().unwrap_or_default()
+        self.0
+            .get(name)
+            .and_then(|addresses| addresses.get(&url_origin(address)))
+            .cloned()
+            .unwrap_or_default()
     }
 
-    /// Replaces what was entered for this address.
+    /// Replaces the key that was entered for this address.
     pub(crate) fn set(&mut self, name: &str, address: &Url, entered: EnteredKey) {
-        self.0.entry(name.to_owned()).or_default().insert(origin_of(address), entered);
+        self.0.entry(name.to_owned()).or_default().insert(url_origin(address), entered);
     }
 
-    /// Deletes what was entered under this name, for every address.
+    /// Deletes the keys of this name, for every address.
     pub(crate) fn remove(&mut self, name: &str) {
         self.0.remove(name);
     }
 }
 
-fn origin_of(address: &Url) -> String {
+fn url_origin(address: &Url) -> String {
     address.origin().ascii_serialization()
 }
 

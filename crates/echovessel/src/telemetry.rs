@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
 
-/// Says a few lines of each message at `info`, also of those that nothing is wrong with.
+/// Logs a few lines at `info` for each message, also where nothing is wrong.
 const VERBOSE_CRATE: &str = "rmcp";
 
 /// Write the parameters of statements, which are people's words, at `debug`: never heard below a warning.

@@ -139,7 +139,7 @@ impl ApiKey<'_> {
     }
 }
 
-fn programs_of_home(home: &Home) -> Vec<InstalledProgram> {
+fn installed_programs_of_home(home: &Home) -> Vec<InstalledProgram> {
     installed_programs(&std::env::var_os("PATH").unwrap_or_default(), &home.voice().join("models"))
 }
 
@@ -150,12 +150,12 @@ pub(crate) fn voice_programs(home: &Home) -> Vec<VoiceProgram> {
         speaks: program.speaks,
         voices: program.voices,
     };
-    programs_of_home(home).into_iter().map(shown).collect()
+    installed_programs_of_home(home).into_iter().map(shown).collect()
 }
 
 /// Changes to the configuration for using this program; none if it is not installed.
 pub(crate) fn config_changes(home: &Home, name: &str) -> Option<Json> {
-    let program = programs_of_home(home).into_iter().find(|program| program.name == name)?;
+    let program = installed_programs_of_home(home).into_iter().find(|program| program.name == name)?;
     Some(if program.speaks {
         json!({"voice": {"enabled": true, "tts_provider": "command", "tts_command": program.command,
             "tts_voice": program.voice, "tts_voices": {"zh": program.chinese_voice, "en": ""}}})

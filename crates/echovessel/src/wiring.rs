@@ -127,7 +127,7 @@ pub(crate) async fn wire_with_store(
 ) -> anyhow::Result<Services> {
     let store: Arc<dyn Store> = database.clone();
     let model = Arc::new(ReloadableModel::new(language_model::connect(config, home).await?));
-    let prices = Arc::new(ArcSwap::from_pointee(prices_of(config)));
+    let prices = Arc::new(ArcSwap::from_pointee(configured_prices(config)));
     let prompts = Prompts::load(home.prompts().as_deref())?;
     let ledger = Ledger::start_with_prices(store.clone(), prices.clone(), metrics.clone());
     let mind = LanguageMind::new(model.clone(), clock.clone(), ledger.clone(), prompts);
@@ -322,7 +322,7 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
 }
 
 /// Prices of models from the configuration.
-pub(crate) fn prices_of(config: &Config) -> Prices {
+pub(crate) fn configured_prices(config: &Config) -> Prices {
     let price = |price: &LlmPrice| {
         let (input, cached) = (price.input, price.cached.unwrap_or(price.input));
         (price.model.clone(), Price { input, output: price.output, cached })

@@ -8,7 +8,7 @@ use crate::matmul::COLUMN_MULTIPLE;
 
 /// The naming of tensors, and the first position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
+pub(crate) enum TensorNaming {
     /// Devlin et al. 2018.
     Bert,
     /// Liu et al. 2019; also XLM-RoBERTa and CamemBERT. Positions begin after that of the padding.
@@ -17,7 +17,7 @@ pub(crate) enum Family {
     DistilBert,
 }
 
-impl Family {
+impl TensorNaming {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bert => "bert",
@@ -27,7 +27,7 @@ impl Family {
     }
 
     /// Prefixes of tensor names before `embeddings.`.
-    pub(crate) fn outer_name(self) -> &'static [&'static str] {
+    pub(crate) fn embeddings_prefixes(self) -> &'static [&'static str] {
         match self {
             Self::Bert => &["", "bert."],
             Self::Roberta => &["", "roberta."],
@@ -39,7 +39,7 @@ impl Family {
 /// Sizes and options of the model besides its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Architecture {
-    pub(crate) family: Family,
+    pub(crate) family: TensorNaming,
     /// Components of a token's vector.
     pub(crate) hidden: usize,
     pub(crate) layers: usize,
@@ -60,23 +60,23 @@ impl Architecture {
     /// The key and what is wrong with it.
     pub(crate) fn read(config: &Value) -> Result<Self, String> {
         let family = match config["model_type"].as_str().unwrap_or("bert") {
-            "bert" => Family::Bert,
-            "roberta" | "xlm-roberta" | "camembert" => Family::Roberta,
-            "distilbert" => Family::DistilBert,
+            "bert" => TensorNaming::Bert,
+            "roberta" | "xlm-roberta" | "camembert" => TensorNaming::Roberta,
+            "distilbert" => TensorNaming::DistilBert,
             other => {
                 return Err(format!(
                     "model_type is {other:?}; supported are bert, roberta, xlm-roberta, camembert and distilbert"
                 ));
             }
         };
-        let distilled = family == Family::DistilBert;
+        let distilled = family == TensorNaming::DistilBert;
         let pick = |plain: &'static str, distilled_name: &'static str| {
             if distilled { distilled_name } else { plain }
         };
         let positions = positive_integer(config, "max_position_embeddings")?;
         let first_position = match family {
-            Family::Roberta => 1 + config["pad_token_id"].as_u64().map_or(1, |id| id as usize),
-            Family::Bert | Family::DistilBert => 0,
+            TensorNaming::Roberta => 1 + config["pad_token_id"].as_u64().map_or(1, |id| id as usize),
+            TensorNaming::Bert | TensorNaming::DistilBert => 0,
         };
         match config["position_embedding_type"].as_str() {
             None | Some("absolute") => {}
@@ -101,7 +101,7 @@ impl Architecture {
     /// The sizes of a model whose folder has no `config.json`.
     pub(crate) fn from_description(description: &ModelDescription) -> Self {
         Self {
-            family: Family::Bert,
+            family: TensorNaming::Bert,
             hidden: description.dimension,
             layers: description.layers,
             heads: description.attention_heads,

@@ -50,7 +50,7 @@ pub(crate) const MULTILINGUAL_E5_SMALL_CALIBRATION: Calibration = Calibration {
 
 impl Calibration {
     /// Subtracts the mean vector of texts in the same script and for the same purpose, then scales to unit length.
-    pub(crate) fn apply(&self, purpose: Purpose, text: &str, vector: &mut [f32]) {
+    pub(crate) fn center_and_normalize(&self, purpose: Purpose, text: &str, vector: &mut [f32]) {
         let centres = match purpose {
             Purpose::Query => &self.queries,
             Purpose::Passage => &self.passages,
@@ -100,7 +100,7 @@ mod tests {
         let centres = || Centres { han: &CENTRE, latin: &CENTRE };
         let calibration = Calibration { passages: centres(), queries: centres(), strength: 1.0 };
         let mut vector = [0.3 + 0.6, 0.8];
-        calibration.apply(Purpose::Passage, "cat", &mut vector);
+        calibration.center_and_normalize(Purpose::Passage, "cat", &mut vector);
         assert!((vector[0] - 0.6).abs() < 1e-6 && (vector[1] - 0.8).abs() < 1e-6, "{vector:?}");
     }
 

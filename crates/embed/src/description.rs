@@ -13,7 +13,7 @@ pub struct ModelDescription {
     pub attention_heads: usize,
     /// Layers, where the folder has no `config.json` to say so.
     pub layers: usize,
-    /// Word pieces of a text that count, `[CLS]` and `[SEP]` among them; the rest is cut.
+    /// Most word pieces of a text, `[CLS]` and `[SEP]` included; the rest is cut off.
     pub max_pieces: usize,
     /// The scripts of the languages that it was trained on. A letter of any other is unreadable, even where the
     /// vocabulary has it: see [`crate::Model::embed`].
@@ -22,7 +22,7 @@ pub struct ModelDescription {
     pub query_prefix: &'static str,
     /// Put before a text that is to be found.
     pub passage_prefix: &'static str,
-    /// Correction after which its cosines mean what recall expects; `None` if none is needed.
+    /// Correction of the vectors that brings cosines to the scale that recall expects; `None` if none is needed.
     pub calibration: Option<&'static Calibration>,
     /// The value of [`memory::ports::Embedder::support_shift`] for this model.
     pub support_shift: f64,

@@ -104,7 +104,7 @@ async fn receive(
         request = request.header(RANGE, format!("bytes={present}-"));
     }
     let mut response = request.send().await.map_err(|error| download_error(url, &error))?;
-    let mut received = if is_rest_from(&response, present) { present } else { 0 };
+    let mut received = if is_partial_from(&response, present) { present } else { 0 };
     if !response.status().is_success()
         || (response.status() == StatusCode::PARTIAL_CONTENT && received != present)
     {
@@ -135,7 +135,7 @@ async fn receive(
 }
 
 /// True if the answer is the rest of the file from byte `present` on.
-fn is_rest_from(response: &Response, present: u64) -> bool {
+fn is_partial_from(response: &Response, present: u64) -> bool {
     let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
     response.status() == StatusCode::PARTIAL_CONTENT
         && range.is_some_and(|range| range.starts_with(&format!("bytes {present}-")))

@@ -25,8 +25,8 @@ pub(crate) struct Norm {
 /// Normalises one row (layer normalisation).
 #[inline(always)]
 pub(crate) fn normalize(row: &mut [f32], norm: &Norm, epsilon: f32) {
-    let mean = sum_of(row, |number| number) / row.len() as f32;
-    let variance = sum_of(row, |number| (number - mean) * (number - mean)) / row.len() as f32;
+    let mean = sum_by(row, |number| number) / row.len() as f32;
+    let variance = sum_by(row, |number| (number - mean) * (number - mean)) / row.len() as f32;
     let scale = 1.0 / (variance + epsilon).sqrt();
     for ((number, gain), bias) in row.iter_mut().zip(&norm.gain).zip(&norm.bias) {
         *number = (*number - mean) * scale * gain + bias;
@@ -35,7 +35,7 @@ pub(crate) fn normalize(row: &mut [f32], norm: &Norm, epsilon: f32) {
 
 /// Sum of `term(number)` over a row, in lanes.
 #[inline(always)]
-pub(crate) fn sum_of(row: &[f32], term: impl Fn(f32) -> f32) -> f32 {
+pub(crate) fn sum_by(row: &[f32], term: impl Fn(f32) -> f32) -> f32 {
     let (chunks, rest) = row.as_chunks::<LANES>();
     let mut sums = [0.0_f32; LANES];
     for chunk in chunks {
@@ -60,7 +60,7 @@ pub(crate) fn softmax(row: &mut [f32], scale: f32) {
     for number in row.iter_mut() {
         *number = exp((*number - highest) * scale);
     }
-    let share = 1.0 / sum_of(row, |number| number);
+    let share = 1.0 / sum_by(row, |number| number);
     for number in row {
         *number *= share;
     }
@@ -131,10 +131,10 @@ fn exp(x: f32) -> f32 {
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
     // Adding 1.5·2²³ rounds to the nearest integer and leaves it in the low bits.
-    const ROUND: f32 = 12_582_912.0;
+    const ROUNDING_OFFSET: f32 = 12_582_912.0;
     let clamped = if x < -87.0 { -87.0 } else { x };
-    let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
-    let n = shifted - ROUND;
+    let shifted = clamped * std::f32::consts::LOG2_E + ROUNDING_OFFSET;
+    let n = shifted - ROUNDING_OFFSET;
     let r = (clamped - n * LN_2_HIGH) - n * LN_2_LOW;
     let series = 1.0
         + r * (1.0

@@ -137,7 +137,7 @@ impl EndpointEmbedder {
         self.endpoint.host()
     }
 
-    /// Why there are no vectors at the moment; none while all is well.
+    /// The reason why the endpoint gives no vectors at the moment; `None` while it works.
     pub fn failure_reason(&self) -> Option<String> {
         self.trouble.lock().as_ref().map(|trouble| trouble.reason.clone())
     }

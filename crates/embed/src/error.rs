@@ -29,7 +29,7 @@ pub enum ModelError {
         /// The digest of what was found.
         found: String,
     },
-    /// The hub did not give the file. What has arrived stays, and the next try goes on from there.
+    /// The model hub did not send the whole file. What arrived is kept, and the next attempt continues there.
     #[error("{url} could not be fetched: {reason}. What has arrived is kept; try again to go on from there")]
     Download { url: String, reason: String },
     /// The files are there but are no model that this crate can compute.

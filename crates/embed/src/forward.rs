@@ -30,7 +30,7 @@ pub(crate) struct Workspace {
 /// Buffers of one thread for its share of the rows.
 #[derive(Default)]
 struct Scratch {
-    operands: Operands,
+    operands: ProductOperands,
     context: AlignedBuffer,
     intermediate: AlignedBuffer,
     update: AlignedBuffer,
@@ -39,7 +39,7 @@ struct Scratch {
 
 /// The two sides of a product, laid out for it.
 #[derive(Default)]
-struct Operands {
+struct ProductOperands {
     blocks: AlignedBuffer,
     /// The panel of packed weights that is multiplied just now.
     panel: AlignedBuffer,
@@ -58,7 +58,7 @@ pub(crate) fn run_layers<'a>(
 ) -> Result<&'a [f32], ModelError> {
     let sizes = weights.sizes;
     let rows = batch.ids.len();
-    let share = rows_of_a_share(rows, threads);
+    let share = rows_per_thread(rows, threads);
     let hidden = workspace.hidden.slice_mut(rows * sizes.hidden);
     let projected = workspace.projected.slice_mut(rows * sizes.hidden * 3);
     if workspace.shares.len() < rows.div_ceil(share) {
@@ -87,12 +87,12 @@ pub(crate) fn run_layers<'a>(
 }
 
 /// Rows per thread, in fours: a tile of fewer rows has too few sums under way to keep the processor busy.
-fn rows_of_a_share(rows: usize, threads: usize) -> usize {
+fn rows_per_thread(rows: usize, threads: usize) -> usize {
     let threads = threads.min(rows / MIN_ROWS_PER_THREAD).max(1);
     if threads == 1 { rows.max(1) } else { rows.div_ceil(threads).next_multiple_of(4) }
 }
 
-/// Runs every share on a thread of its own, the last on this one.
+/// Runs every share of the rows on a thread of its own, the last one on this thread.
 fn run_shares<Op: WithSimd<Output = ()> + Send>(shares: impl Iterator<Item = Op>) -> Result<(), ModelError> {
     let mut shares = shares.peekable();
     thread::scope(|scope| {
@@ -134,7 +134,7 @@ struct Project<'a> {
     dense: &'a Dense,
     hidden: &'a [f32],
     projected: &'a mut [f32],
-    operands: &'a mut Operands,
+    operands: &'a mut ProductOperands,
 }
 
 impl WithSimd for Project<'_> {
@@ -188,7 +188,7 @@ impl WithSimd for Transform<'_> {
 
 /// `out = rows · weights + bias`.
 #[inline(always)]
-fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], operands: &mut Operands, out: &mut [f32]) {
+fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], operands: &mut ProductOperands, out: &mut [f32]) {
     let Dense { matrix, inner, bias } = dense;
     let blocks = operands.blocks.slice_mut(rows.len());
     let rows = Rows::all_columns(rows, *inner);

@@ -28,14 +28,14 @@ const BACKGROUND_DELAY_MAX: Duration = Duration::from_millis(100);
 /// Queries never wait for texts that are embedded to be found later: these go in small passes, one batch at a time, and
 /// stand aside while a query is computed.
 pub struct LocalEmbedder {
-    source: Arc<Source>,
+    source: Arc<ModelSource>,
     /// One permit for each processor: further queries wait their turn.
     query_places: Arc<Semaphore>,
     /// One permit: one batch of passages is embedded at a time.
     passage_place: Arc<Semaphore>,
 }
 
-struct Source {
+struct ModelSource {
     directory: PathBuf,
     settings: FolderSettings,
     threads: usize,
@@ -72,7 +72,7 @@ impl LocalEmbedder {
     pub fn with_settings(directory: impl Into<PathBuf>, settings: FolderSettings, threads: usize) -> Self {
         let threads = threads.max(1);
         let processors = available_parallelism().map_or(1, usize::from);
-        let source = Source {
+        let source = ModelSource {
             directory: directory.into(),
             settings,
             threads,
@@ -116,7 +116,7 @@ impl LocalEmbedder {
     }
 }
 
-impl Source {
+impl ModelSource {
     fn folder(&self) -> Result<&ModelFolder, ModelError> {
         if let Some(folder) = self.folder.get() {
             return Ok(folder);
@@ -136,7 +136,7 @@ impl Source {
     }
 
     fn embed(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Embedding>, EmbedError> {
-        let _query = (purpose == Purpose::Query).then(|| self.queries.begin());
+        let _query = (purpose == Purpose::Query).then(|| self.queries.begin_query());
         let model = self.model().map_err(embed_error)?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let embedded = match purpose {
@@ -157,7 +157,7 @@ fn embed_error(error: ModelError) -> EmbedError {
 }
 
 impl Queries {
-    fn begin(&self) -> RunningQuery<'_> {
+    fn begin_query(&self) -> RunningQuery<'_> {
         *self.running.lock() += 1;
         RunningQuery(self)
     }

@@ -41,12 +41,12 @@ pub(crate) struct AlignedBuffer {
 
 impl AlignedBuffer {
     /// Numbers in a cache line of 64 bytes.
-    const LINE: usize = 16;
+    const CACHE_LINE_NUMBERS: usize = 16;
 
     /// The first `length` numbers, their content unspecified; grows as needed and never shrinks.
     pub(crate) fn slice_mut(&mut self, length: usize) -> &mut [f32] {
-        if self.numbers.len() < length + Self::LINE {
-            self.numbers.resize(length + Self::LINE, 0.0);
+        if self.numbers.len() < length + Self::CACHE_LINE_NUMBERS {
+            self.numbers.resize(length + Self::CACHE_LINE_NUMBERS, 0.0);
         }
         let start = self.start();
         &mut self.numbers[start..start + length]
@@ -59,7 +59,10 @@ impl AlignedBuffer {
     }
 
     fn start(&self) -> usize {
-        self.numbers.as_ptr().align_offset(Self::LINE * size_of::<f32>()).min(Self::LINE)
+        self.numbers
+            .as_ptr()
+            .align_offset(Self::CACHE_LINE_NUMBERS * size_of::<f32>())
+            .min(Self::CACHE_LINE_NUMBERS)
     }
 }
 
@@ -159,9 +162,9 @@ pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> AlignedBuffer {
 
 /// `target[i][j] = source[j][i]`, in squares that stay in the nearest cache.
 fn transpose(source: &[f32], source_columns: usize, target: &mut [f32], target_columns: usize) {
-    const SQUARE_SIDE: usize = 16;
-    for first in (0..source_columns).step_by(SQUARE_SIDE) {
-        let last = (first + SQUARE_SIDE).min(source_columns);
+    const TRANSPOSE_SQUARE_SIDE: usize = 16;
+    for first in (0..source_columns).step_by(TRANSPOSE_SQUARE_SIDE) {
+        let last = (first + TRANSPOSE_SQUARE_SIDE).min(source_columns);
         for (column, row) in source.chunks_exact(source_columns).enumerate() {
             for index in first..last {
                 target[index * target_columns + column] = row[index];

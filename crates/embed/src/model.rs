@@ -191,7 +191,7 @@ impl Model {
             let rows = &rows[row.start * columns..row.end * columns];
             let mut vector = self.folder.pooling.pool_rows(rows, columns);
             if let Some(calibration) = self.folder.calibration {
-                calibration.apply(work.purpose, text, &mut vector);
+                calibration.center_and_normalize(work.purpose, text, &mut vector);
             }
             embeddings.push(Embedding { vector, readability: pieces.readability });
         }

@@ -23,7 +23,7 @@ pub fn check_present(directory: &Path, description: &'static ModelDescription) -
 
 /// True if the files in `directory` have the pinned sizes and the small ones also the pinned digests: enough to know which
 /// model it is, not whether it is undamaged.
-pub(crate) fn looks_like(
+pub(crate) fn has_pinned_files(
     directory: &Path,
     description: &'static ModelDescription,
 ) -> Result<bool, ModelError> {
@@ -106,7 +106,7 @@ pub(crate) fn install_parts<'a>(
 /// Checks size and digest of the file at `path`.
 pub(crate) fn verify_file(path: &Path, file: &'static PinnedFile, origin: &str) -> Result<(), ModelError> {
     let reader = File::open(path).map_err(ModelError::io(path))?;
-    copy_verified(reader, io::sink(), file, origin).map_err(|error| error.with_path(path))
+    copy_verified(reader, io::sink(), file, origin).map_err(|error| error.into_model_error(path))
 }
 
 fn copy_from_folder(
@@ -117,7 +117,7 @@ fn copy_from_folder(
 ) -> Result<(), ModelError> {
     for file in description.files {
         let mut found = Vec::new();
-        find_named(source, file.name, depth, &mut found)?;
+        find_files_named(source, file.name, depth, &mut found)?;
         let right_size = |path: &&PathBuf| fs::metadata(path).is_ok_and(|entry| entry.len() == file.bytes);
         let path = found
             .iter()
@@ -131,7 +131,12 @@ fn copy_from_folder(
 }
 
 /// All files called `name` in a folder and its subfolders, nearest first.
-fn find_named(folder: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) -> Result<(), ModelError> {
+fn find_files_named(
+    folder: &Path,
+    name: &str,
+    depth: u32,
+    found: &mut Vec<PathBuf>,
+) -> Result<(), ModelError> {
     let candidate = folder.join(name);
     if candidate.is_file() {
         found.push(candidate);
@@ -142,7 +147,7 @@ fn find_named(folder: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) -
     for entry in fs::read_dir(folder).map_err(ModelError::io(folder))? {
         let entry = entry.map_err(ModelError::io(folder))?;
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            find_named(&entry.path(), name, depth - 1, found)?;
+            find_files_named(&entry.path(), name, depth - 1, found)?;
         }
     }
     Ok(())
@@ -190,7 +195,7 @@ fn copy_to_part(
 ) -> Result<(), ModelError> {
     let path = part_path(directory, file);
     let mut part = File::create(&path).map_err(ModelError::io(&path))?;
-    copy_verified(reader, &mut part, file, origin).map_err(|error| error.with_path(&path))?;
+    copy_verified(reader, &mut part, file, origin).map_err(|error| error.into_model_error(&path))?;
     part.sync_all().map_err(ModelError::io(&path))
 }
 
@@ -201,7 +206,7 @@ enum CopyError {
 }
 
 impl CopyError {
-    fn with_path(self, path: &Path) -> ModelError {
+    fn into_model_error(self, path: &Path) -> ModelError {
         match self {
             Self::Io(error) => ModelError::io(path)(error),
             Self::Wrong(error) => error,

@@ -69,8 +69,11 @@ impl ModelFolder {
     /// reason for a model that this crate can't compute; [`ModelError::Io`].
     pub fn read(directory: &Path, settings: &FolderSettings) -> Result<Self, ModelError> {
         let packed = directory.join(PACKED_FILE);
-        let mut folder =
-            if packed.is_file() { Self::of_packed(directory, packed)? } else { Self::of_files(directory)? };
+        let mut folder = if packed.is_file() {
+            Self::read_packed(directory, packed)?
+        } else {
+            Self::read_separate_files(directory)?
+        };
         if !settings.readable_scripts.is_empty() {
             folder.scripts = Some(Scripts::from_settings(&settings.readable_scripts)?);
         }
@@ -95,9 +98,9 @@ impl ModelFolder {
         model_files::check_present(directory, &ALL_MINILM_L6_V2)
     }
 
-    fn of_packed(directory: &Path, packed: PathBuf) -> Result<Self, ModelError> {
+    fn read_packed(directory: &Path, packed: PathBuf) -> Result<Self, ModelError> {
         let architecture = PackedSizes::read(&packed)?.architecture();
-        let is_known = model_files::looks_like(directory, &MULTILINGUAL_E5_SMALL)?;
+        let is_known = model_files::has_pinned_files(directory, &MULTILINGUAL_E5_SMALL)?;
         let description = is_known.then_some(&MULTILINGUAL_E5_SMALL);
         Ok(Self {
             directory: directory.to_owned(),
@@ -115,9 +118,9 @@ impl ModelFolder {
         })
     }
 
-    fn of_files(directory: &Path) -> Result<Self, ModelError> {
+    fn read_separate_files(directory: &Path) -> Result<Self, ModelError> {
         model_files::check_present(directory, &ALL_MINILM_L6_V2)?;
-        let is_known = model_files::looks_like(directory, &ALL_MINILM_L6_V2)?;
+        let is_known = model_files::has_pinned_files(directory, &ALL_MINILM_L6_V2)?;
         let description = is_known.then_some(&ALL_MINILM_L6_V2);
         let config = directory.join(CONFIG_FILE);
         let architecture = match (read_json::<Value>(&config)?, description) {
@@ -130,10 +133,10 @@ impl ModelFolder {
         let (pooling, length, prompts) = match description {
             Some(known) => (
                 Pooling::Mean,
-                Length { max_pieces: Some(known.max_pieces), lower_case: false },
+                TextLength { max_pieces: Some(known.max_pieces), lower_case: false },
                 Prompts { query: known.query_prefix.to_owned(), passage: known.passage_prefix.to_owned() },
             ),
-            None => (read_pooling(directory)?, Length::read(directory)?, Prompts::read(directory)?),
+            None => (read_pooling(directory)?, TextLength::read(directory)?, Prompts::read(directory)?),
         };
         let max_pieces = length.max_pieces.unwrap_or(PIECES_MAX).min(architecture.max_tokens).min(PIECES_MAX);
         if max_pieces < 3 {
@@ -292,7 +295,7 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ModelError> 
 
 /// One step of a sentence-transformers model.
 #[derive(Deserialize)]
-struct Module {
+struct PipelineModule {
     #[serde(default)]
     path: String,
     #[serde(rename = "type")]
@@ -302,7 +305,7 @@ struct Module {
 /// The pooling that the folder asks for; the mean where it asks for none.
 fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
     let modules_path = directory.join("modules.json");
-    let modules: Option<Vec<Module>> = read_json(&modules_path)?;
+    let modules: Option<Vec<PipelineModule>> = read_json(&modules_path)?;
     let mut folder = "1_Pooling".to_owned();
     for module in modules.iter().flatten() {
         match module.kind.rsplit('.').next().unwrap_or_default() {
@@ -328,12 +331,12 @@ fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
 }
 
 /// Maximum length and case of texts, from `sentence_bert_config.json`.
-struct Length {
+struct TextLength {
     max_pieces: Option<usize>,
     lower_case: bool,
 }
 
-impl Length {
+impl TextLength {
     fn read(directory: &Path) -> Result<Self, ModelError> {
         let config: Value = read_json(&directory.join("sentence_bert_config.json"))?.unwrap_or(Value::Null);
         let said = config["max_seq_length"].as_u64();

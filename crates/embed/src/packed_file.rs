@@ -10,7 +10,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::ModelError;
-use crate::architecture::{Architecture, Family};
+use crate::architecture::{Architecture, TensorNaming};
 use crate::elementwise::{Activation, Norm};
 use crate::number::{BLOCK_LENGTH, Number};
 use crate::tokenizer::unigram::{PieceTable, Replacements};
@@ -71,7 +71,7 @@ impl PackedSizes {
     /// The description that the forward pass needs.
     pub(crate) fn architecture(&self) -> Architecture {
         Architecture {
-            family: Family::Bert,
+            family: TensorNaming::Bert,
             hidden: self.hidden,
             layers: self.layers,
             heads: self.heads,
@@ -192,20 +192,20 @@ impl<R: Read> Reader<'_, R> {
         }
     }
 
-    fn number(&mut self) -> Result<u32, ModelError> {
+    fn read_number(&mut self) -> Result<u32, ModelError> {
         self.read_array().map(u32::from_le_bytes)
     }
 
     /// A size from 1 to `most`.
-    fn size(&mut self, what: &str, most: usize) -> Result<usize, ModelError> {
-        let size = self.number()? as usize;
+    fn read_size(&mut self, what: &str, most: usize) -> Result<usize, ModelError> {
+        let size = self.read_number()? as usize;
         if (1..=most).contains(&size) {
             return Ok(size);
         }
         Err(self.unusable(format!("{what} is {size} and should be between 1 and {most}")))
     }
 
-    /// So many bytes; a file that ends earlier costs no more than it has.
+    /// Reads `length` bytes; allocates no more than the file holds.
     fn read_bytes(&mut self, length: usize) -> Result<Vec<u8>, ModelError> {
         let mut bytes = Vec::new();
         (&mut self.reader).take(length as u64).read_to_end(&mut bytes).map_err(ModelError::io(self.path))?;
@@ -219,21 +219,21 @@ impl<R: Read> Reader<'_, R> {
         if self.read_array::<4>()? != *MAGIC {
             return Err(self.unusable("it does not begin as a packed model does"));
         }
-        let version = self.number()?;
+        let version = self.read_number()?;
         if version != VERSION {
             return Err(self.unusable(format!("its format has version {version}; {VERSION} is supported")));
         }
         let sizes = PackedSizes {
-            hidden: self.size("hidden", SIZE_MAX)?,
-            layers: self.size("layers", SIZE_MAX)?,
-            heads: self.size("heads", SIZE_MAX)?,
-            intermediate: self.size("intermediate", SIZE_MAX)?,
-            vocabulary: self.size("vocabulary", PIECES_MAX)?,
-            positions: self.size("positions", SIZE_MAX)?,
-            text_types: self.size("text types", SIZE_MAX)?,
-            epsilon: f32::from_bits(self.number()?),
+            hidden: self.read_size("hidden", SIZE_MAX)?,
+            layers: self.read_size("layers", SIZE_MAX)?,
+            heads: self.read_size("heads", SIZE_MAX)?,
+            intermediate: self.read_size("intermediate", SIZE_MAX)?,
+            vocabulary: self.read_size("vocabulary", PIECES_MAX)?,
+            positions: self.read_size("positions", SIZE_MAX)?,
+            text_types: self.read_size("text types", SIZE_MAX)?,
+            epsilon: f32::from_bits(self.read_number()?),
         };
-        let block = self.number()? as usize;
+        let block = self.read_number()? as usize;
         if block != BLOCK_LENGTH {
             return Err(
                 self.unusable(format!("its blocks have {block} numbers; {BLOCK_LENGTH} are supported"))
@@ -254,8 +254,9 @@ impl<R: Read> Reader<'_, R> {
     }
 
     fn read_pieces(&mut self, vocabulary: usize) -> Result<PieceTable, ModelError> {
-        let count = self.size("pieces", vocabulary)?;
-        let [start, end, padding, unknown] = [self.number()?, self.number()?, self.number()?, self.number()?];
+        let count = self.read_size("pieces", vocabulary)?;
+        let [start, end, padding, unknown] =
+            [self.read_number()?, self.read_number()?, self.read_number()?, self.read_number()?];
         let text_bytes = u64::from_le_bytes(self.read_array()?);
         let most = (count * PIECE_BYTES_MEAN_MAX) as u64;
         if text_bytes > most {
@@ -264,8 +265,8 @@ impl<R: Read> Reader<'_, R> {
         let ends: Vec<u32> = read_u32s(&self.read_bytes((count + 1) * 4)?).collect();
         let scores: Vec<f32> = read_u32s(&self.read_bytes(count * 4)?).map(f32::from_bits).collect();
         let text = self.read_bytes(text_bytes as usize)?;
-        let replaced = self.number()? as usize;
-        let replacement_bytes = self.number()? as usize;
+        let replaced = self.read_number()? as usize;
+        let replacement_bytes = self.read_number()? as usize;
         if replaced > REPLACEMENTS_MAX || replacement_bytes > REPLACEMENT_BYTES_MAX {
             return Err(self.unusable("it replaces more characters than there are"));
         }
@@ -277,7 +278,7 @@ impl<R: Read> Reader<'_, R> {
     }
 
     fn read_directory(&mut self, file_bytes: u64) -> Result<HashMap<String, Tensor>, ModelError> {
-        let count = self.size("tensors", TENSORS_MAX)?;
+        let count = self.read_size("tensors", TENSORS_MAX)?;
         let mut tensors = HashMap::with_capacity(count);
         for _ in 0..count {
             let length = usize::from(u16::from_le_bytes(self.read_array()?));
@@ -290,7 +291,7 @@ impl<R: Read> Reader<'_, R> {
                 [1] => Number::Blocks,
                 [other] => return Err(self.unusable(format!("{name} is of an unknown kind, {other}"))),
             };
-            let count = self.number()? as usize;
+            let count = self.read_number()? as usize;
             let offset = u64::from_le_bytes(self.read_array()?);
             let bytes = u64::from_le_bytes(self.read_array()?);
             let is_whole = number == Number::Single || count.is_multiple_of(BLOCK_LENGTH);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Dtype, Metadata};
 
 use crate::ModelError;
-use crate::architecture::{Architecture, Family};
+use crate::architecture::{Architecture, TensorNaming};
 use crate::elementwise::Norm;
 use crate::number::Number;
 
@@ -52,7 +52,7 @@ impl TensorFile {
         ModelError::unusable(&self.path, reason)
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has_tensor(&self, name: &str) -> bool {
         self.metadata.info(name).is_some()
     }
 
@@ -107,7 +107,7 @@ impl TensorFile {
         let [count, _] = self.matrix(&name)?;
         let mut positions = self.read(&name, &[count, hidden])?;
         positions.drain(..(first_position * hidden).min(positions.len()));
-        if family == Family::DistilBert {
+        if family == TensorNaming::DistilBert {
             return Ok(positions);
         }
         let name = format!("{outer}embeddings.token_type_embeddings.weight");

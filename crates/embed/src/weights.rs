@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use crate::ModelError;
-use crate::architecture::{Architecture, Family};
+use crate::architecture::{Architecture, TensorNaming};
 use crate::elementwise::{Activation, Norm};
 use crate::matmul::{AlignedBuffer, COLUMN_MULTIPLE, lay_out_panels};
 use crate::number::Number;
@@ -81,9 +81,12 @@ impl Weights {
     pub(crate) fn open(path: &Path, architecture: &Architecture) -> Result<Self, ModelError> {
         let mut file = TensorFile::open(path)?;
         let Architecture { family, hidden, .. } = *architecture;
-        let outer = family.outer_name().iter().find(|outer| file.has(&format!("{outer}{WORDS}")));
-        let outer = outer.ok_or_else(|| file.unusable(format!("it has no tensor {WORDS}")))?;
-        let words_name = format!("{outer}{WORDS}");
+        let outer = family
+            .embeddings_prefixes()
+            .iter()
+            .find(|outer| file.has_tensor(&format!("{outer}{WORD_EMBEDDINGS}")));
+        let outer = outer.ok_or_else(|| file.unusable(format!("it has no tensor {WORD_EMBEDDINGS}")))?;
+        let words_name = format!("{outer}{WORD_EMBEDDINGS}");
         let [vocabulary, columns] = file.matrix(&words_name)?;
         if columns != hidden {
             return Err(file.unusable(format!("{words_name} has {columns} components instead of {hidden}")));
@@ -160,7 +163,7 @@ impl Weights {
     }
 }
 
-const WORDS: &str = "embeddings.word_embeddings.weight";
+const WORD_EMBEDDINGS: &str = "embeddings.word_embeddings.weight";
 
 /// Names of a layer's tensors, without `.weight` and `.bias`.
 struct LayerNames {
@@ -173,9 +176,9 @@ struct LayerNames {
 }
 
 impl LayerNames {
-    fn new(family: Family, outer: &str, index: usize) -> Self {
+    fn new(family: TensorNaming, outer: &str, index: usize) -> Self {
         match family {
-            Family::Bert | Family::Roberta => {
+            TensorNaming::Bert | TensorNaming::Roberta => {
                 let layer = format!("{outer}encoder.layer.{index}");
                 Self {
                     query_key_value: ["query", "key", "value"]
@@ -187,7 +190,7 @@ impl LayerNames {
                     output_norm: format!("{layer}.output.LayerNorm"),
                 }
             }
-            Family::DistilBert => {
+            TensorNaming::DistilBert => {
                 let layer = format!("{outer}transformer.layer.{index}");
                 Self {
                     query_key_value: ["q_lin", "k_lin", "v_lin"]

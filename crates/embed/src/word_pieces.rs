@@ -86,9 +86,9 @@ impl WordPieces {
 /// The pieces for text that the vocabulary lacks: the unknown one, and single bytes of characters.
 fn unknown_pieces(description: &Value, tokenizer: &Tokenizer) -> HashSet<u32> {
     let model = &description["model"];
-    let named = model["unk_token"].as_str().and_then(|name| tokenizer.id_of(name));
+    let named = model["unk_token"].as_str().and_then(|name| tokenizer.piece_id(name));
     let numbered = model["unk_id"].as_u64().and_then(|id| u32::try_from(id).ok());
-    let bytes = (0..=255_u8).filter_map(|byte| tokenizer.id_of(&format!("<0x{byte:02X}>")));
+    let bytes = (0..=255_u8).filter_map(|byte| tokenizer.piece_id(&format!("<0x{byte:02X}>")));
     named.into_iter().chain(numbered).chain(bytes).collect()
 }
 

@@ -23,7 +23,7 @@ pub struct AbsenceBound {
 
 /// Adds to each conversation the questions of the next one, with the speakers' names exchanged, so that a name does not
 /// give them away.
-pub fn add_foreign(data: &mut DataSet) {
+pub fn add_foreign_questions(data: &mut DataSet) {
     let all = data.conversations.clone();
     if all.len() < 2 {
         return;
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn worked_by_hand() {
+    fn bounds_match_a_computation_by_hand() {
         let bounds = bound_curve(&[0.4, 0.6, 0.7, 0.9], &[0.35, 0.45, 0.65, 0.2]);
         let at = |support: f64| {
             bounds.iter().copied().find(|bound| (bound.support - support).abs() < 1e-9).unwrap()
@@ -108,7 +108,7 @@ mod tests {
         let conversations =
             vec![talk("Ann", "Ben", "What did Ann say?"), talk("Cleo", "Dan", "Does Cleo like Dan?")];
         let mut data = DataSet { conversations, ..DataSet::default() };
-        add_foreign(&mut data);
+        add_foreign_questions(&mut data);
         assert_eq!(data.conversations[0].questions[1].text, "Does Ann like Ben?");
         assert_eq!(data.conversations[1].questions[1].category, FOREIGN_CATEGORY);
     }

@@ -13,7 +13,7 @@ use crate::data::DataSet;
 use crate::loading;
 
 /// Most units that are taken of a data set, evenly spaced. Each is compared with those of every other set.
-const UNITS_MAX: usize = 1000;
+const SAMPLED_UNITS_MAX: usize = 1000;
 /// Most questions that are taken of a data set, evenly spaced.
 const QUESTIONS_MAX: usize = 300;
 /// Characters of a text that count; longer texts cost much and move a mean little.
@@ -66,7 +66,7 @@ pub fn read_sets(folder: &Path) -> anyhow::Result<Vec<(String, DataSet)>> {
     for path in folders {
         let format = if path.join("units.jsonl").is_file() { "jsonl" } else { "locomo" };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        sets.push((name, loading::read(format, &path)?));
+        sets.push((name, loading::read_data_set(format, &path)?));
     }
     if sets.len() < 2 {
         bail!("{} needs at least two data sets in folders of their own", folder.display());
@@ -111,7 +111,7 @@ pub async fn measure(
 async fn embed(embedder: &dyn Embedder, set: &DataSet) -> anyhow::Result<EmbeddedSet> {
     let units: Vec<_> = set.conversations.iter().flat_map(|one| &one.units).collect();
     let questions: Vec<_> = set.conversations.iter().flat_map(|one| &one.questions).collect();
-    let (units, questions) = (take_sample(&units, UNITS_MAX), take_sample(&questions, QUESTIONS_MAX));
+    let (units, questions) = (take_sample(&units, SAMPLED_UNITS_MAX), take_sample(&questions, QUESTIONS_MAX));
     let cut = |text: &str| text.chars().take(CHARACTERS_MAX).collect::<String>();
     let unit_texts: Vec<String> = units.iter().map(|unit| cut(&unit.text)).collect();
     let question_texts: Vec<String> = questions.iter().map(|question| cut(&question.text)).collect();
@@ -179,7 +179,7 @@ fn percentiles(mut cosines: Vec<f32>) -> [f32; 4] {
 
 impl Calibration {
     /// Averages two measurements into this one.
-    pub fn take_means(&mut self, other: Self) {
+    pub fn average_with(&mut self, other: Self) {
         self.han_passages = other.han_passages;
         self.latin_passages = other.latin_passages;
         self.han_queries = other.han_queries;

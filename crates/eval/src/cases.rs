@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use stage::{Stage, StoryClock};
 
-/// A case as its file says it.
+/// A case, as it is written in its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -37,7 +37,7 @@ pub struct CaseSession {
     pub says: Vec<String>,
 }
 
-/// Something that must hold. Words are looked for regardless of case.
+/// One requirement of a case. Words are compared regardless of case.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
@@ -47,9 +47,9 @@ pub struct Expectation {
     /// No event (or, with `ask`, the reply does not) holds any of these.
     #[serde(default)]
     pub lacks: Vec<String>,
-    /// The event that `holds` weighs at most this.
+    /// Most impact of the event that contains `holds`.
     pub impact_at_most: Option<i8>,
-    /// The event that `holds` weighs at least this.
+    /// Least impact of the event that contains `holds`.
     pub impact_at_least: Option<i8>,
     /// The event that `holds` begins on this day (UTC); with `passage`, it was said on this day.
     pub day: Option<jiff::civil::Date>,
@@ -120,11 +120,11 @@ pub fn parse(text: &str) -> anyhow::Result<Case> {
 /// When the store or the model fails; what merely does not hold is in the outcome.
 pub async fn run_case(name: &str, case: &Case, stage: &mut Stage, by_model: bool) -> anyhow::Result<Outcome> {
     for talk in &case.talk {
-        stage.talk(talk).await?;
+        stage.run_session(talk).await?;
     }
     let mut failures = Vec::new();
     for expectation in case.expect.iter().filter(|expected| by_model || !expected.model_only) {
-        failures.extend(stage.check(expectation).await?);
+        failures.extend(stage.failed_expectations(expectation).await?);
     }
     Ok(Outcome { name: name.to_owned(), kind: case.kind.clone(), shows: case.shows.clone(), failures })
 }

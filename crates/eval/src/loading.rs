@@ -13,7 +13,7 @@ use crate::{jsonl, locomo, longmemeval};
 ///
 /// # Errors
 /// If a file can't be read or is not in that format. The message names the file and the position.
-pub fn read(set: &str, path: &Path) -> anyhow::Result<DataSet> {
+pub fn read_data_set(set: &str, path: &Path) -> anyhow::Result<DataSet> {
     let mut data = match set {
         "locomo" => locomo::read(path)?,
         "madial" | "realmem" | "lifebench" | "jsonl" => jsonl::read(path)?,

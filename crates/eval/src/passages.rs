@@ -4,7 +4,7 @@ use memory::recall::RankedMessage;
 use serde::{Deserialize, Serialize};
 
 /// Most passages in a prompt. It is the default of recall.
-const PASSAGES: usize = 5;
+const PASSAGES_MAX: usize = 5;
 /// Shares of the best total from which on a message is shown.
 const SHARES_OF_BEST: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
 /// Least relevance that one of the messages needs.
@@ -56,7 +56,7 @@ fn measure_rule(questions: &[(&[String], &[ScoredMessage])], share: f64, floor: 
         let is_near = |found: &&ScoredMessage| found.total >= share * best;
         let is_answered = found.iter().filter(is_near).any(|found| found.relevance >= floor);
         let near = found.iter().filter(is_near).filter(|_| is_answered);
-        let ids: Vec<&String> = near.take(PASSAGES).map(|found| &found.id).collect();
+        let ids: Vec<&String> = near.take(PASSAGES_MAX).map(|found| &found.id).collect();
         let hits = ids.iter().filter(|id| gold.contains(id)).count() as f64;
         precision += hits / ids.len().max(1) as f64;
         recall += hits / gold.len().max(1) as f64;

@@ -34,7 +34,7 @@ const RANKED_MAX: usize = 30;
 /// Units kept of each ranking. It is the last rank that is measured.
 const RANKING_DEPTH: usize = 50;
 /// Number of messages asked of the ranking: all that it looks at.
-const ALL: usize = 10_000;
+const RANKED_MESSAGES_MAX: usize = 10_000;
 
 /// The dependencies of a replay.
 #[derive(Clone, Copy)]
@@ -115,12 +115,12 @@ impl Replay<'_> {
             conversation.units.iter().map(|unit| unit.at).max().context("a conversation without units")?;
         let mut captured = CapturedMessages::default();
         let mut answered: Vec<(usize, AnsweredQuestion)> = Vec::with_capacity(conversation.questions.len());
-        for (done, place) in by_time(&conversation.questions).into_iter().enumerate() {
+        for (done, place) in question_order(&conversation.questions).into_iter().enumerate() {
             let question = &conversation.questions[place];
-            let known = units_before(&conversation.units, question.at);
+            let known = count_units_before(&conversation.units, question.at);
             self.capture(number, &scope, conversation, known, &mut captured, progress).await?;
             self.embed().await?;
-            let found = self.ask(&scope, question, last, &settings).await?;
+            let found = self.ask_question(&scope, question, last, &settings).await?;
             answered.push((place, answer(conversation, question, &captured.units, found)));
             progress(0, done + 1);
         }
@@ -128,7 +128,7 @@ impl Replay<'_> {
         Ok(answered.into_iter().map(|(_, answered)| answered).collect())
     }
 
-    async fn ask(
+    async fn ask_question(
         &self,
         scope: &Scope,
         question: &Question,
@@ -140,7 +140,7 @@ impl Replay<'_> {
         if let Some(reason) = query.words_only.clone().filter(|_| self.embedder.is_some()) {
             anyhow::bail!("the question could not be embedded: {reason}");
         }
-        Ok(rank_messages(self.store, self.index, scope, &query, &[], settings, ALL).await?)
+        Ok(rank_messages(self.store, self.index, scope, &query, &[], settings, RANKED_MESSAGES_MAX).await?)
     }
 
     /// Captures the units up to number `until` that were not captured before.
@@ -209,14 +209,14 @@ struct CapturedMessages {
 }
 
 /// The places of the questions in the order of their times; those without a time come last, after every unit.
-fn by_time(questions: &[Question]) -> Vec<usize> {
+fn question_order(questions: &[Question]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..questions.len()).collect();
     places.sort_by_key(|&place| (questions[place].at.is_none(), questions[place].at));
     places
 }
 
 /// Number of units that were said before a question, all if it has no time. `units` are in order of time.
-fn units_before(units: &[CorpusUnit], at: Option<Timestamp>) -> usize {
+fn count_units_before(units: &[CorpusUnit], at: Option<Timestamp>) -> usize {
     at.map_or(units.len(), |at| units.partition_point(|unit| unit.at < at))
 }
 

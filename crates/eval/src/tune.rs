@@ -24,7 +24,7 @@ pub struct Tuning {
     pub fitted: Vec<(&'static str, f64)>,
     /// The present weights on all data.
     pub present: Pair,
-    /// Fitted on all but one conversation, measured on that one; all together.
+    /// Figures of cross-validation: weights are fitted without a conversation and measured on it, for each in turn.
     pub held_out: Pair,
     /// Pairs of figures by conversation.
     pub by_conversation: Vec<(String, Pair)>,
@@ -69,17 +69,23 @@ pub fn tune_weights(
         let is_out = |example: &&&Example<'_>| example.answered.ranked.conversation == *left_out;
         let rest: Vec<&Example<'_>> = all.iter().filter(|example| !is_out(example)).copied().collect();
         let weights = fit_weights(&rest);
-        let out = rerank(all.iter().filter(is_out).copied(), &weights);
-        by_conversation.push((left_out.clone(), pair(&out)));
+        let out = rerank_with_weights(all.iter().filter(is_out).copied(), &weights);
+        by_conversation.push((left_out.clone(), figures_of_both_kinds(&out)));
         held_out.extend(out);
     }
-    let without = Signal::ALL
-        .into_iter()
-        .map(|signal| (signal.name(), pair(&rerank(all.iter().copied(), &present.with_weight(signal, 0.0)))));
+    let without = Signal::ALL.into_iter().map(|signal| {
+        (
+            signal.name(),
+            figures_of_both_kinds(&rerank_with_weights(
+                all.iter().copied(),
+                &present.with_weight(signal, 0.0),
+            )),
+        )
+    });
     Tuning {
         fitted: scaled_weights(&fit_weights(&all), present).collect(),
-        present: pair(&rerank(all.iter().copied(), present)),
-        held_out: pair(&held_out),
+        present: figures_of_both_kinds(&rerank_with_weights(all.iter().copied(), present)),
+        held_out: figures_of_both_kinds(&held_out),
         by_conversation,
         without: without.collect(),
     }
@@ -102,7 +108,7 @@ fn fit_weights(examples: &[&Example<'_>]) -> MessageWeights {
     let rows = examples.iter().filter_map(|example| {
         let gold = &example.answered.ranked.gold;
         let candidates = &example.answered.candidates;
-        let values = candidates.iter().map(|(_, signals)| vector(signals)).collect();
+        let values = candidates.iter().map(|(_, signals)| to_vector(signals)).collect();
         let answers: Vec<usize> = candidates
             .iter()
             .enumerate()
@@ -117,12 +123,12 @@ fn fit_weights(examples: &[&Example<'_>]) -> MessageWeights {
     pairs.fold(MessageWeights::default(), |weights, (signal, value)| weights.with_weight(signal, value))
 }
 
-fn vector(signals: &Signals) -> Vec<f64> {
+fn to_vector(signals: &Signals) -> Vec<f64> {
     Signal::ALL.into_iter().map(|signal| signals[signal]).collect()
 }
 
 /// Orders the same candidates by other weights; ties stay as they were.
-fn rerank<'a>(
+fn rerank_with_weights<'a>(
     examples: impl Iterator<Item = &'a Example<'a>>,
     weights: &MessageWeights,
 ) -> Vec<(bool, RankedUnits)> {
@@ -136,7 +142,7 @@ fn rerank<'a>(
     reranked.collect()
 }
 
-fn pair(ranked: &[(bool, RankedUnits)]) -> Pair {
+fn figures_of_both_kinds(ranked: &[(bool, RankedUnits)]) -> Pair {
     let of = |wanted: bool| {
         compute_figures(
             ranked.iter().filter(|(misleading, _)| *misleading == wanted).map(|(_, ranked)| ranked),

@@ -24,7 +24,7 @@ use crate::mirror::{FrontMatter, MirroredText, digest};
 use crate::names::DocumentName;
 use crate::ports::{Instance, Snapshot};
 use crate::service::{Caller, Hub};
-use crate::transaction::{HubTransaction, check_reach};
+use crate::transaction::{HubTransaction, check_caller_reaches};
 use crate::version_vector::VersionVector;
 
 /// Largest archive that is made and taken, in bytes: it is held in memory whole.
@@ -155,7 +155,7 @@ impl Hub {
             let here = self.shared_parts().parts.store.document_outlines(&caller.scope, 0).await?;
             let is_kept = |name: &DocumentName| contents.shown.iter().all(|archived| archived.name != *name);
             taken.kept = here.iter().filter(|here| !here.is_deleted && is_kept(&here.name)).count();
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(import_result(&contents.counts, &taken));
             }
         }
@@ -185,7 +185,7 @@ impl HubTransaction<'_> {
         let mut restored = contents.whole.clone();
         let mut new = BTreeSet::new();
         let caller = self.caller;
-        let is_in_reach = |name: &DocumentName| check_reach(caller, name).is_ok();
+        let is_in_reach = |name: &DocumentName| check_caller_reaches(caller, name).is_ok();
         if let Some(whole) = &mut restored {
             whole.documents.retain(|(name, _)| is_in_reach(name));
             whole.labels.retain(|(name, _)| is_in_reach(name));
@@ -295,8 +295,10 @@ fn pack_export(whole: &HubExport, now: Timestamp) -> std::io::Result<PackedArchi
         let Some(shown) = history.shown_version() else { continue };
         if let Some(content) = &shown.content {
             let label = labels.get(name).map(|label| (*label).clone());
-            files
-                .insert(name.path(), FrontMatter::of_version(shown, label, history.created_at).file(content));
+            files.insert(
+                name.path(),
+                FrontMatter::for_version(shown, label, history.created_at).file_with_text(content),
+            );
         }
     }
     let named: BTreeMap<String, &String> =

@@ -37,13 +37,13 @@ pub struct HubWork {
 }
 
 impl HubWork {
-    /// Does what is due, and returns the time until more is. What fails is logged and tried again.
+    /// Runs the work that is due and returns the time until the next is due. Failures are logged and retried.
     pub async fn run_once(&mut self) -> Duration {
         if let Err(error) = self.hub.work_once(&mut self.progress, self.rollup_at).await {
             tracing::warn!(%error, "the hub's work is tried again");
         }
         let until = |at: Timestamp| at.duration_since(self.hub.now());
-        let retry = self.hub.shared_parts().failures.next().map_or(SignedDuration::MAX, until);
+        let retry = self.hub.shared_parts().failures.next_attempt_at().map_or(SignedDuration::MAX, until);
         let due = until(self.progress.next_roll_up).min(retry).max(SignedDuration::from_secs(1));
         Duration::try_from(due).unwrap_or(READ_EVERY).min(READ_EVERY)
     }
@@ -78,7 +78,8 @@ impl Hub {
 
     /// The background work by this schedule.
     pub async fn background_work(&self, hours: WorkingHours) -> HubWork {
-        let next_roll_up = if hours.catch_up { self.now() } else { self.next(hours.rollup_at).await };
+        let next_roll_up =
+            if hours.catch_up { self.now() } else { self.next_occurrence(hours.rollup_at).await };
         let progress = LastRuns { next_roll_up, last_read: self.now(), last_correction: None };
         HubWork { hub: self.clone(), rollup_at: hours.rollup_at, progress }
     }
@@ -114,15 +115,15 @@ impl Hub {
         if now >= progress.next_roll_up {
             self.prune_snapshots().await?;
             self.roll_up().await?;
-            progress.next_roll_up = self.next(rollup_at).await;
-        } else if self.shared_parts().failures.next().is_some_and(|at| at <= now) {
+            progress.next_roll_up = self.next_occurrence(rollup_at).await;
+        } else if self.shared_parts().failures.next_attempt_at().is_some_and(|at| at <= now) {
             self.roll_up().await?;
         }
         Ok(())
     }
 
     /// The next moment at which it is that time in the persona's zone.
-    async fn next(&self, time: Time) -> Timestamp {
+    async fn next_occurrence(&self, time: Time) -> Timestamp {
         let zone = self
             .persona_zone(&self.settings().default_scope)
             .await

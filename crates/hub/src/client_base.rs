@@ -21,12 +21,12 @@ impl ClientBase {
     }
 
     /// True if the client ever had this document.
-    pub fn has(&self, name: &DocumentName) -> bool {
+    pub fn has_document(&self, name: &DocumentName) -> bool {
         self.0.contains_key(&document_key(name))
     }
 
     /// Notes that the client now has this version, and no longer the one it had.
-    pub fn set(&mut self, name: &DocumentName, seen: VersionVector) {
+    pub fn replace_seen(&mut self, name: &DocumentName, seen: VersionVector) {
         self.0.insert(document_key(name), seen);
     }
 
@@ -36,7 +36,7 @@ impl ClientBase {
     }
 
     /// Notes that the client has seen this version beside what it has.
-    pub fn join(&mut self, name: &DocumentName, seen: &VersionVector) {
+    pub fn add_seen(&mut self, name: &DocumentName, seen: &VersionVector) {
         self.0.entry(document_key(name)).or_default().join(seen);
     }
 }
@@ -65,12 +65,12 @@ mod tests {
         let name = |stem| DocumentName::parse("significant", stem).unwrap();
         let (dog, cat) = (name("2026-07-01_dog"), name("2026-07-01_cat"));
         let mut base = ClientBase::default();
-        base.set(&dog, VersionVector::default().with_change(&"a".parse().unwrap(), 4));
+        base.replace_seen(&dog, VersionVector::default().with_change(&"a".parse().unwrap(), 4));
         let json = serde_json::to_string(&base).unwrap();
         assert!(!json.contains("dog"), "{json}");
         let read: ClientBase = serde_json::from_str(&json).unwrap();
         assert_eq!(read, base);
-        assert!(read.has(&dog) && !read.has(&cat) && read.for_name(&cat).is_empty());
+        assert!(read.has_document(&dog) && !read.has_document(&cat) && read.for_name(&cat).is_empty());
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl Hub {
         Ok(Conflicts { conflicts: seen.map(conflict_entry).collect() })
     }
 
-    /// Tells of those that were kept: two versions have at most one open conflict.
+    /// Publishes the conflicts that were stored: two versions have at most one open conflict.
     pub(crate) async fn publish_opened(&self, scope: &Scope, ids: &BTreeSet<Uuid>) {
         let Some(listener) = self.shared_parts().parts.listener.as_ref().filter(|_| !ids.is_empty()) else {
             return;
@@ -99,7 +99,7 @@ impl Hub {
             act.write(&conflict.name, heads);
             act.commit.settled.push((conflict.id, how.to_owned()));
             let message = format!("{} settled: {how}", conflict.name);
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(Outcome::success(message));
             }
         }

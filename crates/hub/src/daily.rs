@@ -13,7 +13,7 @@ pub fn diary_line(text: &str, chat: &str, instance: &InstanceId) -> String {
 
 /// Adds what is not there yet. A bullet or paragraph is there if the same chat and instance has said the same; everything
 /// else is kept, in order.
-pub fn merge(existing: &str, incoming: &str) -> String {
+pub fn merge_diaries(existing: &str, incoming: &str) -> String {
     let existing = existing.trim_end();
     if existing.trim().is_empty() {
         return with_line_end(incoming);
@@ -27,7 +27,7 @@ pub fn merge(existing: &str, incoming: &str) -> String {
             continue;
         }
         let said = DailyBlock::from_block(block);
-        if known.iter().any(|other| other.is_same(&said)) {
+        if known.iter().any(|other| other.has_same_source_and_words(&said)) {
             continue;
         }
         let in_list = is_bullet(block) && split_blocks(&merged).last().is_some_and(|last| is_bullet(last));
@@ -60,7 +60,7 @@ pub fn without_tags(text: &str) -> String {
 }
 
 /// Takes a whole line away, with the lines that continue it; says whether it was there.
-pub fn without_line(content: &str, line: &str) -> Option<String> {
+pub fn remove_line(content: &str, line: &str) -> Option<String> {
     let kept: Vec<&str> = content.lines().filter(|known| known.trim() != line.trim()).collect();
     (kept.len() < content.lines().count()).then(|| with_line_end(&kept.join("\n")))
 }
@@ -83,7 +83,7 @@ pub fn chat_ids(content: &str) -> BTreeSet<String> {
 }
 
 /// The ids of `[via:…]` tags.
-pub fn instances(content: &str) -> BTreeSet<InstanceId> {
+pub fn instances_in_tags(content: &str) -> BTreeSet<InstanceId> {
     tags_in(content, "[via:").into_iter().filter_map(|id| id.parse().ok()).collect()
 }
 
@@ -122,7 +122,7 @@ impl DailyBlock {
         Self { words, chats: tags_in(block, "[chat:"), instances: tags_in(block, "[via:") }
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    fn has_same_source_and_words(&self, other: &Self) -> bool {
         let meet = |one: &BTreeSet<String>, two: &BTreeSet<String>| one == two || !one.is_disjoint(two);
         self.words == other.words
             && meet(&self.chats, &other.chats)

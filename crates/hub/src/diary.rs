@@ -13,7 +13,7 @@ use crate::ports::{DiaryEvent, DiaryLine, OutdatedLine};
 use crate::service::{Caller, Hub};
 
 /// Events that are taken at once, so that a long backlog holds the writer only briefly each time.
-const EVENTS_AT_ONCE: u32 = 500;
+const EVENTS_PER_WRITE: u32 = 500;
 
 impl Hub {
     /// Adds a line for every event that no diary tells yet; says how many. Each event has its line once, also after a crash,
@@ -21,7 +21,7 @@ impl Hub {
     pub async fn write_diary(&self) -> Result<usize, HubError> {
         let mut written = 0;
         loop {
-            let events = self.shared_parts().parts.store.events_without_diary(EVENTS_AT_ONCE).await?;
+            let events = self.shared_parts().parts.store.events_without_diary(EVENTS_PER_WRITE).await?;
             let count = events.len();
             let mut days: BTreeMap<(Scope, Date), Vec<DiaryEvent>> = BTreeMap::new();
             for event in events {
@@ -31,7 +31,7 @@ impl Hub {
             for ((scope, day), events) in days {
                 written += self.write_day(&scope, day, &events).await?;
             }
-            if count < EVENTS_AT_ONCE as usize {
+            if count < EVENTS_PER_WRITE as usize {
                 return Ok(written);
             }
         }
@@ -42,7 +42,7 @@ impl Hub {
     pub async fn correct_diary(&self) -> Result<usize, HubError> {
         let mut corrected = 0;
         loop {
-            let outdated = self.shared_parts().parts.store.outdated_lines(EVENTS_AT_ONCE).await?;
+            let outdated = self.shared_parts().parts.store.outdated_lines(EVENTS_PER_WRITE).await?;
             let count = outdated.len();
             let mut days: BTreeMap<(Scope, DocumentName), Vec<OutdatedLine>> = BTreeMap::new();
             for line in outdated {
@@ -51,7 +51,7 @@ impl Hub {
             for ((scope, name), lines) in days {
                 corrected += self.correct_day(&scope, &name, &lines).await?;
             }
-            if count < EVENTS_AT_ONCE as usize {
+            if count < EVENTS_PER_WRITE as usize {
                 return Ok(corrected);
             }
         }
@@ -77,7 +77,7 @@ impl Hub {
         let mut content = before.content().map(str::to_owned);
         for OutdatedLine { line: known, description, .. } in lines {
             let instance =
-                crate::memories::memory_of(name).and_then(crate::DiaryName::instance).unwrap_or(&own);
+                crate::memories::diary_name(name).and_then(crate::DiaryName::instance).unwrap_or(&own);
             let line = daily::diary_line(description, &known.session.to_string(), instance);
             let replaced =
                 content.as_deref().and_then(|text| daily::with_line_replaced(text, &known.line, &line));
@@ -89,7 +89,7 @@ impl Hub {
             version.edited_by = "diary".to_owned();
             act.write_edit(name, version, beside);
         }
-        Ok(if act.save().await? { lines.len() } else { 0 })
+        Ok(if act.commit().await? { lines.len() } else { 0 })
     }
 
     async fn write_day(&self, scope: &Scope, day: Date, events: &[DiaryEvent]) -> Result<usize, HubError> {
@@ -110,7 +110,7 @@ impl Hub {
         };
         for event in events {
             let line = daily::diary_line(&event.description, &event.session.to_string(), &instance);
-            content = daily::merge(&content, &line);
+            content = daily::merge_diaries(&content, &line);
             act.commit.lines.push(DiaryLine {
                 document: name.clone(),
                 node: event.node,
@@ -123,6 +123,6 @@ impl Hub {
         version.edited_by = "diary".to_owned();
         act.write_edit(&name, version, beside);
         // Something was forgotten or written in between: these events are asked for again.
-        Ok(if act.save().await? { events.len() } else { 0 })
+        Ok(if act.commit().await? { events.len() } else { 0 })
     }
 }

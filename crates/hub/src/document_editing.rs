@@ -9,7 +9,7 @@ use crate::error::HubError;
 use crate::names::{DocumentName, check_label};
 use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
-use crate::versions::{have_different_content, vector_as_shown};
+use crate::versions::{have_different_content, vector_of_shown};
 
 /// Versions that a list shows. Older ones stay and are read by their number.
 const VERSIONS_MAX: u32 = 200;
@@ -18,7 +18,7 @@ const VERSIONS_MAX: u32 = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
     Written(Box<DocumentText>),
-    /// The document has another version by now: this one.
+    /// The document was changed in the meantime; this is its present version.
     Changed(i64),
     /// The document or the version does not exist.
     Missing,
@@ -46,7 +46,7 @@ impl Hub {
             let Some(deletion) = document.shown_version() else { continue };
             let versions = store.document_versions(scope, &document.name, VERSIONS_MAX).await?;
             let Some(last) = versions.iter().find(|version| version.content.is_some()) else { continue };
-            let entry = entry_of(&document, deletion, scope);
+            let entry = document_entry(&document, deletion, scope);
             deleted.push(DocumentEntry { version: last.number, deleted: true, ..entry });
         }
         deleted.sort_by_key(|document| std::cmp::Reverse(document.updated_at));
@@ -101,7 +101,7 @@ impl Hub {
             if let (Some(_), Some(write)) = (&edit.prompt_label, act.commit.documents.last_mut()) {
                 write.prompt_label = label.map(str::to_owned);
             }
-            if act.save().await? {
+            if act.commit().await? {
                 let written = self.document_read(&caller.scope, name).await?;
                 return Ok(written.map_or(EditOutcome::Missing, |text| EditOutcome::Written(Box::new(text))));
             }
@@ -143,10 +143,10 @@ impl Hub {
 
 fn entry_of_shown(document: &Document, scope: &Scope) -> Option<DocumentEntry> {
     let shown = document.shown_version().filter(|shown| shown.content.is_some())?;
-    Some(entry_of(document, shown, scope))
+    Some(document_entry(document, shown, scope))
 }
 
-fn entry_of(document: &Document, shown: &Version, scope: &Scope) -> DocumentEntry {
+fn document_entry(document: &Document, shown: &Version, scope: &Scope) -> DocumentEntry {
     DocumentEntry {
         kind: document.name.kind().to_owned(),
         filename: format!("{}.md", document.name.stem()),
@@ -167,7 +167,7 @@ fn document_text(document: &Document, scope: &Scope) -> Option<DocumentText> {
     Some(DocumentText {
         entry: entry_of_shown(document, scope)?,
         content: document.content()?.to_owned(),
-        version_vector: vector_as_shown(&document.heads),
+        version_vector: vector_of_shown(&document.heads),
         no_longer_current: Vec::new(),
     })
 }

@@ -22,7 +22,7 @@ pub const IMPORT_EDITOR: &str = "import";
 pub struct Version {
     /// Counts the versions of a document from 1; 0 while it is not stored.
     pub number: i64,
-    /// The text; none says that the document was deleted.
+    /// The text; `None` if this version is a deletion.
     pub content: Option<String>,
     /// All changes that the version includes, its own too.
     pub vector: VersionVector,
@@ -72,7 +72,7 @@ impl Document {
     }
 }
 
-/// A version that lost its place to a concurrent one, until a person decides.
+/// A version that another, concurrent one is shown in place of, until a person decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     pub id: uuid::Uuid,

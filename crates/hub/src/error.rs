@@ -4,7 +4,7 @@ use memory::ports::StoreError;
 
 use crate::names::InvalidName;
 
-/// Why the hub did not do what was asked. Nothing was half-written.
+/// The reason why the hub refused a request or failed. No change was written in part.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum HubError {
     /// The request can't be fulfilled; the text says what to change.

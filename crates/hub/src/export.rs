@@ -16,7 +16,7 @@ use crate::version_vector::VersionVector;
 pub enum VersionState {
     /// The version that readers see.
     Shown,
-    /// A version that has not seen the shown one, nor the shown one it.
+    /// A version that is concurrent with the shown one.
     #[serde(rename = "beside")]
     Concurrent,
     /// A version that another one has replaced.

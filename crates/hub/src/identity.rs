@@ -15,7 +15,7 @@ use crate::names::{Category, DocumentName, FileName, check_label};
 use crate::ports::{DocumentFilter, Snapshot};
 use crate::sections;
 use crate::service::{Caller, Hub};
-use crate::transaction::{HubTransaction, check_reach};
+use crate::transaction::{HubTransaction, check_caller_reaches};
 
 /// The order of the known identity documents; others follow by name.
 const DOCUMENT_ORDER: [&str; 14] = [
@@ -57,7 +57,7 @@ pub(crate) fn label_or_stem(label: Option<&str>, name: &DocumentName) -> String 
     label.and_then(|label| check_label(label).ok()).map_or_else(|| name.stem(), str::to_owned)
 }
 
-fn label_of(document: &Document) -> String {
+fn document_label(document: &Document) -> String {
     label_or_stem(document.prompt_label.as_deref(), &document.name)
 }
 
@@ -79,7 +79,7 @@ impl Hub {
             list.push(IdentityFile {
                 filename: filename.clone(),
                 content: document.content().unwrap_or_default().to_owned(),
-                prompt_label: label_of(&document),
+                prompt_label: document_label(&document),
             });
         }
         Ok(all)
@@ -188,7 +188,7 @@ impl Hub {
             let heads = before.map(|document| document.heads).unwrap_or_default();
             let (version, beside) = act.edit(heads, Some(content.clone()));
             act.write_edit(name, version, beside);
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(done(content));
             }
         }
@@ -223,7 +223,7 @@ impl Hub {
             }
             let tombstone = act.successor(&document.heads, None);
             act.write(name, vec![tombstone]);
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(true);
             }
         }
@@ -233,7 +233,7 @@ impl Hub {
         let mut meta = BTreeMap::new();
         if input.category.is_some() || input.filename.is_some() {
             for document in self.identity_documents(&caller.scope).await? {
-                meta.insert(document.name.to_string(), label_of(&document));
+                meta.insert(document.name.to_string(), document_label(&document));
             }
         }
         for (name, label) in self.shared_parts().parts.store.labels(&caller.scope).await? {
@@ -254,7 +254,7 @@ impl Hub {
     pub async fn identity_set_meta(&self, caller: &Caller, input: MetaText) -> Result<Outcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let label = check_label(&input.prompt_label).map_err(|error| HubError::Invalid(error.to_string()))?;
-        check_reach(caller, &name)?;
+        check_caller_reaches(caller, &name)?;
         drop(self.begin(caller).await?);
         self.shared_parts().parts.store.set_label(&caller.scope, &name, label).await?;
         self.mirror_document(&caller.scope, &name).await;
@@ -262,10 +262,10 @@ impl Hub {
     }
 }
 
-/// The label and the text of a document that says something.
+/// The label and the text of a document that is not blank.
 pub(crate) fn label_and_text(document: &Document) -> Option<(String, String)> {
     let content = document.content()?.trim();
-    (!content.is_empty()).then(|| (label_of(document), content.to_owned()))
+    (!content.is_empty()).then(|| (document_label(document), content.to_owned()))
 }
 
 fn missing_message(name: &DocumentName) -> String {

@@ -110,7 +110,7 @@ impl Hub {
                 let (version, beside) = act.edit(heads, Some(content.clone()));
                 act.write_edit(name, version, beside);
             }
-            if act.commit.documents.is_empty() || act.save().await? {
+            if act.commit.documents.is_empty() || act.commit().await? {
                 return Ok(());
             }
         }
@@ -123,7 +123,7 @@ impl Hub {
             date: None,
             source_instance: lore.author.to_string(),
             relevance: 1.0,
-            digest: Some(digest_of_name(&lore.name)),
+            digest: Some(name_digest(&lore.name)),
             filename: None,
             excerpt: None,
         }
@@ -142,7 +142,7 @@ impl Hub {
         }
         let book = self.lorebook(scope).await?;
         let by_digest: HashMap<String, usize> =
-            book.documents.iter().enumerate().map(|(at, (name, _))| (digest_of_name(name), at)).collect();
+            book.documents.iter().enumerate().map(|(at, (name, _))| (name_digest(name), at)).collect();
         let found = used.into_iter().filter_map(|document| {
             let at = *by_digest.get(document.digest.as_ref()?)?;
             let filename = Some(format!("{}.md", book.documents.get(at)?.0.stem()));
@@ -223,7 +223,7 @@ fn documents_of_entries(entries: &[LoreEntry]) -> Result<Vec<(DocumentName, Stri
     Ok(named.into_iter().collect())
 }
 
-fn digest_of_name(name: &DocumentName) -> String {
+fn name_digest(name: &DocumentName) -> String {
     hex::encode(Sha256::digest(name.to_string().as_bytes()))
 }
 

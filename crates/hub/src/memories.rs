@@ -25,7 +25,7 @@ impl Hub {
         input: MemoryCreate,
     ) -> Result<MemoryWritten, HubError> {
         let slug = match (input.granularity, input.slug) {
-            (Granularity::Significant, None) => Some(slug_of(&input.content)?),
+            (Granularity::Significant, None) => Some(slug_from_title(&input.content)?),
             (_, slug) => slug,
         };
         let instance = Some(input.instance_id.clone());
@@ -37,7 +37,7 @@ impl Hub {
             let (mut act, before) = self.begin_with_document(caller, &document_name).await?;
             let old = before.as_ref().and_then(Document::content);
             let content = match (input.granularity, old) {
-                (Granularity::Daily, Some(old)) => daily::merge(old, &input.content),
+                (Granularity::Daily, Some(old)) => daily::merge_diaries(old, &input.content),
                 _ => format!("{}\n", input.content.trim_end()),
             };
             act.check(&document_name, Some(&content))?;
@@ -56,7 +56,7 @@ impl Hub {
             version.chat_ids.extend(input.chat_ids.iter().cloned());
             version.participants.extend(input.participating_instances.iter().cloned());
             act.write_edit(&document_name, version, beside);
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(written("wrote"));
             }
         }
@@ -87,7 +87,7 @@ impl Hub {
                 version.edited_by = IMPORT_EDITOR.to_owned();
                 act.write_edit(name, version, beside);
             }
-            if act.commit.documents.is_empty() || act.save().await? {
+            if act.commit.documents.is_empty() || act.commit().await? {
                 return Ok(());
             }
         }
@@ -125,8 +125,8 @@ impl Hub {
             }
             version.edited_by = input.edited_by.clone().unwrap_or_else(|| caller.instance.to_string());
             act.write_edit(&name, version, beside);
-            if act.save().await? {
-                let memory_id = memory_of(&name).map(DiaryName::id);
+            if act.commit().await? {
+                let memory_id = diary_name(&name).map(DiaryName::id);
                 return Ok(MemoryWritten { success: true, message: format!("corrected {name}"), memory_id });
             }
         }
@@ -217,7 +217,7 @@ impl Hub {
 }
 
 /// The name of a memory; none for an identity document.
-pub(crate) fn memory_of(name: &DocumentName) -> Option<&DiaryName> {
+pub(crate) fn diary_name(name: &DocumentName) -> Option<&DiaryName> {
     match name {
         DocumentName::Diary(name) => Some(name),
         DocumentName::Identity(..) => None,
@@ -260,7 +260,7 @@ fn list_entry(name: &DiaryName, document: &Document) -> ListedMemory {
 
 /// Converts a memory to its wire format; none if it was deleted.
 pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
-    let name = memory_of(&document.name)?;
+    let name = diary_name(&document.name)?;
     let shown = document.shown_version()?;
     Some(MemoryEntry {
         id: name.id(),
@@ -280,7 +280,7 @@ pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
 }
 
 /// A slug made of the title.
-pub(crate) fn slug_of(content: &str) -> Result<Slug, HubError> {
+pub(crate) fn slug_from_title(content: &str) -> Result<Slug, HubError> {
     let title = content.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut slug = String::new();
     for word in title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {

@@ -37,7 +37,7 @@ pub struct MirrorReport {
 
 impl Hub {
     /// The file of a document; none for a hub without files.
-    pub fn path_of(&self, scope: &Scope, name: &DocumentName) -> Option<PathBuf> {
+    pub fn document_path(&self, scope: &Scope, name: &DocumentName) -> Option<PathBuf> {
         let root = self.settings().mirror.as_ref()?;
         let default = &self.settings().default_scope;
         let own = scope.persona == default.persona;
@@ -64,7 +64,7 @@ impl Hub {
 
     /// Does not overwrite a file that a person has edited until the edit has been read.
     async fn write_file(&self, scope: &Scope, name: &DocumentName, taken: bool) -> Result<bool, HubError> {
-        let Some(path) = self.path_of(scope, name) else { return Ok(false) };
+        let Some(path) = self.document_path(scope, name) else { return Ok(false) };
         let document = self.document(scope, name).await?;
         let text = document.as_ref().and_then(file_text);
         run_blocking(move || match text {
@@ -112,8 +112,10 @@ impl Hub {
         }
         // Documents of which no trace is left.
         let known: BTreeSet<&DocumentName> = documents.iter().map(|document| &document.name).collect();
-        for name in self.files_of(scope, &mut MirrorReport::default()).await? {
-            let Some(path) = self.path_of(scope, &name).filter(|_| !known.contains(&name)) else { continue };
+        for name in self.file_names_in_scope(scope, &mut MirrorReport::default()).await? {
+            let Some(path) = self.document_path(scope, &name).filter(|_| !known.contains(&name)) else {
+                continue;
+            };
             run_blocking(move || match files::read(&path)? {
                 Some(file) if !MirroredText::parse(&file).is_edited() => files::remove(&path),
                 _ => Ok(false),
@@ -130,7 +132,7 @@ impl Hub {
         let _turn = self.lock_writes().await;
         for (scope, before) in self.shared_parts().parts.store.rename_days(from, to).await? {
             let DocumentName::Diary(DiaryName::Daily(day, _)) = &before else { continue };
-            if let Some(path) = self.path_of(&scope, &before) {
+            if let Some(path) = self.document_path(&scope, &before) {
                 run_blocking(move || files::remove(&path)).await?;
             }
             let name = DocumentName::Diary(DiaryName::Daily(*day, to.clone()));
@@ -163,13 +165,13 @@ impl Hub {
             is_bound: false,
             is_of_one_user: false,
         };
-        let names = self.files_of(scope, &mut found).await?;
-        let mut left = self.unlike_their_documents(scope, &names).await?;
+        let names = self.file_names_in_scope(scope, &mut found).await?;
+        let mut left = self.names_of_differing_files(scope, &names).await?;
         for name in names {
             if !left.contains(&name) {
                 continue;
             }
-            match self.take_file(&caller, &name).await {
+            match self.adopt_edited_file(&caller, &name).await {
                 Ok(taken) => found.taken += usize::from(taken),
                 Err(HubError::Store(error)) => return Err(error.into()),
                 Err(error) => {
@@ -186,7 +188,7 @@ impl Hub {
     }
 
     /// Names whose file is not what their document shows, be it that one of both is not there.
-    async fn unlike_their_documents(
+    async fn names_of_differing_files(
         &self,
         scope: &Scope,
         names: &[DocumentName],
@@ -200,7 +202,7 @@ impl Hub {
         }
         let mut files: Vec<(DocumentName, PathBuf, Option<String>)> = files
             .into_iter()
-            .filter_map(|(name, text)| Some((self.path_of(scope, &name)?, name, text)))
+            .filter_map(|(name, text)| Some((self.document_path(scope, &name)?, name, text)))
             .map(|(path, name, text)| (name, path, text))
             .collect();
         // Half of them by each of two threads: on a home of many years this is what the start waits for.
@@ -213,7 +215,11 @@ impl Hub {
     }
 
     /// Names of the files that lie in the folders of a scope.
-    async fn files_of(&self, scope: &Scope, found: &mut MirrorReport) -> Result<Vec<DocumentName>, HubError> {
+    async fn file_names_in_scope(
+        &self,
+        scope: &Scope,
+        found: &mut MirrorReport,
+    ) -> Result<Vec<DocumentName>, HubError> {
         let mut folders: Vec<(&'static str, &'static str, PathBuf)> = Vec::new();
         // Any name of a kind tells its folder.
         let sample = |kind: &str| match kind {
@@ -227,7 +233,7 @@ impl Hub {
             Category::ALL.map(Category::as_str).into_iter().chain(Granularity::ALL.map(Granularity::as_str));
         for kind in kinds {
             let name = DocumentName::parse(kind, sample(kind)).ok();
-            let path = name.and_then(|name| self.path_of(scope, &name));
+            let path = name.and_then(|name| self.document_path(scope, &name));
             let folder = path.and_then(|path| Some(path.parent()?.to_owned()));
             let lore = folder.iter().filter(|_| kind == Category::Custom.as_str());
             folders.extend(lore.map(|folder| (kind, LORE_FOLDER, folder.join(LORE_FOLDER))));
@@ -254,8 +260,8 @@ impl Hub {
     }
 
     /// Takes a file that a person has edited, or that the database does not know. Says whether anything was taken.
-    async fn take_file(&self, caller: &Caller, name: &DocumentName) -> Result<bool, HubError> {
-        let Some(path) = self.path_of(&caller.scope, name) else { return Ok(false) };
+    async fn adopt_edited_file(&self, caller: &Caller, name: &DocumentName) -> Result<bool, HubError> {
+        let Some(path) = self.document_path(&caller.scope, name) else { return Ok(false) };
         let Some(text) = run_blocking(move || files::read(&path)).await? else { return Ok(false) };
         let file = MirroredText::parse(&text);
         let _turn = self.lock_writes().await;
@@ -299,7 +305,7 @@ impl Hub {
             {
                 write.prompt_label = Some(label);
             }
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(true);
             }
         }
@@ -323,7 +329,7 @@ fn differing_files(
 fn file_text(document: &Document) -> Option<String> {
     let shown = document.shown_version()?;
     let content = shown.content.as_deref()?;
-    Some(FrontMatter::from_document(document, shown).file(content))
+    Some(FrontMatter::from_document(document, shown).file_with_text(content))
 }
 
 /// An id as a folder's name: what is not a letter, digit, `-` or `_` as its bytes behind `%`.

@@ -373,7 +373,7 @@ impl DiaryName {
     /// The roll-ups that hold it, the nearest first; none for a year or a significant memory.
     pub fn roll_ups_above(&self) -> Vec<Self> {
         let week = match self {
-            Self::Daily(day, _) => match DiaryDate::week_of(*day) {
+            Self::Daily(day, _) => match DiaryDate::containing_week(*day) {
                 DiaryDate::Week(week) => Some(week),
                 _ => None,
             },

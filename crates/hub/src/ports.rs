@@ -202,7 +202,7 @@ pub struct HubCommit {
 pub enum HubCommitOutcome {
     /// The change is stored, and the hub is at this revision.
     Done(i64),
-    /// Something was written in between: nothing was done, read again.
+    /// Another write came first: this one changed nothing; read the state again.
     Changed,
 }
 
@@ -266,7 +266,7 @@ pub trait HubStore: Send + Sync {
     async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError>;
     /// Deletions of documents that were erased together with their names, as far as this instance held a copy and does
     /// not know yet.
-    async fn untold_deletions(
+    async fn unsent_deletions(
         &self,
         scope: &Scope,
         instance: &InstanceId,
@@ -307,7 +307,7 @@ pub trait HubStore: Send + Sync {
     /// Sets the author of this home's changes from now on: another copy of the home uses the one before.
     async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError>;
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
-    /// Takes snapshots away that are older than that; says how many.
+    /// Deletes snapshots that are older than a time; returns their number.
     async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError>;
     /// Positions of each of the phrases, in at most `limit` chunks each.
     async fn search_chunks(
@@ -359,7 +359,7 @@ pub trait HubStore: Send + Sync {
         words: Vec<BTreeSet<QueryGram>>,
         limit: u32,
     ) -> Result<Vec<Vec<DiaryName>>, StoreError>;
-    /// Takes the vectors of all memories of the scope away; says of how many memories.
+    /// Deletes the vectors of all memories of the scope; returns the number of memories.
     async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
     /// Exports the whole hub at one moment.
     async fn export_hub(&self, scope: &Scope) -> Result<HubExport, StoreError>;

@@ -15,14 +15,14 @@ use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
 use crate::search::RelatedMemory;
 use crate::service::Hub;
 
-/// A span of so many days or more can be told by years, by months, by weeks.
+/// Least days of a span that yearly, monthly and weekly roll-ups describe.
 const DAYS_OF_YEARS: i32 = 300;
 const DAYS_OF_MONTHS: i32 = 25;
 const DAYS_OF_WEEKS: i32 = 6;
 /// Most periods that describe one span of time. Each is a summary of up to a page.
 const PERIODS_MAX: usize = 12;
 /// Most spans of time that are looked up for one text, in the order of their mention.
-const SPANS_MAX: usize = 4;
+const NAMED_SPANS_MAX: usize = 4;
 /// Characters of one text that are read: more than any prompt has room for.
 const LENGTH_MAX: u32 = 20_000;
 
@@ -48,7 +48,7 @@ impl Hub {
         spans: &[(Date, Date)],
     ) -> Result<PromptDocuments, HubError> {
         let spans: Vec<Vec<Vec<DiaryName>>> =
-            spans.iter().take(SPANS_MAX).map(|(first, last)| rollups_of_span(*first, *last)).collect();
+            spans.iter().take(NAMED_SPANS_MAX).map(|(first, last)| rollups_of_span(*first, *last)).collect();
         let wanted: BTreeSet<DiaryName> = spans.iter().flatten().flatten().cloned().collect();
         let store = &self.shared_parts().parts.store;
         let texts = store.shown_texts(scope, wanted.into_iter().collect(), LENGTH_MAX).await?;
@@ -105,7 +105,7 @@ fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<Diar
         let date = match granularity {
             Granularity::Yearly => DiaryDate::Year(day.first_of_year()),
             Granularity::Monthly => DiaryDate::Month(day.first_of_month()),
-            _ => DiaryDate::week_of(day),
+            _ => DiaryDate::containing_week(day),
         };
         if is_mostly_within(date, first, last) {
             names.extend(DiaryName::new(granularity, date, None, None));

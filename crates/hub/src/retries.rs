@@ -22,7 +22,7 @@ impl<Work> Default for Retries<Work> {
 }
 
 impl<Work: Ord> Retries<Work> {
-    pub(crate) fn note(&self, work: Work, now: Timestamp) {
+    pub(crate) fn record_failure(&self, work: Work, now: Timestamp) {
         let mut waiting = self.waiting.lock();
         let entry = waiting.entry(work).or_insert((0, now));
         *entry = next_attempt(*entry, now);
@@ -55,7 +55,7 @@ impl<Work: Ord> Retries<Work> {
     }
 
     /// Time of the next attempt.
-    pub(crate) fn next(&self) -> Option<Timestamp> {
+    pub(crate) fn next_attempt_at(&self) -> Option<Timestamp> {
         let waiting = self.waiting.lock();
         waiting.values().map(|(_, at)| *at).min()
     }

@@ -77,10 +77,10 @@ impl Hub {
         let content = if sources.is_empty() {
             None
         } else {
-            match self.summary(scope, name, &sources).await? {
+            match self.request_summary(scope, name, &sources).await? {
                 Ok(bullets) => Some(page_text(name, &bullets)),
                 Err(SummaryError(error)) => {
-                    self.shared_parts().failures.note((scope.clone(), name.clone()), self.now());
+                    self.shared_parts().failures.record_failure((scope.clone(), name.clone()), self.now());
                     return Ok(Err(error));
                 }
             }
@@ -88,7 +88,7 @@ impl Hub {
         let _turn = self.lock_writes().await;
         let mut act = self.begin(&caller).await?;
         if source_revisions(&self.rollup_sources(scope, name).await?) != source_revisions(&sources) {
-            self.shared_parts().failures.note((scope.clone(), name.clone()), self.now());
+            self.shared_parts().failures.record_failure((scope.clone(), name.clone()), self.now());
             return Ok(Err("its sources changed while it was written".to_owned()));
         }
         let before = self.document(scope, &document_name).await?;
@@ -104,19 +104,19 @@ impl Hub {
             version.edited_by = ROLL_UP_EDITOR.to_owned();
             act.write(&document_name, vec![version]);
         }
-        match act.save().await? {
+        match act.commit().await? {
             true => {
                 self.shared_parts().failures.forget(&(scope.clone(), name.clone()));
                 Ok(Ok(()))
             }
             false => {
-                self.shared_parts().failures.note((scope.clone(), name.clone()), self.now());
+                self.shared_parts().failures.record_failure((scope.clone(), name.clone()), self.now());
                 Ok(Err("something else was written meanwhile".to_owned()))
             }
         }
     }
 
-    async fn summary(
+    async fn request_summary(
         &self,
         scope: &Scope,
         name: &DiaryName,

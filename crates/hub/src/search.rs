@@ -81,12 +81,15 @@ impl Hub {
                 best.insert(piece.name.id(), (relevance, piece));
             }
         }
-        let by_recall = |piece: &DiaryChunk| candidates.relevance_by(piece, vector_relevance);
+        let by_recall = |piece: &DiaryChunk| candidates.relevance_with_scale(piece, vector_relevance);
         let meaning = best.iter().map(|(id, (_, piece))| (id.clone(), by_recall(piece))).collect();
         let mut found: Vec<(FoundMemory, &DiaryChunk)> = Vec::with_capacity(best.len());
         for (id, (relevance, piece)) in best {
             let linked = links.get(&id).copied().unwrap_or(0).max(count_mentions(&named, piece));
-            found.push((found_memory(id, piece, &input, Parts { relevance, linked, today, method }), piece));
+            found.push((
+                found_memory(id, piece, &input, ScoreTerms { relevance, linked, today, method }),
+                piece,
+            ));
         }
         found.retain(|(memory, _)| memory.score >= input.min_score.unwrap_or(MIN_SCORE));
         found.sort_by(|(one, _), (other, _)| {
@@ -102,7 +105,7 @@ impl Hub {
             let excerpt = excerpt::excerpt(memory.granularity, content, piece.place);
             results.push(FoundMemory { excerpt, ..memory });
         }
-        mark_meant(&mut results, &meaning);
+        mark_about_query(&mut results, &meaning);
         let texts = results.iter().map(|found| found.excerpt.clone()).collect();
         let corrections = self.shared_parts().parts.corrections.as_ref();
         let corrected = OutdatedValues::former_values_in_texts(corrections, &caller.scope, texts).await?;
@@ -155,7 +158,7 @@ fn count_mentions(named: &[Vec<String>], chunk: &DiaryChunk) -> u32 {
 }
 
 /// Marks what is about the query, by the relevance of each memory on the scale of recall, as recall chooses passages.
-fn mark_meant(results: &mut [FoundMemory], meaning: &HashMap<String, f64>) {
+fn mark_about_query(results: &mut [FoundMemory], meaning: &HashMap<String, f64>) {
     let RecallSettings { passage_share, min_relevance, .. } = RecallSettings::default();
     let relevance = |found: &FoundMemory| meaning.get(&found.id).copied().unwrap_or(0.0);
     let best = results.iter().map(relevance).fold(0.0, f64::max);
@@ -165,14 +168,14 @@ fn mark_meant(results: &mut [FoundMemory], meaning: &HashMap<String, f64>) {
 }
 
 /// The terms of a memory's score.
-struct Parts {
+struct ScoreTerms {
     relevance: f64,
     linked: u32,
     today: Date,
     method: SearchMethod,
 }
 
-fn found_memory(id: String, piece: &DiaryChunk, input: &MemorySearch, parts: Parts) -> FoundMemory {
+fn found_memory(id: String, piece: &DiaryChunk, input: &MemorySearch, parts: ScoreTerms) -> FoundMemory {
     let name = &piece.name;
     let source_instance = shown_instance(name, &piece.author);
     let age_days = i64::from((parts.today - name.date().last_day()).get_days()).max(0);

@@ -69,7 +69,7 @@ pub struct HubParts {
     pub summariser: Option<Arc<dyn Summariser>>,
     /// Links between memories, which a search follows; none without a graph.
     pub links: Option<Arc<dyn DiaryLinks>>,
-    /// Is told what other homes change here.
+    /// Listener for changes that other homes make here.
     pub listener: Option<Arc<dyn HubListener>>,
     pub clock: Arc<dyn Clock>,
     /// Ids of what is written.
@@ -80,14 +80,14 @@ pub struct HubParts {
 /// The shared self, seen from outside. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
-    inner: Arc<Inner>,
+    inner: Arc<HubInner>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct HubInner {
     pub(crate) parts: HubParts,
     /// Writers come one after the other, so that none has to begin again; the store checks it too.
     pub(crate) writing: Mutex<()>,
-    /// Something was written: there may be diaries or roll-ups to write.
+    /// Signals a write, after which diaries or roll-ups may be due.
     pub(crate) written: Notify,
     /// A document was written: there may be chunks to embed.
     pub(crate) unembedded: Notify,
@@ -104,7 +104,7 @@ pub(crate) struct Inner {
     followed: ArcSwapOption<String>,
 }
 
-impl Inner {
+impl HubInner {
     /// Time at which this hub last noticed that it had lost changes.
     pub(crate) fn last_renewal(&self) -> Option<Timestamp> {
         *self.last_renewal.lock()
@@ -120,7 +120,7 @@ impl Hub {
     pub fn new(parts: HubParts) -> Self {
         let instance = ArcSwap::from_pointee(parts.settings.instance.clone());
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(HubInner {
                 parts,
                 instance,
                 last_renewal: parking_lot::Mutex::default(),
@@ -177,7 +177,7 @@ impl Hub {
         Ok(())
     }
 
-    pub(crate) fn shared_parts(&self) -> &Inner {
+    pub(crate) fn shared_parts(&self) -> &HubInner {
         &self.inner
     }
 }

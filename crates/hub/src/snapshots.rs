@@ -24,7 +24,7 @@ impl Hub {
                 }
             }
             let made = act.commit.snapshots.clone();
-            if act.save().await? {
+            if act.commit().await? {
                 break made;
             }
         };
@@ -80,7 +80,7 @@ impl Hub {
             let heads = before.map(|document| document.heads).unwrap_or_default();
             let (version, beside) = act.edit(heads, Some(snapshot.content.clone()));
             act.write_edit(&snapshot.name, version, beside);
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(Outcome::success(format!("restored {} from {}", snapshot.name, snapshot.id)));
             }
         }

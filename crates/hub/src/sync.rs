@@ -83,7 +83,7 @@ impl Hub {
         Ok(following)
     }
 
-    pub(crate) async fn instance(
+    pub(crate) async fn connected_instance(
         &self,
         scope: &Scope,
         id: &InstanceId,
@@ -94,7 +94,7 @@ impl Hub {
 }
 
 /// State of the hub after these documents, which are all of a scope.
-fn token_of(state: &HubState, documents: &[DocumentOutline], now: Timestamp) -> SyncToken {
+fn sync_token(state: &HubState, documents: &[DocumentOutline], now: Timestamp) -> SyncToken {
     let line = |document: &DocumentOutline| {
         let counters: Vec<String> =
             document.as_shown.iter().map(|(author, counter)| format!("{author}:{counter}")).collect();

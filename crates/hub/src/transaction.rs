@@ -14,7 +14,7 @@ use crate::names::{Category, DocumentName, InstanceId};
 use crate::ports::{DocumentWrite, HubCommit, HubCommitOutcome, HubState};
 use crate::service::{Caller, Hub, HubParts};
 use crate::version_vector::VersionVector;
-use crate::versions::{in_order, written_at};
+use crate::versions::{sort_for_display, written_at};
 
 /// The basis of one transaction: the state of the hub when it began, and the counters that it has used since.
 pub(crate) struct HubTransaction<'a> {
@@ -36,7 +36,7 @@ impl Hub {
 
     /// Begins a transaction. To be repeated if [`HubTransaction::save`] returns false.
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<HubTransaction<'a>, HubError> {
-        self.begin_knowing(caller, &[]).await
+        self.begin_with_state(caller, &[]).await
     }
 
     /// [`Self::begin`] with the document that the act is about, as it stood then. All that it takes is asked for at once.
@@ -46,7 +46,7 @@ impl Hub {
         name: &DocumentName,
     ) -> Result<(HubTransaction<'a>, Option<Document>), HubError> {
         let names: Vec<DocumentName> = std::iter::once(name.clone()).chain(roll_ups_above(name)).collect();
-        let mut act = self.begin_knowing(caller, &names).await?;
+        let mut act = self.begin_with_state(caller, &names).await?;
         let document = act.known.remove(name).flatten();
         Ok((act, document))
     }
@@ -58,12 +58,12 @@ impl Hub {
         caller: &'a Caller,
         names: &[DocumentName],
     ) -> Result<(HubTransaction<'a>, Vec<Option<Document>>), HubError> {
-        let mut act = self.begin_knowing(caller, names).await?;
+        let mut act = self.begin_with_state(caller, names).await?;
         let documents = names.iter().map(|name| act.known.remove(name).flatten()).collect();
         Ok((act, documents))
     }
 
-    async fn begin_knowing<'a>(
+    async fn begin_with_state<'a>(
         &'a self,
         caller: &'a Caller,
         names: &[DocumentName],
@@ -109,7 +109,7 @@ impl HubTransaction<'_> {
         let (chat_ids, participants) = match (&content, heads.first()) {
             (Some(content), before) => {
                 let mut chats = daily::chat_ids(content);
-                let mut participants = daily::instances(content);
+                let mut participants = daily::instances_in_tags(content);
                 if let Some(before) = before {
                     chats.extend(before.chat_ids.iter().cloned());
                     participants.extend(before.participants.iter().cloned());
@@ -157,7 +157,7 @@ impl HubTransaction<'_> {
     /// Writes the outcome of [`Self::edit`].
     pub(crate) fn write_edit(&mut self, name: &DocumentName, version: Version, beside: Vec<Version>) {
         let heads = std::iter::once(version).chain(beside).collect();
-        self.write(name, in_order(heads, &self.hub.settings().priority));
+        self.write(name, sort_for_display(heads, &self.hub.settings().priority));
     }
 
     /// This vector and one more change of this hub. Where versions stay beside, the change has an author of its own: a counter
@@ -171,7 +171,7 @@ impl HubTransaction<'_> {
         vector.with_change(&self.single_author(&own, "x"), 1)
     }
 
-    /// An author of one change: a part of the instance that nothing else is written by.
+    /// An author for one change alone: a part of the instance that writes nothing else.
     pub(crate) fn single_author(&self, instance: &InstanceId, role: &str) -> InstanceId {
         let digits = hex::encode(self.hub.shared_parts().parts.ids.next(self.now).into_bytes());
         instance.for_part(&format!("{role}{}", &digits[digits.len() - 8..]))
@@ -222,7 +222,7 @@ impl HubTransaction<'_> {
     }
 
     /// Commits. False if something was written in between: then the act is to be begun again.
-    pub(crate) async fn save(mut self) -> Result<bool, HubError> {
+    pub(crate) async fn commit(mut self) -> Result<bool, HubError> {
         let stale = self.roll_ups_that_go_stale().await?;
         self.commit.documents.extend(stale);
         let store = &self.hub.shared_parts().parts.store;
@@ -288,7 +288,7 @@ fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
 }
 
 /// Refuses to a caller of one user every document that all users of the persona share.
-pub(crate) fn check_reach(caller: &Caller, name: &DocumentName) -> Result<(), HubError> {
+pub(crate) fn check_caller_reaches(caller: &Caller, name: &DocumentName) -> Result<(), HubError> {
     if caller.is_of_one_user && !name.is_of_user() {
         return Err(HubError::Refused(format!(
             "{name} belongs to all users of the persona, and this token acts for one of them; nothing was changed. Write \
@@ -330,7 +330,7 @@ impl Hub {
         name: &DocumentName,
         content: Option<&str>,
     ) -> Result<(), HubError> {
-        check_reach(caller, name)?;
+        check_caller_reaches(caller, name)?;
         name.check_folder().map_err(|error| HubError::Invalid(error.to_string()))?;
         if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
             return Err(HubError::Invalid(format!(

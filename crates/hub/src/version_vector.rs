@@ -78,7 +78,7 @@ impl VersionVector {
         other.0.iter().all(|(author, counter)| self.get(author) >= *counter)
     }
 
-    /// This vector with no counter above the other's, except those of the authors that are `excepted`.
+    /// This vector with each counter limited to the other's, except for the `excepted` authors.
     pub fn capped_by(&self, other: &Self, excepted: impl Fn(&InstanceId) -> bool) -> Self {
         let limited = self.iter().map(|(name, counter)| {
             let counter = if excepted(name) { counter } else { counter.min(other.get(name)) };
@@ -93,7 +93,7 @@ impl VersionVector {
     }
 
     /// This vector with the counters of these authors alone.
-    pub fn where_authors(&self, is_wanted: impl Fn(&InstanceId) -> bool) -> Self {
+    pub fn filter_authors(&self, is_wanted: impl Fn(&InstanceId) -> bool) -> Self {
         Self(
             self.0.iter().filter(|(name, _)| is_wanted(name)).map(|(name, at)| (name.clone(), *at)).collect(),
         )

@@ -30,18 +30,18 @@ pub fn merge_version(
     priority: &[InstanceId],
 ) -> (Vec<Version>, MergeOutcome) {
     if !heads.is_empty() && seen_by_versions(&heads).covers(&incoming.vector) {
-        return (in_order(heads, priority), MergeOutcome::AlreadySeen);
+        return (sort_for_display(heads, priority), MergeOutcome::AlreadySeen);
     }
     let mut heads: Vec<Version> =
         heads.into_iter().filter(|head| !incoming.vector.covers(&head.vector)).collect();
     let meeting = if heads.is_empty() { MergeOutcome::Replaced } else { MergeOutcome::Concurrent };
     heads.push(incoming);
-    (in_order(heads, priority), meeting)
+    (sort_for_display(heads, priority), meeting)
 }
 
 /// Sorts live versions, the one that is shown first: a deletion before a text, so that nothing comes back by itself;
 /// then what a person or a client wrote before an automatic roll-up; then the later one, then by the priority of instances, then by id; at last by the text, so that no two are equal.
-pub fn in_order(mut heads: Vec<Version>, priority: &[InstanceId]) -> Vec<Version> {
+pub fn sort_for_display(mut heads: Vec<Version>, priority: &[InstanceId]) -> Vec<Version> {
     heads.sort_by(|one, other| compare_versions(one, other, priority));
     heads
 }
@@ -74,7 +74,7 @@ pub fn written_at(now: Timestamp, seen: &[Version]) -> Timestamp {
 
 /// Version vector of a client that was given the shown version: it includes that version, and every other one with the same
 /// text.
-pub fn vector_as_shown(heads: &[Version]) -> VersionVector {
+pub fn vector_of_shown(heads: &[Version]) -> VersionVector {
     let mut vector = VersionVector::default();
     let shown = heads.first().map(|head| &head.content);
     for head in heads.iter().filter(|head| Some(&head.content) == shown) {

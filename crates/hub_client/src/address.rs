@@ -11,7 +11,7 @@ use crate::HttpAddress;
 /// Time that a connection may take to open.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The path of an EchoVessel's tools.
-const PATH: &str = "/mcp";
+const TOOLS_PATH: &str = "/mcp";
 
 /// The address of the tools.
 ///
@@ -29,8 +29,8 @@ pub(crate) fn endpoint(url: &str) -> Result<Url, RemoteError> {
         return Err(refused("holds a name or password, which logs would show"));
     }
     let path = address.path().trim_end_matches('/').to_owned();
-    if !path.ends_with(PATH) {
-        address.set_path(&format!("{path}{PATH}"));
+    if !path.ends_with(TOOLS_PATH) {
+        address.set_path(&format!("{path}{TOOLS_PATH}"));
     }
     Ok(address)
 }
@@ -45,7 +45,7 @@ pub(crate) fn host_and_port(url: &str) -> String {
     }
 }
 
-/// The token, or what to do without one.
+/// Reads the token; the error says how to set one.
 pub(crate) fn token(address: &HttpAddress) -> Result<SecretString, RemoteError> {
     (address.token)().ok_or_else(|| {
         RemoteError::Refused(

@@ -10,7 +10,7 @@ use crate::item::{CoreBlock, CoreDraft, Item, Skip};
 use crate::languages::language_of;
 use crate::limits::LOOK_LIST_MAX;
 use crate::macros::resolve_macros;
-use crate::read::{Position, ReadOptions, read};
+use crate::read::{ReadOptions, ReadPosition, read};
 use crate::sources::Sources;
 
 /// A persona as cards, instructions and notes describe it, arranged for the core blocks. A person checks it before it is
@@ -87,8 +87,8 @@ pub fn draft_character(
     options: DraftOptions<'_>,
 ) -> Result<Option<CharacterDraft>, ImportError> {
     let mut found = FoundParts::default();
-    for item in read(sources, read_options, Position::default())? {
-        found.add(item?.item);
+    for item in read(sources, read_options, ReadPosition::default())? {
+        found.add_item(item?.item);
     }
     Ok(found.has_character().then(|| found.draft(options)))
 }
@@ -110,7 +110,7 @@ struct FoundParts {
 }
 
 impl FoundParts {
-    fn add(&mut self, item: Item) {
+    fn add_item(&mut self, item: Item) {
         match item {
             Item::Conversation(_) => {}
             Item::SavedMemory(_) => self.saved_memories += 1,
@@ -118,14 +118,16 @@ impl FoundParts {
             Item::Document(_) => self.documents += 1,
             Item::Lorebook(book) => self.lorebooks.push(book),
             Item::CoreDraft(draft) => self.instructions.push(draft),
-            Item::Skip(skip) => self.skip(skip),
+            Item::Skip(skip) => self.add_skip(skip),
             Item::Card(card) if self.card.is_none() => self.card = Some(card),
-            Item::Card(card) => self
-                .skip(Skip::new(card.place, format!("{} is another character: import it alone", card.name))),
+            Item::Card(card) => self.add_skip(Skip::new(
+                card.place,
+                format!("{} is another character: import it alone", card.name),
+            )),
         }
     }
 
-    fn skip(&mut self, skip: Skip) {
+    fn add_skip(&mut self, skip: Skip) {
         if self.unused.len() < LOOK_LIST_MAX {
             self.unused.push(skip);
         }
@@ -164,7 +166,7 @@ impl FoundParts {
                 ));
             }
         }
-        skips.into_iter().for_each(|skip| self.skip(skip));
+        skips.into_iter().for_each(|skip| self.add_skip(skip));
     }
 
     fn draft(mut self, options: DraftOptions<'_>) -> CharacterDraft {
@@ -186,13 +188,13 @@ impl FoundParts {
             draft.card = Some(card.json);
             if !card.creator_notes.trim().is_empty() {
                 let reason = "the creator's notes are for people who choose the card";
-                self.skip(Skip::new(&card.place, reason));
+                self.add_skip(Skip::new(&card.place, reason));
             }
             draft.picture = card.picture.filter(|picture| picture.bytes.len() <= options.picture_size_max);
             draft.has_picture = draft.picture.is_some();
             if had_picture && !draft.has_picture {
                 let size = options.picture_size_max / 1_048_576;
-                self.skip(Skip::new(&card.place, format!("the picture is larger than {size} MB")));
+                self.add_skip(Skip::new(&card.place, format!("the picture is larger than {size} MB")));
             }
             self.resolve_lore(&persona_name, options.user_name.unwrap_or(words.user));
             self.lorebooks.extend(card.lorebook);

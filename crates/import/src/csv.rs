@@ -88,11 +88,11 @@ impl<R: Read> CsvRecords<R> {
                     (ParserState::FieldStart, b'"') => ParserState::Quoted,
                     (ParserState::Quoted, b'"') => ParserState::QuoteInQuoted,
                     (ParserState::QuoteInQuoted, b'"') => {
-                        record.push(byte);
+                        record.push_byte(byte);
                         ParserState::Quoted
                     }
                     (ParserState::Quoted, _) => {
-                        record.push(byte);
+                        record.push_byte(byte);
                         ParserState::Quoted
                     }
                     (_, b'\n') => {
@@ -105,7 +105,7 @@ impl<R: Read> CsvRecords<R> {
                     }
                     (_, b'\r') => ParserState::Plain,
                     (_, byte) => {
-                        record.push(byte);
+                        record.push_byte(byte);
                         ParserState::Plain
                     }
                 };
@@ -136,7 +136,7 @@ struct Record {
 }
 
 impl Record {
-    fn push(&mut self, byte: u8) {
+    fn push_byte(&mut self, byte: u8) {
         self.bytes += 1;
         self.is_too_long |= self.bytes > self.bytes_max;
         if self.is_too_long {
@@ -156,7 +156,7 @@ impl Record {
 }
 
 /// The separator of a header line: the most frequent of comma, semicolon, tab and bar outside quotes.
-pub(crate) fn separator_of(header: &str) -> Option<u8> {
+pub(crate) fn detect_separator(header: &str) -> Option<u8> {
     let mut is_quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
     for byte in header.bytes() {

@@ -44,7 +44,7 @@ impl FieldKind {
 #[serde(transparent)]
 pub struct FieldNames(BTreeMap<FieldKind, String>);
 
-/// A field that is not named as it must be.
+/// The error for an invalid field name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` names no field: write text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, id=NAME or model=NAME"

@@ -39,7 +39,7 @@ use crate::error::ImportError;
 use crate::field_names::FieldNames;
 use crate::head::Head;
 use crate::item::Item;
-use crate::json::{EnteredValue, JsonReader, Raw};
+use crate::json::{EnteredValue, JsonReader, RawValue};
 use crate::sources::{Source, Sources};
 
 pub(crate) use character_card::from_json as card_of_json;
@@ -54,9 +54,9 @@ pub struct Format {
     /// Name for a person.
     pub name: &'static str,
     /// True if the file has the format, by its head (and, where names are the form, the files beside it).
-    detect: fn(&Context<'_>) -> bool,
+    detect: fn(&ReaderContext<'_>) -> bool,
     /// Starts to read a file.
-    pub(crate) open: fn(&Context<'_>) -> Result<Reader, ImportError>,
+    pub(crate) open: fn(&ReaderContext<'_>) -> Result<Reader, ImportError>,
 }
 
 /// Items of one file. An error of [`crate::head::is_damage`] ends the file as a skip.
@@ -99,7 +99,7 @@ impl<S: Step> Iterator for SteppedItems<S> {
 }
 
 /// Inputs of every reader.
-pub(crate) struct Context<'a> {
+pub(crate) struct ReaderContext<'a> {
     /// All files of the import, for formats whose files belong together.
     pub(crate) sources: &'a Sources,
     pub(crate) source: &'a Source,
@@ -136,7 +136,7 @@ const FORMATS: &[Format] = &[
 ];
 
 /// The generic format of a file whose fields were named.
-pub(crate) fn generic_format(context: &Context<'_>) -> Option<&'static Format> {
+pub(crate) fn generic_format(context: &ReaderContext<'_>) -> Option<&'static Format> {
     Some(match &context.head.json {
         Some(json) if json.is_array || !json.has_more_values && !json.inner.is_empty() => {
             &json_lines::JSON_FORMAT
@@ -156,7 +156,7 @@ pub(crate) fn field_names_of(head: &Head) -> Vec<String> {
                 .flat_map(|(key, names)| names.iter().map(move |name| format!("{key}.{name}")));
             json.keys.iter().cloned().chain(inner).collect()
         }
-        None => csv_table::columns_of(head).unwrap_or_default(),
+        None => csv_table::column_names(head).unwrap_or_default(),
     }
 }
 
@@ -199,8 +199,8 @@ fn first_value(head: &Head, is_array: bool) -> Option<serde_json::Value> {
         return None;
     }
     match json.read_raw(head.text.len()).ok()? {
-        Raw::Whole(bytes) => serde_json::from_slice(&bytes).ok(),
-        Raw::Refused(_) => None,
+        RawValue::Whole(bytes) => serde_json::from_slice(&bytes).ok(),
+        RawValue::Refused(_) => None,
     }
 }
 
@@ -219,7 +219,7 @@ pub(crate) fn by_id(id: &str) -> Result<&'static Format, ImportError> {
 
 impl Format {
     /// The first format that fits.
-    pub(crate) fn detect(context: &Context<'_>) -> Option<&'static Self> {
+    pub(crate) fn detect(context: &ReaderContext<'_>) -> Option<&'static Self> {
         FORMATS.iter().find(|format| (format.detect)(context))
     }
 }
@@ -231,12 +231,12 @@ impl std::fmt::Debug for Format {
 }
 
 /// A reader of one item.
-pub(crate) fn reader_of_one(item: Item) -> Reader {
+pub(crate) fn single_item_reader(item: Item) -> Reader {
     Box::new(std::iter::once(Ok(item)))
 }
 
 /// Why a file without a format is skipped.
-pub(crate) fn reason_unread(context: &Context<'_>) -> String {
+pub(crate) fn reason_unread(context: &ReaderContext<'_>) -> String {
     let bytes = &context.head.bytes;
     let head = context.head;
     let is_account =

@@ -16,12 +16,12 @@ pub(crate) struct Head {
     /// True if the file is longer than this head.
     pub(crate) is_cut: bool,
     /// The outline of its JSON, if it begins as JSON.
-    pub(crate) json: Option<Outline>,
+    pub(crate) json: Option<KeyOutline>,
 }
 
 /// Keys of the first JSON value, as far as the head goes.
 #[derive(Debug, Default)]
-pub(crate) struct Outline {
+pub(crate) struct KeyOutline {
     /// True if the value is an array; then the keys are those of its first elements.
     pub(crate) is_array: bool,
     /// Keys in their order.
@@ -55,7 +55,7 @@ impl Head {
             Err(error) if is_damage(&error) => {}
             Err(error) => return Err(ImportError::io(source.name())(error)),
         }
-        let json = Outline::from_text(&text);
+        let json = KeyOutline::from_text(&text);
         Ok(Self { bytes, text: String::from_utf8_lossy(&text).into_owned(), is_cut, json })
     }
 
@@ -82,7 +82,7 @@ impl Head {
     }
 }
 
-impl Outline {
+impl KeyOutline {
     fn from_text(text: &[u8]) -> Option<Self> {
         if !matches!(text.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'[')) {
             return None;
@@ -128,7 +128,7 @@ impl Outline {
                 self.keys.push(key.clone());
             }
             match json.peek_byte()? {
-                Some(b'{') => self.walk_inner(json, key)?,
+                Some(b'{') => self.read_inner_keys(json, key)?,
                 Some(b'[') => self.walk_array(json, key)?,
                 _ => json.skip()?,
             }
@@ -141,7 +141,7 @@ impl Outline {
         let mut array = EnteredValue::default();
         if json.next_element(&mut array)? {
             if json.peek_byte()? == Some(b'{') {
-                self.walk_inner(json, key)?;
+                self.read_inner_keys(json, key)?;
             } else {
                 json.skip()?;
             }
@@ -152,7 +152,7 @@ impl Outline {
         Ok(())
     }
 
-    fn walk_inner(&mut self, json: &mut JsonReader<&[u8]>, key: String) -> io::Result<()> {
+    fn read_inner_keys(&mut self, json: &mut JsonReader<&[u8]>, key: String) -> io::Result<()> {
         self.inner.push((key, Vec::new()));
         let at = self.inner.len() - 1;
         json.enter_object()?;
@@ -169,7 +169,7 @@ impl Outline {
     }
 
     /// True if the value of `key` is an object, or an array of objects, with all these keys.
-    pub(crate) fn inner_has(&self, key: &str, keys: &[&str]) -> bool {
+    pub(crate) fn inner_object_has_keys(&self, key: &str, keys: &[&str]) -> bool {
         self.inner
             .iter()
             .any(|(own, inner)| own == key && keys.iter().all(|key| inner.iter().any(|own| own == key)))

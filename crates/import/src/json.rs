@@ -13,7 +13,7 @@ pub(crate) struct JsonReader<R> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Raw {
+pub(crate) enum RawValue {
     Whole(Vec<u8>),
     /// Why the value was skipped.
     Refused(String),
@@ -128,10 +128,10 @@ impl<R: Read> JsonReader<R> {
             return Err(self.invalid_json("a key in quotes is missing"));
         }
         let key = match self.read_raw(64 * 1024)? {
-            Raw::Whole(bytes) => {
+            RawValue::Whole(bytes) => {
                 serde_json::from_slice(&bytes).map_err(|_| self.invalid_json("a key is not valid"))?
             }
-            Raw::Refused(_) => String::new(),
+            RawValue::Refused(_) => String::new(),
         };
         if self.peek_byte()? != Some(b':') {
             return Err(self.invalid_json("a colon is missing"));
@@ -161,7 +161,7 @@ impl<R: Read> JsonReader<R> {
     }
 
     /// The next value's bytes, up to `bytes_max`.
-    pub(crate) fn read_raw(&mut self, bytes_max: usize) -> io::Result<Raw> {
+    pub(crate) fn read_raw(&mut self, bytes_max: usize) -> io::Result<RawValue> {
         let mut raw = RawScan { bytes_max, ..RawScan::default() };
         if self.peek_byte()?.is_none() {
             return Err(self.invalid_json("a value is missing"));
@@ -206,7 +206,7 @@ impl<R: Read> JsonReader<R> {
 
 /// Why JSON that is held already must not be parsed: it is too deep, or has so many values that they would need far more
 /// memory than its bytes. `None` if it may be parsed, valid or not.
-pub(crate) fn refusal_of(json: &[u8]) -> Option<String> {
+pub(crate) fn parse_refusal(json: &[u8]) -> Option<String> {
     let mut scan = RawScan::default();
     scan.scan_value(json);
     scan.refusal()
@@ -312,13 +312,13 @@ impl RawScan {
         (self.values > ELEMENT_VALUES_MAX).then(|| format!("it has more than {ELEMENT_VALUES_MAX} values"))
     }
 
-    fn finish(self) -> Raw {
+    fn finish(self) -> RawValue {
         if let Some(reason) = self.refusal() {
-            Raw::Refused(reason)
+            RawValue::Refused(reason)
         } else if self.is_too_long {
-            Raw::Refused(format!("it is longer than {} bytes", self.bytes_max))
+            RawValue::Refused(format!("it is longer than {} bytes", self.bytes_max))
         } else {
-            Raw::Whole(self.bytes)
+            RawValue::Whole(self.bytes)
         }
     }
 }
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    fn elements(json: &str, bytes_max: usize) -> io::Result<Vec<Raw>> {
+    fn elements(json: &str, bytes_max: usize) -> io::Result<Vec<RawValue>> {
         let mut reader = JsonReader::new(Drip(json.as_bytes()));
         assert!(reader.enter_array()?);
         let mut array = EnteredValue::default();
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn elements_are_cut_out_as_they_are() {
-        let whole = |text: &str| Raw::Whole(text.as_bytes().to_vec());
+        let whole = |text: &str| RawValue::Whole(text.as_bytes().to_vec());
         let found = elements(r#" [ {"a]":"\"}"} , 12,true, "x\\", [[1],{}] , ] "#, 100).unwrap();
         assert_eq!(
             found,
@@ -363,11 +363,11 @@ mod tests {
     fn long_and_deep_elements_are_read_past() {
         let deep = format!("[{}{},\"next\"]", "[".repeat(100_000), "]".repeat(100_000));
         let found = elements(&deep, 1_000_000).unwrap();
-        assert!(matches!(&found[0], Raw::Refused(reason) if reason.contains("deep")));
-        assert_eq!(found[1], Raw::Whole(b"\"next\"".to_vec()));
+        assert!(matches!(&found[0], RawValue::Refused(reason) if reason.contains("deep")));
+        assert_eq!(found[1], RawValue::Whole(b"\"next\"".to_vec()));
         let found = elements(&format!("[\"{}\",1]", "x".repeat(1000)), 100).unwrap();
-        assert!(matches!(&found[0], Raw::Refused(reason) if reason.contains("100 bytes")));
-        assert_eq!(found[1], Raw::Whole(b"1".to_vec()));
+        assert!(matches!(&found[0], RawValue::Refused(reason) if reason.contains("100 bytes")));
+        assert_eq!(found[1], RawValue::Whole(b"1".to_vec()));
     }
 
     #[test]

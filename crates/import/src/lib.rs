@@ -47,5 +47,5 @@ pub use look::{ConversationSummary, LanguageCount, Look, SpeakerCount, look};
 pub use macros::resolve_macros;
 pub use mapping::{MappedItem, MappedMessage, MappedVersion, Mapper, Mapping, MappingError, Speaker};
 pub use message_time::MessageTime;
-pub use read::{FoundItem, Items, Position, ReadOptions, read};
+pub use read::{FoundItem, Items, ReadOptions, ReadPosition, read};
 pub use sources::{FolderListing, Input, Source, Sources};

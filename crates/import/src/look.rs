@@ -13,7 +13,7 @@ use crate::item::{Item, Message, Role, Skip};
 use crate::languages::language_of;
 use crate::limits::LOOK_LIST_MAX;
 use crate::message_time::MessageTime;
-use crate::read::{Position, ReadOptions, read};
+use crate::read::{ReadOptions, ReadPosition, read};
 use crate::sources::Sources;
 
 /// A preview of an import that writes nothing. Lists have at most [`LOOK_LIST_MAX`] entries; counts are exact.
@@ -125,7 +125,7 @@ const SPEAKERS_MAX: usize = 20_000;
 /// Reads everything once and counts it.
 pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportError> {
     let mut tally = LookCounter::default();
-    for found in read(sources, options, Position::default())? {
+    for found in read(sources, options, ReadPosition::default())? {
         let found = found?;
         if !found.format.is_empty() && !tally.formats.contains(&found.format) {
             tally.formats.push(found.format);
@@ -151,20 +151,20 @@ struct LookCounter {
     speakers: HashMap<(String, Role), u64>,
     languages: BTreeMap<&'static str, u64>,
     conversations: HashMap<String, usize>,
-    spans: Vec<Span>,
-    whole: Span,
+    spans: Vec<TimeSpan>,
+    whole: TimeSpan,
 }
 
-/// First and last time, with what to order them by.
+/// First and last time of a conversation, with the keys to order them by.
 #[derive(Clone, Copy, Default)]
-struct Span {
+struct TimeSpan {
     first: Option<(DateTime, MessageTime)>,
     last: Option<(DateTime, MessageTime)>,
     /// Time of the message before.
     previous: Option<DateTime>,
 }
 
-impl Span {
+impl TimeSpan {
     /// True if the message begins a session.
     fn begins_session(&self, time: MessageTime) -> bool {
         match (self.previous, order_of(time)) {
@@ -269,7 +269,7 @@ impl LookCounter {
         self.look
             .conversations
             .push(ConversationSummary { id: id.to_owned(), ..ConversationSummary::default() });
-        self.spans.push(Span::default());
+        self.spans.push(TimeSpan::default());
         self.conversations.insert(id.to_owned(), at);
         Some(at)
     }

@@ -45,7 +45,7 @@ fn macro_at(text: &str) -> Option<(usize, Macro)> {
         }
         let window = truncate_bytes(body, NAME_MACRO_BYTES_MAX);
         let end = window.find("}}")?;
-        let kind = macro_of(window[..end].trim())?;
+        let kind = macro_from_name(window[..end].trim())?;
         return Some((end + 4, kind));
     }
     let body = truncate_bytes(text.strip_prefix('<')?, NAME_MACRO_BYTES_MAX);
@@ -58,7 +58,7 @@ fn macro_at(text: &str) -> Option<(usize, Macro)> {
     Some((end + 2, kind))
 }
 
-fn macro_of(name: &str) -> Option<Macro> {
+fn macro_from_name(name: &str) -> Option<Macro> {
     match name.to_ascii_lowercase().as_str() {
         "char" | "bot" => Some(Macro::Persona),
         "user" => Some(Macro::User),

@@ -116,7 +116,7 @@ impl Mapping {
 /// Why a mapping doesn't fit the files.
 #[derive(Debug, thiserror::Error)]
 pub enum MappingError {
-    /// There is nothing to map.
+    /// The files hold no messages.
     #[error("no messages were found{0}")]
     NoMessages(String),
     /// A name that no speaker has.
@@ -197,7 +197,7 @@ impl Mapper {
         self.previous.insert(conversation.into(), last);
     }
 
-    /// Settles who and when, or why it is left out.
+    /// Maps a message to its speaker and time, or gives the reason why it is left out.
     pub fn map_record(&mut self, item: Item) -> MappedItem {
         let Item::Message(mut message) = item else { return MappedItem::Item(item) };
         if let Some(chosen) = &self.mapping.conversations

@@ -11,7 +11,7 @@ pub enum MessageTime {
     Instant(Timestamp),
     /// Wall-clock time of an unnamed zone; a [`crate::Mapping`] names it.
     Local(DateTime),
-    /// The file says nothing.
+    /// The file gives no time.
     Unknown,
 }
 

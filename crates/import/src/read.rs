@@ -18,7 +18,7 @@ pub struct ReadOptions {
 
 /// A place between two items, from which reading can resume. Positions of unchanged files stay valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Position {
+pub struct ReadPosition {
     /// Index of the file in [`Sources::list`].
     pub source: u32,
     /// Number of the file's items that are before the place.
@@ -29,8 +29,8 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundItem {
     pub item: Item,
-    /// The place after it: commit it with the item and resume there.
-    pub position: Position,
+    /// The position after the item: commit it with the item, and resume from it.
+    pub position: ReadPosition,
     /// Id of the file's format; empty where a whole file is skipped.
     pub format: &'static str,
 }
@@ -39,12 +39,12 @@ pub struct FoundItem {
 pub struct Items<'a> {
     sources: &'a Sources,
     options: ReadOptions,
-    position: Position,
-    current: Option<Current>,
+    position: ReadPosition,
+    current: Option<OpenFile>,
     has_failed: bool,
 }
 
-struct Current {
+struct OpenFile {
     format: &'static str,
     reader: Reader,
 }
@@ -54,7 +54,7 @@ struct Current {
 pub fn read<'a>(
     sources: &'a Sources,
     options: &ReadOptions,
-    position: Position,
+    position: ReadPosition,
 ) -> Result<Items<'a>, ImportError> {
     if let Some(id) = &options.format {
         formats::by_id(id)?;
@@ -62,7 +62,7 @@ pub fn read<'a>(
     let mut items = Items {
         sources,
         options: options.clone(),
-        position: Position::default(),
+        position: ReadPosition::default(),
         current: None,
         has_failed: false,
     };
@@ -71,7 +71,7 @@ pub fn read<'a>(
 }
 
 impl Items<'_> {
-    fn resume(&mut self, position: Position) -> Result<(), ImportError> {
+    fn resume(&mut self, position: ReadPosition) -> Result<(), ImportError> {
         if position.source as usize > self.sources.list().len() {
             return Err(ImportError::InvalidPosition);
         }
@@ -87,7 +87,7 @@ impl Items<'_> {
     fn next_found(&mut self) -> Result<Option<FoundItem>, ImportError> {
         loop {
             let Some(source) = self.sources.list().get(self.position.source as usize) else {
-                return Ok(self.next_unlisted());
+                return Ok(self.next_skipped_file());
             };
             let current = match &mut self.current {
                 Some(current) => current,
@@ -97,7 +97,7 @@ impl Items<'_> {
             let item = match current.reader.next() {
                 None => {
                     self.current = None;
-                    self.position = Position { source: self.position.source + 1, item: 0 };
+                    self.position = ReadPosition { source: self.position.source + 1, item: 0 };
                     continue;
                 }
                 Some(Ok(item)) => item,
@@ -116,7 +116,7 @@ impl Items<'_> {
     }
 
     /// Files that could not be listed, after all others.
-    fn next_unlisted(&mut self) -> Option<FoundItem> {
+    fn next_skipped_file(&mut self) -> Option<FoundItem> {
         let skip =
             usize::try_from(self.position.item).ok().and_then(|at| self.sources.skipped_files().get(at))?;
         self.position.item += 1;
@@ -137,9 +137,9 @@ impl Iterator for Items<'_> {
     }
 }
 
-fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Current, ImportError> {
+fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<OpenFile, ImportError> {
     let head = Head::read(source)?;
-    let context = formats::Context { sources, source, head: &head, fields: &options.fields };
+    let context = formats::ReaderContext { sources, source, head: &head, fields: &options.fields };
     let format = match &options.format {
         Some(id) => Some(formats::by_id(id)?),
         None if !options.fields.is_empty() => formats::generic_format(&context),
@@ -147,16 +147,16 @@ fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Cur
     };
     match format {
         Some(format) => match (format.open)(&context) {
-            Ok(reader) => Ok(Current { format: format.id, reader }),
+            Ok(reader) => Ok(OpenFile { format: format.id, reader }),
             Err(ImportError::Io { reason: error, .. }) if is_damage(&error) => {
                 let skip = Skip::new(source.name(), format!("it is damaged: {error}"));
-                Ok(Current { format: format.id, reader: formats::reader_of_one(Item::Skip(skip)) })
+                Ok(OpenFile { format: format.id, reader: formats::single_item_reader(Item::Skip(skip)) })
             }
             Err(error) => Err(error),
         },
         None => {
             let skip = Skip::new(source.name(), formats::reason_unread(&context));
-            Ok(Current { format: "", reader: formats::reader_of_one(Item::Skip(skip)) })
+            Ok(OpenFile { format: "", reader: formats::single_item_reader(Item::Skip(skip)) })
         }
     }
 }

@@ -19,7 +19,7 @@ use archive::EntryPlace;
 pub(crate) use decode::DecodedReader;
 pub use folder::FolderListing;
 
-/// One thing to import.
+/// A file, folder or buffer to import.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A file or folder, by its own name.
@@ -103,7 +103,7 @@ impl Sources {
         for (name, path) in &listing.files {
             self.add_file(name, path)?;
         }
-        listing.skipped.into_iter().try_for_each(|skip| self.skip(skip.place, skip.reason))
+        listing.skipped.into_iter().try_for_each(|skip| self.skip_place(skip.place, skip.reason))
     }
 
     fn add_file(&mut self, name: &str, path: &Path) -> Result<(), ImportError> {
@@ -131,7 +131,7 @@ impl Sources {
         Ok(())
     }
 
-    fn skip(&mut self, place: impl Into<String>, reason: impl Into<String>) -> Result<(), ImportError> {
+    fn skip_place(&mut self, place: impl Into<String>, reason: impl Into<String>) -> Result<(), ImportError> {
         if self.list.len() + self.skipped.len() >= SOURCES_MAX {
             return Err(ImportError::TooManySources { max: SOURCES_MAX });
         }
@@ -140,7 +140,7 @@ impl Sources {
     }
 
     /// The file beside `of` (in the same folder of the same archive) that has this name.
-    pub(crate) fn sibling_named(&self, of: &Source, name: &str) -> Option<&Source> {
+    pub(crate) fn find_sibling(&self, of: &Source, name: &str) -> Option<&Source> {
         let wanted = format!("{}{name}", of.folder());
         self.list.iter().find(|source| source.name.eq_ignore_ascii_case(&wanted))
     }
@@ -192,7 +192,7 @@ impl Source {
         Ok(DecodedReader::new(self.open()?))
     }
 
-    /// The whole of it, unless it is longer than `max` bytes.
+    /// Reads the whole source, unless it is longer than `max` bytes.
     pub(crate) fn read_whole(&self, max: usize) -> Result<Option<Vec<u8>>, ImportError> {
         self.read_limited(self.open()?, max)
     }

@@ -27,7 +27,7 @@ pub(crate) fn provider(
     settings: &ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
-    let root = root_of(base_url);
+    let root = api_root(base_url);
     let key = settings.api_key.as_ref().map(key_header).transpose()?;
     let protocol = Messages { url: join_path(&root, "v1/messages"), host: http::host_of(base_url), key };
     Ok(Arc::new(HttpProvider::new(protocol, models, settings, pauses)?))
@@ -35,12 +35,12 @@ pub(crate) fn provider(
 
 /// The address and the headers of a request for the list of models.
 pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
-    let mut url = join_path(&root_of(base), "v1/models");
+    let mut url = join_path(&api_root(base), "v1/models");
     url.set_query(Some("limit=1000"));
     Ok((url, request_headers(settings.api_key.as_ref().map(key_header).transpose()?)))
 }
 
-fn root_of(base_url: &Url) -> Url {
+fn api_root(base_url: &Url) -> Url {
     let mut root = base_url.clone();
     root.set_path(base_url.path().trim_end_matches('/').trim_end_matches("/v1"));
     root

@@ -13,7 +13,7 @@ use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
 };
 use crate::{
-    LlmError, LocalEndpoint, Provider, ProviderKind, ProviderSettings, RetryTimer, Tier, TierModels,
+    LlmError, LocalEndpoint, ModelTier, Provider, ProviderKind, ProviderSettings, RetryTimer, TierModels,
     anthropic, http, openai,
 };
 
@@ -38,7 +38,7 @@ pub async fn connect(
     })
 }
 
-/// A provider, and the tokens that its endpoint says it takes.
+/// A provider, and the context size that its endpoint reports, in tokens.
 type ConnectedProvider = (Arc<dyn Provider>, Option<u32>);
 
 async fn choose_provider(
@@ -89,7 +89,7 @@ async fn find_local(
         if let Some(model) = first_for_chat(&models) {
             tracing::info!(endpoint = name, model, "found a language model on this machine");
             let chosen = settings.tier_models(&TierModels::same_for_all(model));
-            let context_tokens = context_of(&models, &chosen);
+            let context_tokens = smallest_context(&models, &chosen);
             return Ok((openai::provider(url, chosen, &settings, pauses)?, context_tokens));
         }
     }
@@ -120,14 +120,14 @@ async fn openai_compatible(
             http::host_of(&url)
         )));
     }
-    let context_tokens = context_of(&listed, &models);
+    let context_tokens = smallest_context(&listed, &models);
     Ok((openai::provider(url, models, settings, pauses)?, context_tokens))
 }
 
 /// The smallest context of the chosen models, as far as the endpoint reports it.
-fn context_of(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
+fn smallest_context(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
     let taken = |name: &str| listed.iter().find(|model| model.id == name)?.context_tokens();
-    [Tier::Small, Tier::Medium, Tier::Large]
+    [ModelTier::Small, ModelTier::Medium, ModelTier::Large]
         .into_iter()
         .map(|tier| taken(chosen.for_tier(tier)))
         .min()

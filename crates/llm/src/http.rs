@@ -16,7 +16,7 @@ pub(crate) use events::SseEvent;
 pub(crate) use protocol::{
     Capabilities, JsonMode, LimitField, ParsedAnswer, Progress, Protocol, StreamItem, schema_instructions,
 };
-pub(crate) use refusal::{ErrorBody, error_in_stream, of_status, of_transport};
+pub(crate) use refusal::{ErrorBody, error_in_stream, error_of_status, transport_error};
 
 use std::time::Duration;
 

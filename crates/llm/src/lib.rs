@@ -31,5 +31,5 @@ pub use connect::connect;
 pub use error::LlmError;
 pub use http::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
 pub use models::{LocalServer, can_chat, list_models, local_servers};
-pub use provider::{AnswerFormat, Completion, Provider, Request, RetryTimer, StreamEvent, Tier, Usage};
+pub use provider::{AnswerFormat, Completion, ModelTier, Provider, Request, RetryTimer, StreamEvent, Usage};
 pub use settings::{LocalEndpoint, OFFLINE, ProviderKind, ProviderSettings, TierModels};

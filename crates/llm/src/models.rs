@@ -8,7 +8,7 @@ use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use crate::http::{ErrorBody, client, host_of, of_status, of_transport};
+use crate::http::{ErrorBody, client, error_of_status, host_of, transport_error};
 use crate::key::check_key;
 use crate::settings::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL, is_loopback};
 use crate::{LlmError, LocalEndpoint, ProviderKind, ProviderSettings, anthropic, openai};
@@ -49,8 +49,8 @@ pub struct LocalServer {
 pub async fn local_servers(endpoints: Vec<LocalEndpoint>) -> Vec<LocalServer> {
     let asked = endpoints.into_iter().map(|endpoint| async move {
         let url = Url::parse(&endpoint.base_url).ok().filter(is_loopback)?;
-        let models = timeout(PROBE_TIME, list_of_local(&url)).await.ok().flatten()?;
-        Some(LocalServer { endpoint, models: for_chat(models) })
+        let models = timeout(PROBE_TIME, list_models_of_local_server(&url)).await.ok().flatten()?;
+        Some(LocalServer { endpoint, models: chat_model_names(models) })
     });
     join_all(asked).await.into_iter().flatten().collect()
 }
@@ -76,16 +76,18 @@ pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, Llm
     let asked = async {
         let sent =
             client(is_loopback(&base), settings.connect_timeout)?.get(url).headers(headers).send().await;
-        let mut response = sent.map_err(|error| of_transport(&host, &error))?;
+        let mut response = sent.map_err(|error| transport_error(&host, &error))?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = read(&mut response).await.map_err(|error| of_transport(&host, &error))?;
+        let body = read(&mut response).await.map_err(|error| transport_error(&host, &error))?;
         match body {
             _ if status == StatusCode::NOT_FOUND => Err(LlmError::fatal_error(format!(
                 "{host} offers no list of models at this address. Check the address (it customarily ends in /v1), or enter the model's name."
             ))),
             Some(body) if status.is_success() => models_in(&body, &host),
             None if status.is_success() => Err(unreadable_list(&host)),
-            body => Err(of_status(&host, status, &headers, &ErrorBody::read(&body.unwrap_or_default()))),
+            body => {
+                Err(error_of_status(&host, status, &headers, &ErrorBody::read(&body.unwrap_or_default())))
+            }
         }
     };
     let answered = timeout(LIST_TIME_MAX, asked).await.unwrap_or_else(|_| {
@@ -112,7 +114,7 @@ fn unreadable_list(host: &str) -> LlmError {
 
 /// The models that a server on this machine offers; none when it does not answer soon.
 pub(crate) async fn list_local_models(base_url: &Url) -> Vec<ListedModel> {
-    timeout(PROBE_TIME, list_of_local(base_url)).await.ok().flatten().unwrap_or_default()
+    timeout(PROBE_TIME, list_models_of_local_server(base_url)).await.ok().flatten().unwrap_or_default()
 }
 
 /// The first of these models that can hold a conversation.
@@ -120,7 +122,7 @@ pub(crate) fn first_for_chat(models: &[ListedModel]) -> Option<&String> {
     models.iter().map(|model| &model.id).find(|model| can_chat(model))
 }
 
-fn for_chat(models: Vec<ListedModel>) -> Vec<String> {
+fn chat_model_names(models: Vec<ListedModel>) -> Vec<String> {
     models.into_iter().map(|model| model.id).filter(|model| can_chat(model)).collect()
 }
 
@@ -130,7 +132,7 @@ pub fn can_chat(model: &str) -> bool {
     !NOT_FOR_CHAT.iter().any(|part| model.contains(part))
 }
 
-async fn list_of_local(base_url: &Url) -> Option<Vec<ListedModel>> {
+async fn list_models_of_local_server(base_url: &Url) -> Option<Vec<ListedModel>> {
     let url = openai::join_path(base_url, "models");
     let mut response = client(true, PROBE_TIME).ok()?.get(url).send().await.ok()?;
     if !response.status().is_success() {

@@ -16,9 +16,9 @@ pub trait Provider: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// The model that answers requests of this tier.
-    fn model(&self, tier: Tier) -> String;
+    fn model(&self, tier: ModelTier) -> String;
 
-    /// Host and port that are asked, for people; `None` when nothing leaves the process.
+    /// Host and port that requests go to, for display; `None` if no request leaves the process.
     fn endpoint(&self) -> Option<String> {
         None
     }
@@ -52,7 +52,7 @@ pub trait Provider: Send + Sync {
 /// The ability that a task needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Tier {
+pub enum ModelTier {
     Small,
     /// Reflection, slow cycle, roll-ups.
     Medium,
@@ -60,14 +60,14 @@ pub enum Tier {
     Large,
 }
 
-impl Tier {
+impl ModelTier {
     /// `"small"`, `"medium"` or `"large"`, as in configuration and the ledger.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Tier::Small => "small",
-            Tier::Medium => "medium",
-            Tier::Large => "large",
+            ModelTier::Small => "small",
+            ModelTier::Medium => "medium",
+            ModelTier::Large => "large",
         }
     }
 }
@@ -78,7 +78,7 @@ pub struct Request {
     /// The task's name in the contract table: `"reply"`, `"extraction"`, `"reflection"`, …
     pub task: String,
     /// The tier of the model to use.
-    pub tier: Tier,
+    pub tier: ModelTier,
     pub system: String,
     pub user: String,
     /// The form of the answer.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 
 use crate::error::LlmError;
-use crate::provider::{Completion, Provider, Request, StreamEvent, Tier};
+use crate::provider::{Completion, ModelTier, Provider, Request, StreamEvent};
 
 /// A provider that fills in what a request does not say, and knows how much its endpoint takes.
 pub(crate) struct SampledProvider {
@@ -32,7 +32,7 @@ impl Provider for SampledProvider {
         self.provider.name()
     }
 
-    fn model(&self, tier: Tier) -> String {
+    fn model(&self, tier: ModelTier) -> String {
         self.provider.model(tier)
     }
 

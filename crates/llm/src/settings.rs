@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use crate::{LlmError, Tier};
+use crate::{LlmError, ModelTier};
 
 /// The offline provider's name in `llm.provider` and in receipts.
 pub const OFFLINE: &str = "offline";
@@ -138,11 +138,11 @@ impl TierModels {
 
     /// The model of this tier.
     #[must_use]
-    pub fn for_tier(&self, tier: Tier) -> &str {
+    pub fn for_tier(&self, tier: ModelTier) -> &str {
         match tier {
-            Tier::Small => &self.small,
-            Tier::Medium => &self.medium,
-            Tier::Large => &self.large,
+            ModelTier::Small => &self.small,
+            ModelTier::Medium => &self.medium,
+            ModelTier::Large => &self.large,
         }
     }
 
@@ -274,7 +274,7 @@ mod tests {
         settings.model = "one".to_owned();
         settings.models.small = "tiny".to_owned();
         let models = settings.tier_models(&defaults);
-        assert_eq!((models.for_tier(Tier::Small), models.for_tier(Tier::Large)), ("tiny", "one"));
+        assert_eq!((models.for_tier(ModelTier::Small), models.for_tier(ModelTier::Large)), ("tiny", "one"));
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl FromStr for AccessScope {
             "metrics" => Ok(Self::Metrics),
             "openai" => Ok(Self::Openai),
             _ => match text.strip_prefix("hub:") {
-                Some(instance) if is_plain(instance, INSTANCE_LENGTH_MAX) => {
+                Some(instance) if is_plain_name(instance, INSTANCE_LENGTH_MAX) => {
                     Ok(Self::Hub(instance.to_owned()))
                 }
                 _ => Err(InvalidAccessScope(text.to_owned())),
@@ -94,7 +94,7 @@ impl From<AccessScope> for String {
 
 /// True if a token or an instance can be called that: 1 to `length_max` letters, digits, `.`, `_` and `-`, so that the name
 /// needs no quoting in a path, a log line or a shell.
-pub fn is_plain(name: &str, length_max: usize) -> bool {
+pub fn is_plain_name(name: &str, length_max: usize) -> bool {
     (1..=length_max).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
         && !name.starts_with(['.', '-'])

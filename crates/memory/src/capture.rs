@@ -33,7 +33,7 @@ pub struct MessageInput {
 /// Why a line was not captured. Nothing was written.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CaptureError {
-    /// There is nothing to keep.
+    /// The message has no visible text.
     #[error("the message is empty; nothing was written")]
     Empty,
     #[error("the message has {length} characters; at most {MESSAGE_LENGTH_MAX} fit, nothing was written")]
@@ -66,7 +66,7 @@ pub fn check(content: &str) -> Result<(), CaptureError> {
     Ok(())
 }
 
-/// True if there is nothing in it that a person could see.
+/// True if the text has no visible character.
 pub fn is_blank(content: &str) -> bool {
     content.chars().all(is_unseen)
 }

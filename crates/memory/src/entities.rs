@@ -124,7 +124,7 @@ pub enum EntityChange {
     },
     /// A person says what it is. Nobody else overwrites that.
     Describe {
-        /// May be empty: then nothing is to be said of it.
+        /// The description; empty to have none.
         description: String,
     },
 }
@@ -132,7 +132,7 @@ pub enum EntityChange {
 /// The result of a change to an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityChanged {
-    /// The change is made. Of a merge the entity that stays comes first, then the other as it was.
+    /// The changed entities. For a merge: the one that remains, then the other as it was before.
     Changed(Vec<Entity>),
     /// An entity does not exist, or is part of another already.
     NotThere,
@@ -154,7 +154,7 @@ pub enum EntityUndone {
     NothingToUndo,
     /// The other entity of the change was changed since; that has to be undone first.
     ChangedSince,
-    /// There is no such entity.
+    /// No entity has this id.
     NotThere,
 }
 

@@ -115,7 +115,7 @@ impl Fact {
     ///
     /// # Errors
     /// [`InvalidFact`] for a text that is too long, a day that isn't one, a zone that nobody knows.
-    pub fn read(self, text: &str) -> Result<Option<String>, InvalidFact> {
+    pub fn parse_fact(self, text: &str) -> Result<Option<String>, InvalidFact> {
         let text = text.trim();
         if text.is_empty() {
             return Ok(None);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_fact_is_read_as_a_person_means_it() {
-        let read = |fact: Fact, text: &str| fact.read(text).unwrap();
+        let read = |fact: Fact, text: &str| fact.parse_fact(text).unwrap();
         assert_eq!(read(Fact::FullName, "  林小满 ").as_deref(), Some("林小满"));
         assert_eq!(read(Fact::FullName, "  "), None);
         assert_eq!(read(Fact::Gender, " Non_Binary "), Some("non_binary".to_owned()));
@@ -165,14 +165,14 @@ mod tests {
 
     #[test]
     fn invalid_facts_are_refused() {
-        assert_eq!(Fact::BirthDate.read("1994-02-30"), Err(InvalidFact::NoDay));
-        assert_eq!(Fact::BirthDate.read("spring"), Err(InvalidFact::NoDay));
+        assert_eq!(Fact::BirthDate.parse_fact("1994-02-30"), Err(InvalidFact::NoDay));
+        assert_eq!(Fact::BirthDate.parse_fact("spring"), Err(InvalidFact::NoDay));
         for zone in ["Mars/Olympus", "/etc/passwd", "../../etc/passwd", "CET\u{0}"] {
-            assert_eq!(Fact::Timezone.read(zone), Err(InvalidFact::NoZone), "{zone}");
+            assert_eq!(Fact::Timezone.parse_fact(zone), Err(InvalidFact::NoZone), "{zone}");
         }
         let long = "字".repeat(9);
         assert_eq!(
-            Fact::Nationality.read(&long),
+            Fact::Nationality.parse_fact(&long),
             Err(InvalidFact::TooLong { fact: "nationality", length_max: 8 })
         );
     }

@@ -96,7 +96,7 @@ pub enum TurnStatus {
     Pending,
     /// The reply is durable.
     Answered,
-    /// No reply will come unless it is asked for again.
+    /// The turn failed: it gets no reply unless a person retries it.
     Failed,
 }
 

@@ -52,7 +52,7 @@ impl Mood {
         if now.duration_since(self.updated_at) > MOOD_LIFETIME { Self::neutral(now) } else { self.clone() }
     }
 
-    /// True if there is nothing to tell, by any word that models write for it ("Neutral", "calm", 平静).
+    /// True if the mood is neutral, by any word that models write for that ("Neutral", "calm", 平静).
     pub fn is_neutral(&self) -> bool {
         let folded = crate::text::fold(&self.mood);
         let bare = folded.trim_matches(|character: char| !character.is_alphanumeric());

@@ -268,7 +268,7 @@ pub struct RejectedMemory {
 /// A quote that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectedQuote {
-    /// The message it was said to be in; none when the handle was invented.
+    /// The message that the model named for the quote; `None` if it named none of the session.
     pub message_id: Option<MessageId>,
     /// The words as proposed.
     pub quote: String,

@@ -55,7 +55,7 @@ pub enum ProactiveTrigger {
     PromiseDue,
     /// The time of an expectation has come.
     ExpectationDue,
-    /// Something weighty was told in the last conversation.
+    /// The user told of a grave or joyful event in the last conversation.
     Shock,
     /// A weighty event happened on this day of an earlier year.
     Anniversary,

@@ -116,7 +116,7 @@ impl Session {
 
 /// The session for a new message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum SessionChoice {
     /// The message belongs to the open session.
     Continue,
     /// The message opens a session, because none is open.
@@ -126,15 +126,15 @@ pub enum Placement {
 }
 
 /// Decides where a user's message of time `now` goes. A clock that went backwards keeps the session open.
-pub fn choose_session(open: Option<&Session>, now: Timestamp, policy: &SessionPolicy) -> Placement {
-    let Some(session) = open else { return Placement::Open };
+pub fn choose_session(open: Option<&Session>, now: Timestamp, policy: &SessionPolicy) -> SessionChoice {
+    let Some(session) = open else { return SessionChoice::Open };
     if is_idle(session.last_message_at, now, policy) {
-        return Placement::CloseThenOpen(CloseTrigger::Idle);
+        return SessionChoice::CloseThenOpen(CloseTrigger::Idle);
     }
     if is_full(session.message_count, session.total_tokens, policy) {
-        return Placement::CloseThenOpen(CloseTrigger::MaxLength);
+        return SessionChoice::CloseThenOpen(CloseTrigger::MaxLength);
     }
-    Placement::Continue
+    SessionChoice::Continue
 }
 
 /// True if the counters have reached the policy's length.

@@ -25,7 +25,7 @@ pub(crate) fn format_day(at: Timestamp, zone: &TimeZone) -> String {
     civil_date(at, zone).to_string()
 }
 
-pub(crate) fn with_offset(at: Timestamp, zone: &TimeZone) -> String {
+pub(crate) fn format_with_offset(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> Strin
                 NodeKind::Intention | NodeKind::Expectation => "due",
                 NodeKind::Event | NodeKind::Thought => "event",
             };
-            format!(" · {word} {} · {}", format_span(time, zone), status(time, now, zone))
+            format!(" · {word} {} · {}", format_span(time, zone), event_status(time, now, zone))
         }
         None => {
             let noted = civil_date(node.created_at, zone);
@@ -97,7 +97,7 @@ fn format_span(time: EventTime, zone: &TimeZone) -> String {
 }
 
 /// `past` counts from the end, `planned` to the start, `active` from the start; all in whole calendar days.
-fn status(time: EventTime, now: Timestamp, zone: &TimeZone) -> String {
+fn event_status(time: EventTime, now: Timestamp, zone: &TimeZone) -> String {
     let end = time.end.unwrap_or(time.start);
     let today = civil_date(now, zone);
     let (first_day, last_day) = (civil_date(time.start, zone), civil_date(end, zone));
@@ -172,7 +172,7 @@ mod tests {
         let now = at("2026-03-03T12:00:00Z");
         let phrase = |start: &str, end: Option<&str>| {
             let time = EventTime { start: at(start), end: end.map(at) };
-            format!("{} {}", format_span(time, &TimeZone::UTC), status(time, now, &TimeZone::UTC))
+            format!("{} {}", format_span(time, &TimeZone::UTC), event_status(time, now, &TimeZone::UTC))
         };
         let cases = [
             ("2026-03-01T00:00:00Z", Some("2026-03-01T23:59:59Z"), "2026-03-01 status=past (2 days ago)"),

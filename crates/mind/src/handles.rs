@@ -2,7 +2,7 @@
 
 use crate::answer::{List, Notes, snippet};
 
-/// The handles of one kind in one prompt: `m1` for the first item, `m2` for the second, …
+/// Short ids of one kind in one prompt: `m1` for the first item, `m2` for the second, …
 #[derive(Clone, Debug)]
 pub(crate) struct Handles<Id> {
     letter: char,

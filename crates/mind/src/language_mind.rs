@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use llm::{AnswerFormat, LlmError, OFFLINE, Provider, Request, Tier};
+use llm::{AnswerFormat, LlmError, ModelTier, OFFLINE, Provider, Request};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::TokenUsage;
 use memory::ports::{
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::answer::MalformedAnswer;
 use crate::contract::{self, ExtractionAnswer, ReconciliationAnswer, ReflectionAnswer, SlowCycleAnswer};
-use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK, Purpose};
+use crate::observer::{CallInFlight, CallObserver, OUTCOME_MALFORMED, OUTCOME_OK, Purpose};
 use crate::parsed::ParsedAnswer;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
@@ -191,7 +191,7 @@ impl LanguageMind {
             Ok(completion) => {
                 call.use_reported(completion.usage, &completion.model);
                 let (reading, usage) = (read(&completion.text), call.usage());
-                call.report_end(if reading.is_ok() { OK } else { MALFORMED });
+                call.report_end(if reading.is_ok() { OUTCOME_OK } else { OUTCOME_MALFORMED });
                 Ok((reading, usage))
             }
             Err(error) => {
@@ -341,7 +341,7 @@ impl LanguageMind {
     pub async fn answer_utility(&self, prompt: &str, id: TurnId) -> Result<(String, TokenUsage), MindError> {
         let request = Request {
             task: "utility".to_owned(),
-            tier: Tier::Small,
+            tier: ModelTier::Small,
             system: String::new(),
             user: prompt.to_owned(),
             answer: AnswerFormat::Text,

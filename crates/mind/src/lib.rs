@@ -38,7 +38,7 @@ mod observer;
 
 pub use language_mind::LanguageMind;
 pub use llm::{LlmError, StreamEvent, Usage};
-pub use observer::{CallInFlight, CallObserver, OK as CALL_OK, Purpose};
+pub use observer::{CallInFlight, CallObserver, OUTCOME_OK as CALL_OK, Purpose};
 pub use persona_draft::{PersonaDraft, PersonaDraftAnswer, PersonaDraftInput};
 pub use proactive::{ProactiveDraft, ProactiveError, ProactiveInput};
 pub use prompts::{PromptError, PromptName, Prompts};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use llm::{Tier, Usage};
+use llm::{ModelTier, Usage};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::{ModelCall, TokenUsage};
 use memory::ports::Clock;
@@ -14,11 +14,11 @@ pub trait CallObserver: Send + Sync {
 }
 
 /// The answer was read whole.
-pub const OK: &str = "ok";
+pub const OUTCOME_OK: &str = "ok";
 /// The answer came and could not be used.
-pub(crate) const MALFORMED: &str = "malformed";
+pub(crate) const OUTCOME_MALFORMED: &str = "malformed";
 /// Outcome of a call whose caller did not wait for its end.
-pub(crate) const ABANDONED: &str = "abandoned";
+pub(crate) const OUTCOME_ABANDONED: &str = "abandoned";
 
 /// The task of a call and its prompt.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ impl CallInFlight {
         request: &llm::Request,
         purpose: Purpose,
     ) -> Self {
-        let tier: Tier = request.tier;
+        let tier: ModelTier = request.tier;
         let call = ModelCall {
             at: clock.now(),
             task: request.task.clone(),
@@ -102,7 +102,7 @@ impl CallInFlight {
 
 impl Drop for CallInFlight {
     fn drop(&mut self) {
-        self.report_end(ABANDONED);
+        self.report_end(OUTCOME_ABANDONED);
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{self, MalformedAnswer, Member, Notes, snippet};
 use crate::parsed::ParsedAnswer;
-use crate::quoted::{behind_gutter, one_line};
+use crate::quoted::{one_line, quote_lines};
 
 /// Longest `persona_block` of a draft, in characters. People extend a draft; a block may have 5,000.
 pub(crate) const PERSONA_BLOCK_LENGTH_MAX: usize = 2_000;
@@ -133,7 +133,7 @@ impl<'a> PersonaDraftTask<'a> {
     pub(crate) fn prompt_context(&self, problem: Option<&str>) -> PersonaDraftContext {
         let material = |text: &str| match text.trim() {
             "" => String::new(),
-            text => behind_gutter(text),
+            text => quote_lines(text),
         };
         let lines = |texts: &[String]| texts.iter().map(|text| one_line(text)).collect();
         PersonaDraftContext {
@@ -189,7 +189,7 @@ impl<'a> PersonaDraftTask<'a> {
         let persona_block = block(&blocks.persona_block, "persona_block", PERSONA_BLOCK_LENGTH_MAX);
         let user_block = block(&blocks.user_block, "user_block", USER_BLOCK_LENGTH_MAX);
         let style_block = block(&blocks.style_block, "style_block", STYLE_BLOCK_LENGTH_MAX);
-        let facts = facts_of(facts, &mut notes);
+        let facts = read_facts(facts, &mut notes);
         let confidence = answer.facts_confidence.get().copied().unwrap_or(0.0);
         let facts_confidence = if facts.is_empty() { 0.0 } else { confidence.clamp(0.0, 1.0) };
         let value = PersonaDraft {
@@ -205,12 +205,12 @@ impl<'a> PersonaDraftTask<'a> {
 }
 
 /// Each fact by itself; what can't be one is left out.
-fn facts_of(members: &BTreeMap<String, Member<String>>, notes: &mut Notes) -> Facts {
+fn read_facts(members: &BTreeMap<String, Member<String>>, notes: &mut Notes) -> Facts {
     let mut facts = Facts::default();
     for fact in Fact::ALL {
         let Some(member) = members.get(fact.as_str()) else { continue };
         let Some(text) = text_or_note(member, fact.as_str(), notes) else { continue };
-        match fact.read(text) {
+        match fact.parse_fact(text) {
             Ok(Some(value)) => facts.set(fact, Some(value)),
             Ok(None) => notes.add(format!("{}: \"{}\" is none of its words", fact.as_str(), snippet(text))),
             Err(refused) => notes.add(refused.to_string()),

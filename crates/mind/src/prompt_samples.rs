@@ -30,21 +30,25 @@ impl Prompts {
 /// Inputs that a template is tried with: everything filled, and everything empty.
 fn sample_inputs(name: PromptName) -> [Value; 2] {
     match name {
-        PromptName::Extraction => pair(ExtractionContext::sample_input(), ExtractionContext::default()),
-        PromptName::Reconciliation => {
-            pair(ReconciliationContext::example(), ReconciliationContext::default())
+        PromptName::Extraction => {
+            full_and_empty(ExtractionContext::sample_input(), ExtractionContext::default())
         }
-        PromptName::Reflection => pair(ReflectionContext::example(), ReflectionContext::default()),
-        PromptName::SlowCycle => pair(SlowCycleContext::example(), SlowCycleContext::default()),
-        PromptName::PersonaDraft => pair(PersonaDraftContext::example(), PersonaDraftContext::default()),
-        PromptName::RollUp => pair(RollUpContext::example(), RollUpContext::default()),
-        PromptName::Graph => pair(RelationContext::example(), RelationContext::default()),
-        PromptName::Proactive => pair(ProactiveContext::example(), ProactiveContext::default()),
-        PromptName::ReplySystem => pair(SystemContext::example(), SystemContext::default()),
-        PromptName::ReplyUser => pair(UserContext::example(), UserContext::default()),
+        PromptName::Reconciliation => {
+            full_and_empty(ReconciliationContext::example(), ReconciliationContext::default())
+        }
+        PromptName::Reflection => full_and_empty(ReflectionContext::example(), ReflectionContext::default()),
+        PromptName::SlowCycle => full_and_empty(SlowCycleContext::example(), SlowCycleContext::default()),
+        PromptName::PersonaDraft => {
+            full_and_empty(PersonaDraftContext::example(), PersonaDraftContext::default())
+        }
+        PromptName::RollUp => full_and_empty(RollUpContext::example(), RollUpContext::default()),
+        PromptName::Graph => full_and_empty(RelationContext::example(), RelationContext::default()),
+        PromptName::Proactive => full_and_empty(ProactiveContext::example(), ProactiveContext::default()),
+        PromptName::ReplySystem => full_and_empty(SystemContext::example(), SystemContext::default()),
+        PromptName::ReplyUser => full_and_empty(UserContext::example(), UserContext::default()),
     }
 }
 
-fn pair(full: impl Serialize, empty: impl Serialize) -> [Value; 2] {
+fn full_and_empty(full: impl Serialize, empty: impl Serialize) -> [Value; 2] {
     [Value::from(Serde(full)), Value::from(Serde(empty))]
 }

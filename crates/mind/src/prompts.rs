@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use llm::Tier;
+use llm::ModelTier;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value};
@@ -149,7 +149,7 @@ impl PromptName {
 /// The front matter of a template.
 #[derive(Clone, Debug)]
 struct FrontMatter {
-    tier: Tier,
+    tier: ModelTier,
     inputs: BTreeSet<String>,
 }
 
@@ -183,7 +183,7 @@ impl Prompts {
             .environment
             .set_syntax(syntax.map_err(|error| prompts.template_error(PromptName::Extraction, &error))?);
         for name in PromptName::ALL {
-            prompts.add(name, overrides, &sample_inputs(name))?;
+            prompts.add_template(name, overrides, &sample_inputs(name))?;
         }
         Ok(prompts)
     }
@@ -194,8 +194,8 @@ impl Prompts {
     }
 
     /// The tier that a template asks for.
-    pub fn tier_of_template(&self, name: PromptName) -> Tier {
-        self.find_entry(name).map_or(Tier::Large, |entry| entry.front_matter.tier)
+    pub fn tier_of_template(&self, name: PromptName) -> ModelTier {
+        self.find_entry(name).map_or(ModelTier::Large, |entry| entry.front_matter.tier)
     }
 
     /// Renders a template that is one text.
@@ -216,7 +216,7 @@ impl Prompts {
         self.render_both(name, Value::from(Serde(context)))
     }
 
-    fn add(
+    fn add_template(
         &mut self,
         name: PromptName,
         overrides: Option<&Path>,
@@ -341,7 +341,10 @@ fn front_matter(name: PromptName, file: &str, source: &str) -> Result<(FrontMatt
             "task" => expect(name.task())?,
             "schema" => expect(name.schema())?,
             "tier" => {
-                match [Tier::Small, Tier::Medium, Tier::Large].into_iter().find(|t| t.as_str() == value) {
+                match [ModelTier::Small, ModelTier::Medium, ModelTier::Large]
+                    .into_iter()
+                    .find(|t| t.as_str() == value)
+                {
                     Some(known) => tier = Some(known),
                     None => return Err(broken(number, "`tier` is small, medium or large".to_owned())),
                 }

@@ -15,7 +15,7 @@ use crate::contract::{
 };
 use crate::handles::Handles;
 use crate::parsed::ParsedAnswer;
-use crate::quoted::{behind_gutter, one_line};
+use crate::quoted::{one_line, quote_lines};
 use crate::vocabulary::Vocabulary;
 
 /// Message to the model if no thought was valid.
@@ -77,7 +77,7 @@ impl<'a> ReflectionTask<'a> {
     /// Values for the prompt's template. `problem` says why the last answer was rejected.
     pub(crate) fn prompt_context(&self, problem: Option<&str>) -> ReflectionContext {
         let block = |text: &str| {
-            if text.trim().is_empty() { String::new() } else { behind_gutter(text.trim()) }
+            if text.trim().is_empty() { String::new() } else { quote_lines(text.trim()) }
         };
         let events = self.input.events.iter().enumerate().map(|(index, event)| EventLine {
             handle: self.events.handle_at(index),
@@ -122,7 +122,7 @@ impl<'a> ReflectionTask<'a> {
         }
         let mut thoughts: Vec<ProposedThought> = Vec::new();
         for proposed in proposed.read("an object", "thoughts", &mut notes) {
-            let Some(thought) = self.thought(proposed, &mut notes) else { continue };
+            let Some(thought) = self.accept_thought(proposed, &mut notes) else { continue };
             if thoughts.len() == THOUGHTS_MAX {
                 notes.add(format!(
                     "more than {THOUGHTS_MAX} thoughts, dropped: \"{}\"",
@@ -136,7 +136,7 @@ impl<'a> ReflectionTask<'a> {
         Ok(ParsedAnswer { value: Reflection { thoughts, notes: notes.into_list() }, whole, missing })
     }
 
-    fn thought(&self, proposed: &ThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
+    fn accept_thought(&self, proposed: &ThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
         let Some(description) = proposed.description.trimmed_text() else {
             notes.add("a thought without a description, dropped");
             return None;

@@ -20,7 +20,7 @@ use crate::handles::Handles;
 use crate::language_mind::LanguageMind;
 use crate::parsed::ParsedAnswer;
 use crate::prompts::PromptName;
-use crate::quoted::{behind_gutter, one_line};
+use crate::quoted::{one_line, quote_lines};
 use crate::vocabulary::Vocabulary;
 
 /// That of extraction: the task copies and judges.
@@ -90,7 +90,7 @@ impl<'a> RelationTask<'a> {
         let event = |(index, event): (usize, &UnreadEvent)| EventLines {
             handle: self.events.handle_at(index),
             text: one_line(&event.description),
-            quotes: event.quotes.iter().map(|quote| behind_gutter(quote)).collect(),
+            quotes: event.quotes.iter().map(|quote| quote_lines(quote)).collect(),
         };
         let name = |(index, known): (usize, &KnownEntity)| NameLine {
             handle: self.names.handle_at(index),

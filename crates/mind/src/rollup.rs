@@ -11,7 +11,7 @@ use crate::contract::{self, RollUpAnswer};
 use crate::language_mind::LanguageMind;
 use crate::parsed::ParsedAnswer;
 use crate::prompts::PromptName;
-use crate::quoted::{behind_gutter, one_line};
+use crate::quoted::{one_line, quote_lines};
 
 /// Between those of copying and of finding words: a summary does both.
 const TEMPERATURE: f32 = 0.4;
@@ -64,12 +64,12 @@ impl RollUpContext {
         let mut room = IDENTITY_CHARACTERS_MAX;
         let identity = request.identity.iter().map_while(|(label, text)| {
             room = room.checked_sub(text.chars().count())?;
-            Some(DocumentText { label: one_line(label), text: behind_gutter(text.trim()) })
+            Some(DocumentText { label: one_line(label), text: quote_lines(text.trim()) })
         });
         let sources = request
             .sources
             .iter()
-            .map(|(date, text)| SourceText { date: one_line(date), text: behind_gutter(text.trim()) });
+            .map(|(date, text)| SourceText { date: one_line(date), text: quote_lines(text.trim()) });
         Self {
             persona_name: one_line(&request.persona),
             period: one_line(&request.period),
@@ -108,7 +108,7 @@ fn read(text: &str, sources: &[(String, String)]) -> Result<ParsedAnswer<Vec<Str
     };
     let bullets: Vec<String> = written
         .into_iter()
-        .map(|bullet| one_line(&with_known_tags(without_mark(bullet), sources)))
+        .map(|bullet| one_line(&with_known_tags(without_list_mark(bullet), sources)))
         .filter(|bullet| !with_known_tags(bullet, &[]).trim().is_empty())
         .collect();
     if bullets.is_empty() {
@@ -118,7 +118,7 @@ fn read(text: &str, sources: &[(String, String)]) -> Result<ParsedAnswer<Vec<Str
 }
 
 /// A bullet without the mark that a list gives it; the sign of a number and the stars of bold words are no marks.
-fn without_mark(bullet: &str) -> &str {
+fn without_list_mark(bullet: &str) -> &str {
     let bullet = bullet.trim();
     let rest = bullet.trim_start_matches(['-', '*', '•']);
     if rest.is_empty() || rest.starts_with(char::is_whitespace) { rest.trim_start() } else { bullet }

@@ -17,12 +17,12 @@ use crate::contract::{
 use crate::extraction::event_time;
 use crate::handles::Handles;
 use crate::parsed::ParsedAnswer;
-use crate::quoted::{behind_gutter, one_line};
+use crate::quoted::{one_line, quote_lines};
 use crate::reflection::{day_of_event, settled_impact};
 use crate::vocabulary::Vocabulary;
 
 /// Fields that the answer of the model must have.
-const MEMBERS: [&str; 5] =
+const REQUIRED_MEMBERS: [&str; 5] =
     ["new_thoughts", "new_expectations", "new_intentions", "salient_questions", "entity_descriptions"];
 
 /// Values for the slow cycle's template.
@@ -115,7 +115,7 @@ impl<'a> SlowCycleTask<'a> {
     pub(crate) fn prompt_context(&self, problem: Option<&str>) -> SlowCycleContext {
         let input = self.input;
         let block = |text: &str| {
-            if text.trim().is_empty() { String::new() } else { behind_gutter(text.trim()) }
+            if text.trim().is_empty() { String::new() } else { quote_lines(text.trim()) }
         };
         let event = |(index, event): (usize, &Node)| EventLine {
             handle: self.events.handle_at(index),
@@ -306,7 +306,7 @@ fn read_description(description: &Member<String>, what: &str, notes: &mut Notes)
 
 /// The object of an answer. Whoever has nothing to tell may leave any list out, and give an empty object.
 fn parse_answer(text: &str) -> Result<Answer, MalformedAnswer> {
-    let mut members = MEMBERS;
+    let mut members = REQUIRED_MEMBERS;
     let first = answer::read(text, &members);
     if first.is_ok() {
         return first;

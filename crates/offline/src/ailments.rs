@@ -2,7 +2,7 @@
 
 use super::entities::{mentions_name, named_things};
 use super::reply_inputs::ReplyInputs;
-use super::sentences::{seems_to_ask, split_clauses, worded_sentences};
+use super::sentences::{seems_to_ask, sentences_with_words, split_clauses};
 use text::Utterance;
 use text::lexicon::{life, names, self_statements};
 
@@ -29,7 +29,7 @@ impl AilmentQuestion {
         let sources: Vec<&str> = memories.chain(said).filter(|source| source.trim() != text).collect();
         let linked = sources
             .iter()
-            .flat_map(|source| worded_sentences(source))
+            .flat_map(|source| sentences_with_words(source))
             .filter(|sentence| subjects_in(sentence).iter().any(|subject| subjects.contains(subject)));
         let names = linked.flat_map(|sentence| named_things(sentence, &split_clauses(sentence)));
         let names: Vec<String> = names.map(|named| named.name).collect();
@@ -74,10 +74,12 @@ fn subjects_in(text: &str) -> Vec<&'static str> {
 fn tells_ailment(text: &str) -> bool {
     let ailing = [life::HARDSHIP, life::ILLNESS, life::LOW, self_statements::HEALTH, life::AILMENT];
     let stating =
-        worded_sentences(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
+        sentences_with_words(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
     stating.iter().any(|sentence| {
         let stated = split_clauses(sentence);
-        stated.iter().any(|clause| clause.states() && ailing.into_iter().any(|words| clause.says_any(words)))
+        stated
+            .iter()
+            .any(|clause| clause.is_statement() && ailing.into_iter().any(|words| clause.says_any(words)))
     })
 }
 
@@ -87,7 +89,7 @@ mod tests {
 
     use super::super::reply::reply;
 
-    fn reply_to(inputs: Value) -> String {
+    fn reply_to_inputs(inputs: Value) -> String {
         reply(&serde_json::from_value(inputs).unwrap())
     }
 
@@ -96,17 +98,17 @@ mod tests {
         let told = "Biscuit was diagnosed with arthritis last Tuesday";
         let passages = json!([{"speaker": "user", "text": "My dog is called Biscuit."}, {"speaker": "user", "text": told}]);
         for nothing_found in [false, true] {
-            let answer = reply_to(json!({
+            let answer = reply_to_inputs(json!({
                 "user_text": "What is wrong with my dog?", "passages": passages, "nothing_found": nothing_found,
             }));
             assert!(answer.contains(told) && !answer.contains("not sure"), "{answer}");
             assert!(!answer.contains("is called"), "only the ailment answers: {answer}");
         }
-        let alone = reply_to(json!({
+        let alone = reply_to_inputs(json!({
             "user_text": "What is wrong with my dog?", "recent": [{"speaker": "user", "text": told}],
         }));
         assert!(alone.contains(told), "{alone}");
-        let beside = reply_to(json!({
+        let beside = reply_to_inputs(json!({
             "user_text": "What is wrong with my dog?",
             "recent": [{"speaker": "user", "text": "I am so scared, my father died today."}, {"speaker": "user", "text": told}],
         }));
@@ -114,7 +116,7 @@ mod tests {
             beside.contains(told) && !beside.contains("father"),
             "what ails another does not count: {beside}"
         );
-        let chinese = reply_to(json!({
+        let chinese = reply_to_inputs(json!({
             "user_text": "我的狗怎么了?", "memories": [{"description": "用户养了一只狗,叫豆豆。", "kind": "event"},
                 {"description": "豆豆确诊了关节炎。", "kind": "event"}],
         }));
@@ -123,7 +125,7 @@ mod tests {
 
     #[test]
     fn anothers_ailment_is_no_answer() {
-        let answer = reply_to(json!({
+        let answer = reply_to_inputs(json!({
             "user_text": "What is wrong with my dog?",
             "passages": [{"speaker": "user", "text": "My mother was diagnosed with cancer in May."}],
         }));
@@ -131,7 +133,7 @@ mod tests {
             !answer.contains("I remember: on") && !answer.starts_with("I remember: you said"),
             "{answer}"
         );
-        let car = reply_to(json!({
+        let car = reply_to_inputs(json!({
             "user_text": "What is wrong with my car?",
             "passages": [{"speaker": "user", "text": "Biscuit was diagnosed with arthritis last Tuesday"}],
         }));

@@ -5,9 +5,9 @@ use text::Utterance;
 use text::lexicon::{WordList, clarification};
 
 use super::entities::mentions_name;
-use super::sentences::{split_clauses, worded_sentences};
+use super::sentences::{sentences_with_words, split_clauses};
 
-/// Two things that may be one, each with its names, the one it is shown by first.
+/// Two entities that may be the same, each with its names, the displayed name first.
 #[derive(Deserialize)]
 pub(super) struct Doubt {
     a: Vec<String>,
@@ -29,7 +29,7 @@ pub(super) fn find_clarification<'a>(
     let mut asked: Option<(&Doubt, bool)> = None;
     for (role, text) in messages {
         if role != "user" {
-            asked = worded_sentences(text).into_iter().find_map(|sentence| {
+            asked = sentences_with_words(text).into_iter().find_map(|sentence| {
                 let doubt = doubts.iter().find(|doubt| doubt.is_about(sentence))?;
                 let asks = split_clauses(sentence).iter().any(|clause| clause.asks);
                 // "Are they different people?": then yes means two.
@@ -37,17 +37,17 @@ pub(super) fn find_clarification<'a>(
             });
             continue;
         }
-        for sentence in worded_sentences(text) {
-            let states = split_clauses(sentence).iter().any(|clause| clause.states());
+        for sentence in sentences_with_words(text) {
+            let states = split_clauses(sentence).iter().any(|clause| clause.is_statement());
             let doubt = doubts.iter().find(|doubt| states && doubt.is_about(sentence));
             if let Some((doubt, same)) = doubt.and_then(|doubt| Some((doubt, same_or_not(sentence)?))) {
-                return Some(doubt.settle(same));
+                return Some(doubt.to_clarification(same));
             }
         }
         if let Some((doubt, yes_is_same)) = asked.take()
             && let Some(yes) = yes_or_no(text)
         {
-            return Some(doubt.settle(yes == yes_is_same));
+            return Some(doubt.to_clarification(yes == yes_is_same));
         }
     }
     None
@@ -59,7 +59,7 @@ impl Doubt {
         named(&self.a) && named(&self.b)
     }
 
-    fn settle(&self, same: bool) -> Clarification {
+    fn to_clarification(&self, same: bool) -> Clarification {
         let name = |names: &[String]| names.first().cloned().unwrap_or_default();
         Clarification { a: name(&self.a), b: name(&self.b), same }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::entities::{Kind, named_things};
-use super::sentences::{split_clauses, worded_sentences};
+use super::sentences::{sentences_with_words, split_clauses};
 
 #[derive(Deserialize)]
 pub(super) struct DocumentLines {
@@ -31,7 +31,7 @@ struct DocumentName {
 /// The names in all lines, each once.
 pub(super) fn names_in_lines(inputs: &DocumentLines) -> DocumentNames {
     let mut entities: Vec<DocumentName> = Vec::new();
-    for sentence in inputs.events.iter().flat_map(|line| worded_sentences(&line.text)) {
+    for sentence in inputs.events.iter().flat_map(|line| sentences_with_words(&line.text)) {
         for named in named_things(sentence, &split_clauses(sentence)) {
             if !entities.iter().any(|known| known.name == named.name) {
                 entities.push(DocumentName { name: named.name, kind: named.kind });

@@ -48,8 +48,8 @@ impl Kind {
 /// The names in the clauses of a sentence that state something, without the user's own name.
 pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedThing> {
     let mut found: Vec<NamedThing> = Vec::new();
-    for clause in clauses.iter().filter(|clause| clause.states()) {
-        let named = named_by_jiao(clause.text)
+    for clause in clauses.iter().filter(|clause| clause.is_statement()) {
+        let named = names_after_jiao(clause.text)
             .into_iter()
             .chain(names_beside(clause.text))
             .chain(english_name(clause.text))
@@ -58,7 +58,7 @@ pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedT
             .into_iter()
             .chain(after_phrase(clause.text, names::LIVES_IN.english))
             .map(|name| NamedThing { name, kind: Kind::Place });
-        let employed = orgs_zh(clause.text)
+        let employed = organisation_in_chinese(clause.text)
             .into_iter()
             .chain(after_phrase(clause.text, names::WORKS_AT.english))
             .map(|name| NamedThing { name, kind: Kind::Org });
@@ -105,7 +105,7 @@ fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
 }
 
 /// Names given by 叫 and its kin, each with its place.
-fn named_by_jiao(clause: &str) -> Vec<(usize, String)> {
+fn names_after_jiao(clause: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some((at, marker)) = names::NAMED
@@ -130,7 +130,7 @@ fn named_by_jiao(clause: &str) -> Vec<(usize, String)> {
 
 /// The name at the beginning of a text: in quotes, a few ideographs, or capitalised words.
 fn read_name(text: &str) -> Option<String> {
-    const LONGEST_NAME: usize = 4;
+    const NAME_LENGTH_MAX: usize = 4;
     let text = text.trim_start_matches([' ', '“', '「', '"', '‘', '《']);
     if names::NO_NAME.chinese.begin(text) {
         return None;
@@ -138,12 +138,12 @@ fn read_name(text: &str) -> Option<String> {
     if !text.starts_with(is_han) {
         return capitalised_beginning(text);
     }
-    let name = han_until(text, names::NAME_ENDS.chinese);
-    (1..=LONGEST_NAME).contains(&name.chars().count()).then(|| name.to_owned())
+    let name = ideographs_until(text, names::NAME_ENDS.chinese);
+    (1..=NAME_LENGTH_MAX).contains(&name.chars().count()).then(|| name.to_owned())
 }
 
 /// The ideographs at the beginning of a text, up to the first of `ends`; the first one always belongs.
-fn han_until(text: &str, ends: Words) -> &str {
+fn ideographs_until(text: &str, ends: Words) -> &str {
     let mut end = text.find(|letter| !is_han(letter)).unwrap_or(text.len());
     for stop in ends.iter() {
         if let Some((at, _)) = text[..end].match_indices(stop).find(|(at, _)| *at > 0) {
@@ -154,17 +154,17 @@ fn han_until(text: &str, ends: Words) -> &str {
 }
 
 fn places_zh(clause: &str) -> Option<String> {
-    const LONGEST_PLACE: usize = 6;
+    const PLACE_LENGTH_MAX: usize = 6;
     let (_, after) = names::LIVES_IN.chinese.iter().find_map(|marker| clause.split_once(marker))?;
     if names::NO_PLACE.chinese.begin(after) {
         return None;
     }
-    let place = han_until(after, names::PLACE_ENDS.chinese);
-    (2..=LONGEST_PLACE).contains(&place.chars().count()).then(|| place.to_owned())
+    let place = ideographs_until(after, names::PLACE_ENDS.chinese);
+    (2..=PLACE_LENGTH_MAX).contains(&place.chars().count()).then(|| place.to_owned())
 }
 
 /// 在X工作, where X says itself that it is an organisation.
-fn orgs_zh(clause: &str) -> Option<String> {
+fn organisation_in_chinese(clause: &str) -> Option<String> {
     let (_, after) = clause.split_once('在')?;
     let end = self_statements::OCCUPIED.chinese.iter().filter_map(|work| after.find(work)).min()?;
     let org = after[..end].trim();
@@ -225,7 +225,7 @@ fn after_phrase(clause: &str, phrases: Words) -> Option<String> {
 fn capitalised_beginning(text: &str) -> Option<String> {
     const MOST_WORDS: usize = 3;
     if text.starts_with(is_han) {
-        let name = han_until(text, names::NAME_ENDS.chinese);
+        let name = ideographs_until(text, names::NAME_ENDS.chinese);
         return (name.chars().count() <= 4).then(|| name.to_owned());
     }
     let mut name: Vec<&str> = Vec::new();

@@ -21,7 +21,7 @@ use super::peaks::heaviest_peak;
 use super::rewrite::{continue_about, quote_user, third_person};
 use super::self_statements::self_statement;
 use super::sentences::{
-    Clause, Language, clip_text, is_question, seems_to_ask, split_clauses, worded_sentences,
+    Clause, Language, clip_text, is_question, seems_to_ask, sentences_with_words, split_clauses,
 };
 
 /// An impact this far from zero is a peak. It is the impact from which the memory keeps a day's anniversary.
@@ -89,7 +89,7 @@ struct Mood {
 pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let mut named: Vec<NamedThing> = Vec::new();
     for message in inputs.messages.iter().filter(|message| message.role == "user") {
-        for sentence in worded_sentences(&message.text) {
+        for sentence in sentences_with_words(&message.text) {
             named.extend(named_things(sentence, &split_clauses(sentence)));
         }
     }
@@ -104,7 +104,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
                     drafts.retain(|event| !event.evidence.iter().any(is_of));
                 }
                 before = Some(message.handle.as_str());
-                known.events_of(message)
+                known.extract_events(message)
             }
             _ => intentions_of(message),
         };
@@ -131,7 +131,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
         ),
         session_mood_signal: mood(&drafts, language),
         session_summary: summary(&drafts, language),
-        self_check_notes: self_check(&drafts, left_out, language),
+        self_check_notes: self_check_text(&drafts, left_out, language),
         events: drafts,
     }
 }
@@ -144,9 +144,9 @@ struct RuleContext<'a> {
 }
 
 impl RuleContext<'_> {
-    fn events_of(&self, message: &Message) -> Vec<Event> {
+    fn extract_events(&self, message: &Message) -> Vec<Event> {
         let mut events: Vec<Event> = Vec::new();
-        for sentence in worded_sentences(&message.text) {
+        for sentence in sentences_with_words(&message.text) {
             let cue = correction_cue(sentence);
             let language = Language::from_text(sentence).unwrap_or_default();
             if matches!(cue, Some(CorrectionCue::Denied | CorrectionCue::Retracted)) {
@@ -167,7 +167,7 @@ impl RuleContext<'_> {
                     } else {
                         third_person(sentence, language)
                     };
-                    let mut event = Event::of_user("event", description);
+                    let mut event = Event::user_event("event", description);
                     event.supersedes = self.superseded_by(sentence);
                     self.strengthen_event(&mut event, message, sentence, finding);
                     events.push(event);
@@ -195,25 +195,25 @@ impl RuleContext<'_> {
             if let Some(statement) = self_statement(clause) {
                 worth = true;
                 finding.raise_impact(statement.impact, statement.emotion);
-                finding.tag_if(statement.identity, IDENTITY_BEARING);
+                finding.add_tag_if(statement.identity, IDENTITY_BEARING);
             }
             if let Some(peak) = heaviest_peak(clause, &names) {
                 worth = true;
-                finding.asked |= !clause.states() && clauses.len() == 1 && clause.asks;
+                finding.asked |= !clause.is_statement() && clauses.len() == 1 && clause.asks;
                 finding.raise_impact(peak.impact, Some(peak.emotion));
-                finding.tag_if(peak.vulnerable, "vulnerability");
+                finding.add_tag_if(peak.vulnerable, "vulnerability");
             }
-            if clause.states() && clause.says_any(speech::PROMISE) {
+            if clause.is_statement() && clause.says_any(speech::PROMISE) {
                 worth = true;
                 finding.raise_impact(1, None);
-                finding.tag_if(true, "commitment");
+                finding.add_tag_if(true, "commitment");
             }
             worth |= clause.says_any(speech::CORRECTION);
         }
         match correction_cue(sentence) {
-            Some(CorrectionCue::Mistaken) => finding.tag_if(worth, "correction"),
+            Some(CorrectionCue::Mistaken) => finding.add_tag_if(worth, "correction"),
             // Who says that something has changed says what is so now.
-            Some(CorrectionCue::Changed) => worth |= clauses.iter().any(Clause::states),
+            Some(CorrectionCue::Changed) => worth |= clauses.iter().any(Clause::is_statement),
             _ => {}
         }
         let named = named_things(sentence, &clauses);
@@ -255,14 +255,14 @@ impl RuleContext<'_> {
             }
         }
         for named in self.named.iter().filter(|named| mentions_name(sentence, &named.name)) {
-            if self.known_as(&named.name).is_none() && !found.contains(&named.name) {
+            if self.find_known_entity(&named.name).is_none() && !found.contains(&named.name) {
                 found.push(named.name.clone());
             }
         }
         found
     }
 
-    fn known_as(&self, name: &str) -> Option<&KnownEntity> {
+    fn find_known_entity(&self, name: &str) -> Option<&KnownEntity> {
         let same = |other: &String| other.to_lowercase() == name.to_lowercase();
         self.entities.iter().find(|entity| same(&entity.name) || entity.aliases.iter().any(same))
     }
@@ -274,7 +274,8 @@ impl RuleContext<'_> {
                 if mentioned.iter().any(|entity| entity.canonical_name == *name) {
                     continue;
                 }
-                let told = self.known_as(name).and_then(|entity| Kind::from_word(entity.kind.as_deref()?));
+                let told =
+                    self.find_known_entity(name).and_then(|entity| Kind::from_word(entity.kind.as_deref()?));
                 let named = self.named.iter().find(|named| named.name == *name).map(|named| named.kind);
                 let around = || {
                     Kind::from_context(name, event.evidence.first().map_or("", |evidence| &evidence.quote))
@@ -308,7 +309,7 @@ impl SentenceWeight {
         merge(&mut self.emotions, emotion.into_iter().collect(), MOST_EMOTION_TAGS);
     }
 
-    fn tag_if(&mut self, holds: bool, tag: &'static str) {
+    fn add_tag_if(&mut self, holds: bool, tag: &'static str) {
         if holds {
             merge(&mut self.relations, vec![tag], MOST_RELATIONAL_TAGS);
         }
@@ -318,9 +319,9 @@ impl SentenceWeight {
 /// Commitments that the persona voiced: a promise with a time, and no refusal beside it.
 fn intentions_of(message: &Message) -> Vec<Event> {
     let mut found = Vec::new();
-    for sentence in worded_sentences(&message.text) {
+    for sentence in sentences_with_words(&message.text) {
         let clauses = split_clauses(sentence);
-        let any = |words| clauses.iter().any(|clause| clause.states() && clause.says_any(words));
+        let any = |words| clauses.iter().any(|clause| clause.is_statement() && clause.says_any(words));
         let promised = any(speech::PROMISE);
         let due = any(speech::WHEN) || names_time_ahead(sentence);
         let refused = any(speech::REFUSAL);
@@ -336,7 +337,7 @@ fn intentions_of(message: &Message) -> Vec<Event> {
                 relational_tags: vec!["commitment"],
                 subject: "persona",
                 evidence: vec![evidence],
-                ..Event::of_user("intention", description)
+                ..Event::user_event("intention", description)
             });
         }
     }
@@ -402,7 +403,7 @@ fn summary(events: &[Event], language: Language) -> Option<String> {
     (!told.is_empty()).then(|| clip_text(&told.join(language.choose("", " ")), LONGEST_SUMMARY))
 }
 
-fn self_check(events: &[Event], dropped: usize, language: Language) -> String {
+fn self_check_text(events: &[Event], dropped: usize, language: Language) -> String {
     let peaks = events.iter().filter(|event| event.emotional_impact.abs() >= PEAK_IMPACT).count();
     match language {
         Language::Chinese => {

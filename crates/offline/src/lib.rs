@@ -40,7 +40,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde::de::DeserializeOwned;
 
-use llm::{Completion, LlmError, OFFLINE, Provider, Request, StreamEvent, Tier, Usage};
+use llm::{Completion, LlmError, ModelTier, OFFLINE, Provider, Request, StreamEvent, Usage};
 
 /// The offline provider. It costs nothing and reports zero tokens.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +55,7 @@ impl Provider for OfflineProvider {
         OFFLINE
     }
 
-    fn model(&self, _tier: Tier) -> String {
+    fn model(&self, _tier: ModelTier) -> String {
         OFFLINE.to_owned()
     }
 
@@ -146,7 +146,7 @@ mod tests {
     fn request(task: &str, inputs: Value) -> Request {
         Request {
             task: task.to_owned(),
-            tier: Tier::Large,
+            tier: ModelTier::Large,
             system: String::new(),
             user: String::new(),
             answer: AnswerFormat::Text,

@@ -7,7 +7,7 @@ use text::is_han;
 use text::lexicon::names;
 
 /// Characters before which the word for someone is the user's own, at most this many apart: 我最好的朋友.
-const OWN_WITHIN: usize = 5;
+const OWN_WORD_DISTANCE_MAX: usize = 5;
 
 const NAME_PREFIXES: &str = "小阿老";
 const SURNAMES: &str = "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔崔康毛邱秦史顾侯邵孟龙段雷钱汤尹黎乔贺赖龚";
@@ -26,7 +26,7 @@ pub(super) fn names_beside(clause: &str) -> Vec<(usize, String)> {
         for word in words.iter() {
             for (at, _) in clause.match_indices(word) {
                 let behind = at + word.len();
-                if !is_the_users(&clause[..at], word) {
+                if !is_word_for_users_own(&clause[..at], word) {
                     continue;
                 }
                 if let Some(name) = name_at(&clause[behind..], is_pet)
@@ -41,8 +41,8 @@ pub(super) fn names_beside(clause: &str) -> Vec<(usize, String)> {
     found
 }
 
-fn is_the_users(before: &str, word: &str) -> bool {
-    let near = before.char_indices().rev().nth(OWN_WITHIN - 1).map_or(0, |(at, _)| at);
+fn is_word_for_users_own(before: &str, word: &str) -> bool {
+    let near = before.char_indices().rev().nth(OWN_WORD_DISTANCE_MAX - 1).map_or(0, |(at, _)| at);
     word.starts_with(['我', '咱']) || before[near..].contains(['我', '咱'])
 }
 

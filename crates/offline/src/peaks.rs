@@ -38,10 +38,10 @@ pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak>
     }
     if let Some(despair) = despair_peak(clause) {
         // A question or a supposition may be a cry for help.
-        let voiced = if clause.states() { despair.impact } else { despair.impact.max(-8) };
+        let voiced = if clause.is_statement() { despair.impact } else { despair.impact.max(-8) };
         return Some(Peak { impact: voiced, ..despair });
     }
-    if !clause.states() {
+    if !clause.is_statement() {
         return None;
     }
     [
@@ -71,7 +71,7 @@ fn despair_peak(clause: &Clause<'_>) -> Option<Peak> {
 
 fn crisis_peak(clause: &Clause<'_>) -> Option<Peak> {
     let other = clause.says_any(life::NOT_CRISIS);
-    let hit = is_said(clause, life::CRISIS);
+    let hit = is_said_undenied(clause, life::CRISIS);
     (hit && !other).then(|| Peak::new(-9, "overwhelm").vulnerable())
 }
 
@@ -104,15 +104,15 @@ fn loss_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
 
 fn hardship_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let other = life::NOT_HARDSHIP.english.occurs_in_words(clause.said.spaced_words());
-    let hard = !other && is_said(clause, life::HARDSHIP);
-    (hard || is_grave_illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
+    let hard = !other && is_said_undenied(clause, life::HARDSHIP);
+    (hard || is_grave_illness(clause, names)).then(|| Peak::new(impact_for_user(clause, -7), "hardship"))
 }
 
 /// An accident or an operation that somebody near has had.
 fn injury_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let is_work = life::NOT_INJURY.chinese.occur_in(clause.text)
         || life::NOT_LOW.english.occurs_in_words(clause.said.spaced_words());
-    let is_hurt = is_said(clause, life::INJURY) || injures_body_part(clause.said.spaced_words());
+    let is_hurt = is_said_undenied(clause, life::INJURY) || injures_body_part(clause.said.spaced_words());
     (is_hurt && !is_work && is_about_someone(clause, names)).then(|| Peak::new(-4, "worry"))
 }
 
@@ -138,7 +138,7 @@ fn is_grave_illness(clause: &Clause<'_>, names: &[&str]) -> bool {
     if clause.says_any(life::NOT_ILLNESS) {
         return false;
     }
-    let has_it = |hit: &Hit<'_>| {
+    let has_it = |hit: &WordOccurrence<'_>| {
         if hit.chinese {
             return life::HAVING_ILLNESS.chinese.occur_in(clause.text);
         }
@@ -162,12 +162,13 @@ fn milestone(clause: &Clause<'_>) -> Option<Peak> {
     let other = life::NOT_MILESTONE.english.occurs_in_words(clause.said.spaced_words());
     let hits = find_words(clause, life::MILESTONE);
     let failed = clause.says_any(life::FAILED);
-    let missed = |hit: &Hit<'_>| (failed || hit.is_denied()) && life::ACHIEVEMENT.occur_in(hit.phrase);
+    let missed =
+        |hit: &WordOccurrence<'_>| (failed || hit.is_denied()) && life::ACHIEVEMENT.occur_in(hit.phrase);
     if hits.iter().any(missed) {
-        return Some(Peak::new(shared_with(clause, -4), "disappointment"));
+        return Some(Peak::new(impact_for_user(clause, -4), "disappointment"));
     }
     let reached = born || (!other && hits.iter().any(|hit| !hit.is_denied()));
-    (reached && !failed).then(|| Peak::new(shared_with(clause, 7), "joy"))
+    (reached && !failed).then(|| Peak::new(impact_for_user(clause, 7), "joy"))
 }
 
 fn untold_peak(clause: &Clause<'_>) -> Option<Peak> {
@@ -180,7 +181,7 @@ fn feeling_peak(clause: &Clause<'_>) -> Option<Peak> {
     let first_person = speech::FIRST_PERSON.english.occurs_in_words(clause.said.spaced_words());
     let wish = life::GOOD_WISHES.english.occurs_in_words(clause.said.spaced_words());
     let at_work = life::NOT_LOW.english.occurs_in_words(clause.said.spaced_words());
-    let own = |hit: &Hit<'_>| {
+    let own = |hit: &WordOccurrence<'_>| {
         let patient = !(at_work && hit.phrase.contains("hospital"));
         let is_work = hit.phrase == "住院" && life::NOT_INJURY.chinese.occur_in(clause.text);
         (if hit.chinese { !others && !is_work } else { first_person && !wish && patient }) && !hit.is_denied()
@@ -192,7 +193,7 @@ fn feeling_peak(clause: &Clause<'_>) -> Option<Peak> {
 }
 
 /// The impact as the user's own, or softer when it happened to an acquaintance.
-fn shared_with(clause: &Clause<'_>, impact: i32) -> i32 {
+fn impact_for_user(clause: &Clause<'_>, impact: i32) -> i32 {
     let acquaintance = clause.says_any(names::ACQUAINTANCE) && !clause.says_any(names::FAMILY);
     if acquaintance && impact.abs() > 4 { impact.signum() * 4 } else { impact }
 }
@@ -203,20 +204,20 @@ pub(super) fn is_someone_en(word: &str) -> bool {
         .any(|words| words.contains(word))
 }
 
-/// True if one of these is said and not denied.
-fn is_said(clause: &Clause<'_>, words: WordList) -> bool {
+/// True if the clause contains one of the words without a negation.
+fn is_said_undenied(clause: &Clause<'_>, words: WordList) -> bool {
     find_words(clause, words).iter().any(|hit| !hit.is_denied())
 }
 
 /// One occurrence of a listed word.
-struct Hit<'a> {
+struct WordOccurrence<'a> {
     phrase: &'static str,
     before: &'a str,
     after: &'a str,
     chinese: bool,
 }
 
-impl Hit<'_> {
+impl WordOccurrence<'_> {
     /// True if a negation comes directly before it (in English, among the three words before it).
     fn is_denied(&self) -> bool {
         if self.chinese {
@@ -237,16 +238,16 @@ impl Hit<'_> {
     }
 }
 
-fn find_words<'a>(clause: &'a Clause<'_>, words: WordList) -> Vec<Hit<'a>> {
+fn find_words<'a>(clause: &'a Clause<'_>, words: WordList) -> Vec<WordOccurrence<'a>> {
     let mut found = Vec::new();
     for phrase in words.chinese.iter() {
         if let Some((before, after)) = clause.text.split_once(phrase) {
-            found.push(Hit { phrase, before, after, chinese: true });
+            found.push(WordOccurrence { phrase, before, after, chinese: true });
         }
     }
     for phrase in words.english.iter() {
         if let Some((before, after)) = clause.said.spaced_words().split_once(&format!(" {phrase} ")) {
-            found.push(Hit { phrase, before, after, chinese: false });
+            found.push(WordOccurrence { phrase, before, after, chinese: false });
         }
     }
     found

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use text::lexicon::persona_draft;
 
-use super::sentences::{Language, worded_sentences};
+use super::sentences::{Language, sentences_with_words};
 
 /// Characters of a draft's blocks.
 const PERSONA_BLOCK_LENGTH: usize = 2_000;
@@ -42,7 +42,7 @@ struct Blocks {
 pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     let own = |sentence: &&str| is_about_the_writer(sentence);
     let (of_writer, of_persona): (Vec<&str>, Vec<&str>) =
-        worded_sentences(&inputs.text).into_iter().partition(own);
+        sentences_with_words(&inputs.text).into_iter().partition(own);
     let language = Language::from_text(&inputs.text).unwrap_or_default();
     let (of_style, of_persona): (Vec<&str>, Vec<&str>) =
         of_persona.into_iter().partition(|sentence| is_about_speech(sentence));

@@ -18,19 +18,19 @@ pub(super) struct Proactive {
 
 pub(super) fn write_first(inputs: &ProactiveInputs) -> Proactive {
     let about = inputs.about.as_deref().map(str::trim).filter(|about| !about.is_empty());
-    let Some(about) = about else { return nothing_to_say() };
+    let Some(about) = about else { return no_message() };
     let is_chinese = matches!(Language::from_text(about), Some(Language::Chinese));
     let message = match (inputs.trigger.as_str(), is_chinese) {
         ("promise_due", true) => format!("我记得我答应过的事：{about}"),
         ("promise_due", false) => format!("I remember what I promised: {about}"),
         ("expectation_due", true) => format!("我一直惦记着这件事：{about}"),
         ("expectation_due", false) => format!("I have been thinking of this: {about}"),
-        _ => return nothing_to_say(),
+        _ => return no_message(),
     };
     Proactive { message: Some(message), reason: "its time has come" }
 }
 
-fn nothing_to_say() -> Proactive {
+fn no_message() -> Proactive {
     Proactive { message: None, reason: "no language model is configured, and rules have no words for this" }
 }
 

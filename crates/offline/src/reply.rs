@@ -11,7 +11,7 @@ use super::reply_inputs::{Memory, Passage, Period, ReplyInputs};
 use super::rewrite::second_person;
 use super::rollup;
 use super::self_questions::SelfQuestion;
-use super::sentences::{Clause, Language, clip_text, seems_to_ask, split_clauses, worded_sentences};
+use super::sentences::{Clause, Language, clip_text, seems_to_ask, sentences_with_words, split_clauses};
 use super::small_talk::{answer_to_wish, to_small_talk};
 
 /// Most memories and passages that one reply restates.
@@ -30,7 +30,7 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
         .as_deref()
         .map(|language| if language.starts_with("zh") { Language::Chinese } else { Language::English });
     let language = Language::from_text(text).or(asked_for).unwrap_or_default();
-    if let Some(line) = to_a_peak(text, language) {
+    if let Some(line) = reply_to_peak(text, language) {
         return line.to_owned();
     }
     if let Some(line) = to_small_talk(text, language, inputs.persona_name.as_deref()) {
@@ -127,7 +127,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
         // A thought may be here whatever was asked, so only a shared word makes it an answer.
         let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
-        (bare, second_person(&clip_text(bare, LONGEST_RESTATED)), recalled, Source::Memory)
+        (bare, second_person(&clip_text(bare, LONGEST_RESTATED)), recalled, StatementSource::Memory)
     });
     let passages = inputs
         .passages
@@ -137,13 +137,13 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         .filter(|passage| !is_own_line(&passage.text))
         .filter_map(|passage| {
             let source = match passage.speaker.as_str() {
-                OTHER_SPEAKER => Source::Other,
-                _ if is_own(passage, inputs.persona_name.as_deref()) => Source::Persona,
-                _ => Source::User,
+                OTHER_SPEAKER => StatementSource::Other,
+                _ if is_persona_passage(passage, inputs.persona_name.as_deref()) => StatementSource::Persona,
+                _ => StatementSource::User,
             };
             let stated = stating_part(&passage.text)?;
             // A sentence beside a question belongs to it: only a shared word makes it an answer.
-            let recalled = stated == passage.text.trim() && source != Source::Other;
+            let recalled = stated == passage.text.trim() && source != StatementSource::Other;
             let quoted = quoted_passage(passage, stated, inputs.persona_name.as_deref(), language);
             Some((stated, quoted, recalled, source))
         });
@@ -154,7 +154,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
             stated,
             quoted_passage(line, stated, inputs.persona_name.as_deref(), language),
             false,
-            Source::User,
+            StatementSource::User,
         ))
     });
     let mut found = RememberedFact::default();
@@ -162,12 +162,12 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
     for (source, told, recalled, by) in memories.chain(passages).chain(recent) {
         let about = terms(source);
         let fits = match of_self {
-            _ if ailment.is_some() => by != Source::Other && answers_ailment(&ailment, source),
+            _ if ailment.is_some() => by != StatementSource::Other && answers_ailment(&ailment, source),
             Some(question) => {
-                matches!(by, Source::Memory | Source::User)
-                    && question.is_told_by(source, by == Source::Memory)
+                matches!(by, StatementSource::Memory | StatementSource::User)
+                    && question.is_answered_by(source, by == StatementSource::Memory)
             }
-            None if timely => recalled && by == Source::Memory,
+            None if timely => recalled && by == StatementSource::Memory,
             None => asked.iter().any(|term| contains_term(source, &about, term)),
         };
         // What was found for a question without a word of its own ("why?") is no answer, not even a doubtful one.
@@ -205,7 +205,7 @@ fn is_own_line(text: &str) -> bool {
 
 /// The source of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum StatementSource {
     Memory,
     User,
     Persona,
@@ -216,7 +216,7 @@ enum Source {
 /// The speaker of words of somebody else, whose own name may be any.
 const OTHER_SPEAKER: &str = "other";
 
-fn is_own(passage: &Passage, persona_name: Option<&str>) -> bool {
+fn is_persona_passage(passage: &Passage, persona_name: Option<&str>) -> bool {
     matches!(passage.speaker.as_str(), "persona" | "me") || Some(passage.speaker.as_str()) == persona_name
 }
 
@@ -230,7 +230,7 @@ fn stating_part(text: &str) -> Option<&str> {
         return Some(text.trim());
     }
     let mut end = 0;
-    let places = worded_sentences(text).into_iter().filter_map(|sentence| {
+    let places = sentences_with_words(text).into_iter().filter_map(|sentence| {
         let start = end + text[end..].find(sentence)?;
         end = start + sentence.len();
         Some(start..end)
@@ -246,7 +246,7 @@ fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, la
     let words = clip_text(words, LONGEST_RESTATED);
     let speaker = match passage.speaker.as_str() {
         OTHER_SPEAKER => passage.name.as_deref().unwrap_or(language.choose("别人", "somebody")),
-        _ if is_own(passage, persona_name) => language.choose("我", "I"),
+        _ if is_persona_passage(passage, persona_name) => language.choose("我", "I"),
         "user" | "them" | "" => language.choose("你", "you"),
         other => other,
     };
@@ -286,8 +286,8 @@ fn ideograph_pairs(text: &str) -> Vec<String> {
 }
 
 /// Grief, despair and joy are met before anything is noted.
-fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
-    let heaviest = worded_sentences(text)
+fn reply_to_peak(text: &str, language: Language) -> Option<&'static str> {
+    let heaviest = sentences_with_words(text)
         .into_iter()
         .flat_map(|sentence| {
             // What a question mentions is no news.

@@ -89,7 +89,7 @@ fn without_filler_zh(sentence: &str) -> &str {
 }
 
 fn third_person_en(sentence: &str) -> Option<String> {
-    let words: Vec<String> = sentence.split_whitespace().map(lower_core).collect();
+    let words: Vec<String> = sentence.split_whitespace().map(lowercase_core).collect();
     let unsure = sentence.contains(['"', '“', '«'])
         || words.iter().any(|word| {
             speech::SECOND_PERSON.english.contains(word) || speech::UNSURE.english.contains(word)
@@ -105,7 +105,7 @@ fn third_person_en(sentence: &str) -> Option<String> {
     let mut turner = PersonRewriter::default();
     for (at, (token, word)) in sentence.split_whitespace().zip(&words).enumerate().skip(start) {
         let (open, core, close) = split_punctuation(token);
-        let turned = turner.turn(core, word, words.get(at + 1).map_or("", String::as_str))?;
+        let turned = turner.rewrite_word(core, word, words.get(at + 1).map_or("", String::as_str))?;
         turner.written.push(format!("{open}{turned}{close}"));
         if close.contains([',', ';', ':']) {
             turner.conjugate_after_and = false;
@@ -132,7 +132,7 @@ struct PersonRewriter {
 }
 
 impl PersonRewriter {
-    fn turn(&mut self, core: &str, word: &str, next: &str) -> Option<String> {
+    fn rewrite_word(&mut self, core: &str, word: &str, next: &str) -> Option<String> {
         let after_and = std::mem::take(&mut self.after_and);
         if self.awaits_verb {
             if self_statements::ADVERBS.english.contains(word) && word != "do"
@@ -194,7 +194,7 @@ fn third_person_verb(word: &str) -> Option<String> {
         return Some((*turned).to_owned());
     }
     if verbs::VERBS.english.contains(word) {
-        return Some(with_s(word));
+        return Some(add_third_person_s(word));
     }
     let unchanged = verbs::MODAL.english.contains(word)
         || verbs::PAST.english.contains(word)
@@ -202,7 +202,7 @@ fn third_person_verb(word: &str) -> Option<String> {
     unchanged.then(|| word.to_owned())
 }
 
-fn with_s(verb: &str) -> String {
+fn add_third_person_s(verb: &str) -> String {
     let mut letters = verb.chars().rev();
     match (letters.next(), letters.next()) {
         (Some('s' | 'x' | 'z' | 'o'), _) | (Some('h'), Some('s' | 'c')) => format!("{verb}es"),
@@ -264,7 +264,7 @@ fn second_person_en(description: &str) -> String {
         !["The user", "the user", "User", "user"].iter().any(|user| description.starts_with(user));
     for token in description.split_whitespace() {
         let (open, core, close) = split_punctuation(token);
-        let word = lower_core(token);
+        let word = lowercase_core(token);
         let article = written.last().is_some_and(|last| last.eq_ignore_ascii_case("the"));
         let turned = match word.as_str() {
             "user" | "user's" if article || written.is_empty() => {
@@ -316,10 +316,10 @@ fn second_person_verb(word: &str) -> Option<String> {
     if let Some((_, turned)) = irregular.iter().find(|(third, _)| *third == word) {
         return Some((*turned).to_owned());
     }
-    verbs::VERBS.english.iter().find(|base| with_s(base) == word).map(str::to_owned)
+    verbs::VERBS.english.iter().find(|base| add_third_person_s(base) == word).map(str::to_owned)
 }
 
-fn lower_core(token: &str) -> String {
+fn lowercase_core(token: &str) -> String {
     split_punctuation(token).1.replace('’', "'").to_lowercase()
 }
 

@@ -32,7 +32,7 @@ impl SelfQuestion {
     }
 
     /// True if a memory, or else a line of the user, tells it. Any memory is an answer to who asks for everything.
-    pub(super) fn is_told_by(self, source: &str, is_memory: bool) -> bool {
+    pub(super) fn is_answered_by(self, source: &str, is_memory: bool) -> bool {
         let of_user = || {
             let clauses = split_clauses(source);
             clauses.iter().any(|clause| self_statement(clause).is_some())

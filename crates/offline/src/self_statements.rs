@@ -24,11 +24,11 @@ impl SelfStatement {
     }
 }
 
-const fn fact(impact: i32) -> SelfStatement {
+const fn fact_with_impact(impact: i32) -> SelfStatement {
     SelfStatement { impact, emotion: None, identity: false }
 }
 
-const fn with_feeling(impact: i32, emotion: &'static str) -> SelfStatement {
+const fn statement_with_feeling(impact: i32, emotion: &'static str) -> SelfStatement {
     SelfStatement { impact, emotion: Some(emotion), identity: false }
 }
 
@@ -36,11 +36,11 @@ const IDENTITY: SelfStatement = SelfStatement { impact: 0, emotion: None, identi
 
 /// The fact that a clause states, if it states one.
 pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
-    if !clause.states() || clause.fiction {
+    if !clause.is_statement() || clause.fiction {
         return None;
     }
     let english = || {
-        let parts = parts_of_their_own(clause.said.spaced_words());
+        let parts = split_at_subjects(clause.said.spaced_words());
         let stated =
             parts.iter().filter_map(|part| english_statement(part)).reduce(SelfStatement::merge_statements);
         stated.or_else(|| tells_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
@@ -50,7 +50,7 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     };
     chinese_statement(clause.text).or_else(english).or_else(|| plan_in(clause)).map(|statement| {
         let pet = clause.says_any(names::PET) && !statement.identity && statement.impact >= 0;
-        if pet { with_feeling(statement.impact.max(2), "fondness") } else { statement }
+        if pet { statement_with_feeling(statement.impact.max(2), "fondness") } else { statement }
     })
 }
 
@@ -60,7 +60,7 @@ fn plan_in(clause: &Clause<'_>) -> Option<SelfStatement> {
         !before.ends_with(['自', '忘']) && self_statements::PLAN.chinese.occur_in(about)
     });
     let planned = own_in_chinese || self_statements::PLAN.english.occurs_in_words(clause.said.spaced_words());
-    (planned && names_time_ahead(clause.text)).then_some(fact(0))
+    (planned && names_time_ahead(clause.text)).then_some(fact_with_impact(0))
 }
 
 /// True if the user says, or a memory tells, their name as people do: "I'm Mia", "The user is Mia".
@@ -86,7 +86,7 @@ fn begins_with_name(text: &str) -> bool {
 }
 
 /// The parts of a clause that have a subject of their own: "I'm Mia | and I'm a nurse".
-fn parts_of_their_own(words: &str) -> Vec<String> {
+fn split_at_subjects(words: &str) -> Vec<String> {
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     let mut before = "";
     for word in words.split_whitespace() {
@@ -125,10 +125,10 @@ fn chinese_statement(text: &str) -> Option<SelfStatement> {
     }
     let felt_for_something = about.chars().filter(|letter| letter.is_alphanumeric()).count() > 2;
     if starts(self_statements::DISLIKE.chinese) && felt_for_something {
-        return Some(with_feeling(-2, "dislike"));
+        return Some(statement_with_feeling(-2, "dislike"));
     }
     if starts(self_statements::LIKE.chinese) && felt_for_something {
-        return Some(with_feeling(2, "fondness"));
+        return Some(statement_with_feeling(2, "fondness"));
     }
     if starts(self_statements::IDENTITY.chinese)
         || (about.starts_with('在') && self_statements::OCCUPIED.chinese.occur_in(about))
@@ -136,7 +136,7 @@ fn chinese_statement(text: &str) -> Option<SelfStatement> {
         return Some(IDENTITY);
     }
     if starts(self_statements::DOING.chinese) {
-        return Some(fact(1));
+        return Some(fact_with_impact(1));
     }
     let theirs = about.strip_prefix('的').is_some_and(|thing| !thing.is_empty())
         || [names::FAMILY.chinese, names::ACQUAINTANCE.chinese, names::PET.chinese].iter().any(|words| {
@@ -144,7 +144,7 @@ fn chinese_statement(text: &str) -> Option<SelfStatement> {
         });
     let told = starts(self_statements::HAVING.chinese)
         || starts(self_statements::HABIT.chinese) && felt_for_something;
-    (told || theirs).then_some(fact(0))
+    (told || theirs).then_some(fact_with_impact(0))
 }
 
 fn english_statement(words: &str) -> Option<SelfStatement> {
@@ -158,10 +158,10 @@ fn english_statement(words: &str) -> Option<SelfStatement> {
     if let Some(about) = after_subject(words) {
         let starts = |phrases: Words| phrases.iter().any(|phrase| about.starts_with(&format!("{phrase} ")));
         if starts(self_statements::DISLIKE.english) {
-            return Some(with_feeling(-2, "dislike"));
+            return Some(statement_with_feeling(-2, "dislike"));
         }
         if starts(self_statements::LIKE.english) {
-            return Some(with_feeling(2, "fondness"));
+            return Some(statement_with_feeling(2, "fondness"));
         }
         if starts(self_statements::IDENTITY.english) {
             return Some(IDENTITY);
@@ -171,16 +171,16 @@ fn english_statement(words: &str) -> Option<SelfStatement> {
             return Some(IDENTITY);
         }
         if starts(self_statements::DOING.english) {
-            return Some(fact(1));
+            return Some(fact_with_impact(1));
         }
         if starts(self_statements::HAVING.english) || self_statements::HABIT.english.occurs_in_words(words) {
-            return Some(fact(0));
+            return Some(fact_with_impact(0));
         }
     }
     let mine = [" my ", " and my ", " but my ", " so my "].iter().any(|start| words.starts_with(start));
     let name = words.starts_with(" my name is ") || words.starts_with(" my name's ");
     let tells = words.split_whitespace().count() > 3;
-    (mine && tells).then_some(if name { IDENTITY } else { fact(0) })
+    (mine && tells).then_some(if name { IDENTITY } else { fact_with_impact(0) })
 }
 
 /// The text after the first "I", with `'m` and `'ve` written out and adverbs skipped.

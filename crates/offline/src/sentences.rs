@@ -6,7 +6,7 @@ use text::{Utterance, is_end_mark, is_unspaced, split_sentences};
 pub(super) use text::Language;
 
 /// The sentences of a text that say something: with a letter or a digit.
-pub(super) fn worded_sentences(text: &str) -> Vec<&str> {
+pub(super) fn sentences_with_words(text: &str) -> Vec<&str> {
     let mut found = split_sentences(text);
     found.retain(|sentence| sentence.chars().any(char::is_alphanumeric));
     found
@@ -28,11 +28,11 @@ pub(super) struct Clause<'a> {
 }
 
 impl Clause<'_> {
-    pub(super) fn states(&self) -> bool {
+    pub(super) fn is_statement(&self) -> bool {
         !self.asks && !self.supposed
     }
 
-    /// True if it says one of the phrases.
+    /// True if the clause contains one of the phrases.
     pub(super) fn says_any(&self, phrases: WordList) -> bool {
         self.said.says_any(phrases)
     }
@@ -97,7 +97,7 @@ fn split_at_commas(sentence: &str) -> Vec<(usize, &str)> {
 
 /// True if a whole text asks for something: its last sentence does.
 pub(super) fn is_question(text: &str) -> bool {
-    worded_sentences(text)
+    sentences_with_words(text)
         .last()
         .is_some_and(|sentence| split_clauses(sentence).last().is_some_and(|clause| clause.asks))
 }
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn marks_alone_are_no_sentence() {
-        assert_eq!(worded_sentences("  ...  \n 。"), Vec::<&str>::new());
-        assert_eq!(worded_sentences("Yes. ... No!"), ["Yes.", "No!"]);
+        assert_eq!(sentences_with_words("  ...  \n 。"), Vec::<&str>::new());
+        assert_eq!(sentences_with_words("Yes. ... No!"), ["Yes.", "No!"]);
     }
 
     #[test]

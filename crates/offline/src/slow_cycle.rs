@@ -85,10 +85,10 @@ struct EntityDescription {
 /// One impression that is not among the thoughts yet, an expectation for each event that is dated ahead, a
 /// question for each that was left open, and descriptions out of the entities' own memories. It promises nothing.
 pub(super) fn think_slowly(inputs: &SlowCycleInputs) -> SlowCycle {
-    let expected = inputs.events.iter().filter(|event| !is_restated(&inputs.expectations, &event.text));
+    let expected = inputs.events.iter().filter(|event| !is_restated_in(&inputs.expectations, &event.text));
     let open = inputs.events.iter().filter(|event| event.unresolved);
     SlowCycle {
-        new_thoughts: impression_of(inputs).into_iter().collect(),
+        new_thoughts: shared_impression_of_all(inputs).into_iter().collect(),
         new_expectations: expected.filter_map(expectation_of).take(MOST_EXPECTATIONS).collect(),
         new_intentions: Vec::new(),
         salient_questions: open.map(quiet_question).take(MOST_QUESTIONS).collect(),
@@ -96,13 +96,13 @@ pub(super) fn think_slowly(inputs: &SlowCycleInputs) -> SlowCycle {
     }
 }
 
-fn is_restated(texts: &[String], event: &str) -> bool {
+fn is_restated_in(texts: &[String], event: &str) -> bool {
     let bare = strip_ending(event);
     texts.iter().any(|text| text.contains(bare))
 }
 
 /// An impression of all events in the language of the heaviest, unless it is among the thoughts already.
-fn impression_of(inputs: &SlowCycleInputs) -> Option<Thought> {
+fn shared_impression_of_all(inputs: &SlowCycleInputs) -> Option<Thought> {
     let heaviest = inputs.events.iter().max_by_key(|event| event.impact.abs())?;
     let language = detect_language(&heaviest.text);
     let of_language = inputs.events.iter().filter(|event| self::detect_language(&event.text) == language);

@@ -4,7 +4,7 @@
 use text::is_han;
 use text::lexicon::{WordList, Words, small_talk};
 
-use super::sentences::{Language, worded_sentences};
+use super::sentences::{Language, sentences_with_words};
 
 /// A part of a text between punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,8 @@ pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option
     }
     let signs = |letter: char| !(letter.is_alphanumeric() || matches!(letter, ' ' | '\'' | '’'));
     let parts = text.split(signs).map(str::trim).filter(|part| !part.is_empty());
-    let parts: Vec<SmallTalkPart> = parts.map(|part| part_of(part, persona_name)).collect::<Option<_>>()?;
+    let parts: Vec<SmallTalkPart> =
+        parts.map(|part| classify_part(part, persona_name)).collect::<Option<_>>()?;
     if parts.iter().all(|part| *part == SmallTalkPart::Called) {
         return (!parts.is_empty()).then(|| language.choose("我在。", "I'm here.").to_owned());
     }
@@ -82,7 +83,7 @@ pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option
     Some(line.to_owned())
 }
 
-fn part_of(part: &str, persona_name: Option<&str>) -> Option<SmallTalkPart> {
+fn classify_part(part: &str, persona_name: Option<&str>) -> Option<SmallTalkPart> {
     if persona_name.is_some_and(|name| name.eq_ignore_ascii_case(part)) {
         return Some(SmallTalkPart::Called);
     }
@@ -117,8 +118,8 @@ fn shorter_forms(part: &str, tails: Words, leads: Words, blank: &str) -> impl It
 
 /// The answer to what a persona without a language model can't do by being asked.
 pub(super) fn answer_to_wish(text: &str, language: Language) -> Option<&'static str> {
-    let first = worded_sentences(text).into_iter().next().unwrap_or_default();
-    if wants_forgotten(first) {
+    let first = sentences_with_words(text).into_iter().next().unwrap_or_default();
+    if asks_to_forget(first) {
         return Some(language.choose(
             "我自己不能删掉记忆，要由你来：在「记忆」页里找到它，选「忘记」；或者用命令 echovessel memory forget。",
             "I can't take that out of memory by myself; you can: find it on the memory page and choose Forget, or use the command echovessel memory forget.",
@@ -136,7 +137,7 @@ pub(super) fn answer_to_wish(text: &str, language: Language) -> Option<&'static 
     })
 }
 
-fn wants_forgotten(sentence: &str) -> bool {
+fn asks_to_forget(sentence: &str) -> bool {
     let kept = small_talk::NOT_FORGET.chinese.occur_in(sentence);
     let polite = without_politeness(sentence, small_talk::POLITE.chinese, "");
     let bare = polite.trim_start_matches(['请', '你', '帮', '我', '能', '可', '以', '，', ',', ' ']);

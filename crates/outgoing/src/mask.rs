@@ -13,9 +13,9 @@ pub fn mask_key(text: &str, key: Option<&SecretString>) -> String {
     let text = if key.is_empty() { text.to_owned() } else { text.replace(key, MASK) };
     let mut masked = String::with_capacity(text.len());
     let mut rest = text.as_str();
-    while let Some(start) = rest.find(is_of_key) {
+    while let Some(start) = rest.find(is_key_letter) {
         let (before, from) = rest.split_at(start);
-        let end = from.find(|letter| !is_of_key(letter)).unwrap_or(from.len());
+        let end = from.find(|letter| !is_key_letter(letter)).unwrap_or(from.len());
         let (run, after) = from.split_at(end);
         masked.push_str(before);
         masked.push_str(if shows_key(run, key) { MASK } else { run });
@@ -24,22 +24,22 @@ pub fn mask_key(text: &str, key: Option<&SecretString>) -> String {
     masked + rest
 }
 
-fn is_of_key(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || is_filler(letter) || "-_+/=:".contains(letter)
+fn is_key_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || is_mask_filler(letter) || "-_+/=:".contains(letter)
 }
 
-fn is_filler(letter: char) -> bool {
+fn is_mask_filler(letter: char) -> bool {
     "*.…•".contains(letter)
 }
 
 fn shows_key(run: &str, key: &str) -> bool {
-    let letters = run.split(is_filler).any(|part| !part.is_empty());
+    let letters = run.split(is_mask_filler).any(|part| !part.is_empty());
     if letters && ["***", "•••"].iter().any(|stars| run.contains(stars)) {
         return true;
     }
     let has_gap = run.contains('…') || run.contains("...");
     let least = if has_gap { PART_LENGTH_MIN / 2 } else { PART_LENGTH_MIN };
-    let parts = run.split(is_filler).filter(|part| part.len() >= least);
+    let parts = run.split(is_mask_filler).filter(|part| part.len() >= least);
     let mut windows = parts.flat_map(|part| (0..=part.len() - least).map(move |at| &part[at..at + least]));
     windows.any(|window| key.contains(window))
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use memchr::memmem;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Maximum size of the request line and the headers.
@@ -67,14 +68,10 @@ impl HttpRequest {
             return Vec::new();
         };
         let boundary = format!("--{boundary}").into_bytes();
-        let mut starts = self.body.windows(boundary.len()).enumerate();
-        let mut places = Vec::new();
-        while let Some((place, _)) = starts.find(|(_, window)| *window == boundary) {
-            places.push(place);
-        }
+        let places: Vec<usize> = memmem::find_iter(&self.body, &boundary).collect();
         let part = |pair: &[usize]| {
             let part = self.body.get(pair[0] + boundary.len() + 2..pair[1].checked_sub(2)?)?;
-            let head_end = part.windows(4).position(|window| window == b"\r\n\r\n")?;
+            let head_end = memmem::find(part, b"\r\n\r\n")?;
             let head = String::from_utf8_lossy(&part[..head_end]);
             let name = head.split_once("name=\"")?.1.split_once('"')?.0.to_owned();
             Some((name, part[head_end + 4..].to_vec()))

@@ -183,11 +183,11 @@ impl RuntimeCore {
 
     /// The user's zone, or the daemon's where it is not known or no longer exists.
     pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
-        Ok(self.zone_in(&self.store().known_user(user).await?))
+        Ok(self.zone_of_user(&self.store().known_user(user).await?))
     }
 
     /// The zone of a user that was read before.
-    pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
+    pub(crate) fn zone_of_user(&self, user: &UserRecord) -> TimeZone {
         let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
         zone.unwrap_or_else(|| self.settings().zone.clone())
     }

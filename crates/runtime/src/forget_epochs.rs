@@ -46,7 +46,7 @@ impl ForgetEpochs {
         ForgetEpoch(self.counts.lock().all)
     }
 
-    /// While this is held, nothing is forgotten.
+    /// Delays forgetting while the returned guard is held.
     pub(crate) async fn block_forgetting(&self) -> RwLockReadGuard<'_, ()> {
         self.lock.read().await
     }

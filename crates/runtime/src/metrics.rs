@@ -19,7 +19,7 @@ const SECONDS: [f64; 14] =
 const TURN_OUTCOMES: [&str; 3] = ["answered", "incomplete", "failed"];
 
 type Label = (&'static str, String);
-type ByOne<T> = Family<[Label; 1], T>;
+type CounterByLabel<T> = Family<[Label; 1], T>;
 type Histograms = Family<[Label; 1], Histogram, fn() -> Histogram>;
 
 /// The counters of one run. Cheap to clone: all clones count together.
@@ -30,16 +30,16 @@ pub struct Metrics {
 
 struct Counters {
     registry: Registry,
-    turns: ByOne<Counter>,
+    turns: CounterByLabel<Counter>,
     turn_phases: Histograms,
     calls: Family<[Label; 3], Counter>,
     call_seconds: Histograms,
     tokens: Family<[Label; 3], Counter>,
-    sessions_formed: ByOne<Counter>,
+    sessions_formed: CounterByLabel<Counter>,
     requests: Family<[Label; 2], Counter>,
     request_seconds: Histograms,
-    refused: ByOne<Counter>,
-    levels: ByOne<Gauge>,
+    refused: CounterByLabel<Counter>,
+    levels: CounterByLabel<Gauge>,
 }
 
 impl Default for Metrics {
@@ -56,12 +56,12 @@ fn histograms() -> Histograms {
 impl Counters {
     fn new() -> Self {
         let mut registry = Registry::with_prefix("echovessel");
-        let (turns, turn_phases) = (ByOne::<Counter>::default(), histograms());
+        let (turns, turn_phases) = (CounterByLabel::<Counter>::default(), histograms());
         let (calls, call_seconds, tokens) = (Family::default(), histograms(), Family::default());
-        let sessions_formed = ByOne::<Counter>::default();
+        let sessions_formed = CounterByLabel::<Counter>::default();
         let (requests, request_seconds, refused) =
-            (Family::default(), histograms(), ByOne::<Counter>::default());
-        let levels = ByOne::<Gauge>::default();
+            (Family::default(), histograms(), CounterByLabel::<Counter>::default());
+        let levels = CounterByLabel::<Gauge>::default();
         registry.register("turns", "Turns by how they ended", turns.clone());
         registry.register("turn_seconds", "Seconds of a turn by phase", turn_phases.clone());
         registry.register("model_calls", "Calls to language models", calls.clone());
@@ -94,7 +94,7 @@ impl Counters {
 
 impl Metrics {
     /// A turn ended `answered`, `incomplete` or `failed`.
-    pub fn turn(&self, outcome: &'static str) {
+    pub fn count_turn(&self, outcome: &'static str) {
         self.counted.turns.get_or_create(&[("outcome", outcome.to_owned())]).inc();
     }
 
@@ -150,7 +150,7 @@ impl Metrics {
     }
 
     /// Counts something as going on until the guard is dropped.
-    pub fn while_it_lasts(&self, what: &'static str) -> GaugeGuard {
+    pub fn count_until_dropped(&self, what: &'static str) -> GaugeGuard {
         self.counted.levels.get_or_create(&[("what", what.to_owned())]).inc();
         GaugeGuard { metrics: self.clone(), what }
     }
@@ -163,7 +163,7 @@ impl Metrics {
     }
 }
 
-/// Something that is going on.
+/// Counts a running operation until it is dropped.
 pub struct GaugeGuard {
     metrics: Metrics,
     what: &'static str,
@@ -182,10 +182,10 @@ mod tests {
     #[test]
     fn counts_are_exported() {
         let metrics = Metrics::default();
-        metrics.turn("answered");
+        metrics.count_turn("answered");
         metrics.turn_phase("embed", Duration::from_millis(7));
         metrics.request("GET", 200, Duration::from_millis(1));
-        let watching = metrics.while_it_lasts("sse_subscribers");
+        let watching = metrics.count_until_dropped("sse_subscribers");
         assert_eq!(metrics.turns(), 1);
         let told = metrics.to_prometheus_text().unwrap();
         for line in [

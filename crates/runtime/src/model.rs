@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
-use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
+use llm::{Completion, LlmError, ModelTier, Provider, Request, StreamEvent};
 
 /// Passes each request to the current model. A request that is under way ends with the model that it began with.
 pub struct ReloadableModel {
@@ -30,7 +30,7 @@ impl Provider for ReloadableModel {
         self.current.load().name()
     }
 
-    fn model(&self, tier: Tier) -> String {
+    fn model(&self, tier: ModelTier) -> String {
         self.current.load().model(tier)
     }
 

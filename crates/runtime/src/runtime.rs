@@ -16,7 +16,7 @@ use crate::channels::{Outbound, OutboundChannels};
 use crate::core::RuntimeCore;
 use crate::events::broadcast::Broadcast;
 use crate::hub_work::background::HubWorker;
-use crate::hub_work::embodiment::{Embodiment, EmbodimentWorker, LAST_EXCHANGE};
+use crate::hub_work::embodiment::{Embodiment, EmbodimentWorker, LAST_EXCHANGE_TIME_MAX};
 use crate::hub_work::relations::GraphWorker;
 use crate::hub_work::shared_self::SharedSelf;
 use crate::imports::{ImportParts, ImportServices, Imports};
@@ -167,7 +167,7 @@ impl Runtime {
         core.stopping.cancel();
         core.tasks.close();
         let limit = match embodiment.is_following() {
-            true => STOP_LIMIT.saturating_sub(LAST_EXCHANGE),
+            true => STOP_LIMIT.saturating_sub(LAST_EXCHANGE_TIME_MAX),
             false => STOP_LIMIT,
         };
         tokio::select! {

@@ -25,13 +25,13 @@ pub struct Spending {
 
 impl Spending {
     /// True if work in the background waits. Replies go on.
-    pub fn is_reached(&self) -> bool {
+    pub fn is_limit_reached(&self) -> bool {
         self.cap_usd.is_some_and(|cap| self.today_usd >= cap)
     }
 
     /// A notice for the user; none while no work waits.
     pub fn notice(&self) -> Option<String> {
-        let cap = self.cap_usd.filter(|_| self.is_reached())?;
+        let cap = self.cap_usd.filter(|_| self.is_limit_reached())?;
         Some(format!(
             "{:.2} US dollars were spent today, and the cap is {cap:.2} (llm.daily_spend_cap): talk becomes memory \
              again at {}. Replies go on, and nothing is lost; raise the cap to go on now",

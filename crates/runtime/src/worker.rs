@@ -14,7 +14,7 @@ pub(crate) trait Worker: Send + 'static {
     const NAME: &str;
 
     /// Does what is due. A stop of the program waits for it; what may take long ends early at [`RuntimeCore::stopping`].
-    fn run_once(&mut self, cause: Cause) -> impl Future<Output = Next> + Send;
+    fn run_once(&mut self, cause: WakeCause) -> impl Future<Output = Next> + Send;
 
     /// Completes when there may be work before the pause is over.
     fn wait_for_work(&self) -> impl Future<Output = ()> + Send {
@@ -24,7 +24,7 @@ pub(crate) trait Worker: Send + 'static {
 
 /// Why work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum WakeCause {
     /// The program has started, or the pause is over.
     Due,
     Woken,
@@ -39,7 +39,7 @@ pub(crate) enum Next {
     Within(Duration),
     /// After this time, even if the worker is woken.
     After(Duration),
-    /// The worker is called when it is woken, however long that takes.
+    /// Waits without a time limit until the worker is woken.
     WhenWoken,
 }
 
@@ -57,7 +57,7 @@ impl RuntimeCore {
 }
 
 async fn run(core: &RuntimeCore, mut worker: impl Worker) {
-    let mut cause = Cause::Due;
+    let mut cause = WakeCause::Due;
     loop {
         // Before the work, so that a change during it is heard too.
         let changed = core.settings_changed.notified();
@@ -70,9 +70,9 @@ async fn run(core: &RuntimeCore, mut worker: impl Worker) {
         };
         cause = tokio::select! {
             () = core.stopping.cancelled() => return,
-            () = changed => Cause::SettingsChanged,
-            () = worker.wait_for_work(), if !matches!(next, Next::After(_)) => Cause::Woken,
-            () = pause => Cause::Due,
+            () = changed => WakeCause::SettingsChanged,
+            () = worker.wait_for_work(), if !matches!(next, Next::After(_)) => WakeCause::Woken,
+            () = pause => WakeCause::Due,
         };
     }
 }

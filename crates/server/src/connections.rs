@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
-use crate::auth::client::client_of;
+use crate::auth::client::client_network;
 
 /// Connections at once; further ones wait in the system's backlog. Each takes a file handle and some kilobytes.
 const CONNECTIONS_MAX: usize = 4_096;
@@ -59,7 +59,7 @@ impl Room {
         address: IpAddr,
         is_proxy: bool,
     ) -> Option<ConnectionSlot> {
-        let address = client_of(address.to_canonical());
+        let address = client_network(address.to_canonical());
         let most = if address.is_loopback() || is_proxy { PER_SHARED_ADDRESS_MAX } else { PER_ADDRESS_MAX };
         let mut counts = self.by_address.lock();
         let count = counts.entry(address).or_default();

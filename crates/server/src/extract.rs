@@ -34,7 +34,7 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest<App> for Json<T> {
         if bytes.trim_ascii().is_empty() {
             return Err(no_body::<T>());
         }
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| not_this(&error))
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| invalid_body(&error))
     }
 }
 
@@ -49,7 +49,7 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJson<T> {
         if bytes.trim_ascii().is_empty() {
             return Ok(Self(T::default()));
         }
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| not_this(&error))
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| invalid_body(&error))
     }
 }
 
@@ -68,7 +68,7 @@ fn no_body<T: JsonSchema>() -> Problem {
     Problem::unprocessable(format!("the body is missing: send a JSON object{fields}; nothing was changed"))
 }
 
-fn not_this(error: &serde_json::Error) -> Problem {
+fn invalid_body(error: &serde_json::Error) -> Problem {
     Problem::unprocessable(format!("invalid body: {error}"))
 }
 

@@ -40,7 +40,7 @@ const HOME_CONNECTIONS_MAX: usize = 256;
 /// Pause after the socket failed (for example, if file handles run out), so that the loop does not spin.
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
-/// Why serving ended before it was told to.
+/// The reason why the server ended without a request to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The socket is not usable.
@@ -162,7 +162,7 @@ impl HttpServer {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = TowerToHyperService::new(FromPeer { peer, inner: self.router });
+        let service = TowerToHyperService::new(PeerService { peer, inner: self.router });
         let connection = http_builder(self.head_time).serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!("a connection ended early: {error}");
@@ -196,12 +196,12 @@ async fn shake_hands(
 
 /// Notes at each request of a connection where it comes from.
 #[derive(Clone)]
-struct FromPeer {
+struct PeerService {
     peer: Peer,
     inner: Router,
 }
 
-impl Service<hyper::Request<hyper::body::Incoming>> for FromPeer {
+impl Service<hyper::Request<hyper::body::Incoming>> for PeerService {
     type Response = axum::response::Response;
     type Error = std::convert::Infallible;
     type Future = <Router as Service<hyper::Request<hyper::body::Incoming>>>::Future;

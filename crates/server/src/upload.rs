@@ -17,12 +17,12 @@ pub(crate) async fn file_of(
     app: &App,
     size_max: usize,
 ) -> Result<(String, Bytes), Problem> {
-    let (file, _) = form_of(request, app, size_max, None).await?;
+    let (file, _) = multipart_form(request, app, size_max, None).await?;
     file.ok_or_else(|| Problem::unprocessable("file: missing; nothing was saved"))
 }
 
 /// The form's `file`, if it has one, with its name, and the text of another field.
-pub(crate) async fn form_of(
+pub(crate) async fn multipart_form(
     request: Request,
     app: &App,
     size_max: usize,

@@ -17,7 +17,7 @@ const LOGIN_COLUMNS: &str =
     "id, cookie_digest, page_key_digest, token, token_prefix, address, browser, created_at, last_seen_at";
 
 /// The share of a token is looked at once in so many acts: counting it reads all of it.
-const SHARES_LOOKED_AT_EVERY: i64 = 64;
+const ACTS_BETWEEN_SHARE_COUNTS: i64 = 64;
 
 #[async_trait]
 impl AccessStore for HomeStore {
@@ -250,7 +250,7 @@ fn record_act(connection: &Connection, act: &AuditEntry) -> Result<()> {
         .prepare_cached("INSERT INTO acts (at, token, act, object, status) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .insert(params![microseconds(act.at), act.token, act.act, act.object, act.status])?;
     connection.prepare_cached("DELETE FROM acts WHERE number <= ?1")?.execute([number - ACTS_MAX])?;
-    if act.token != OWNER && number % SHARES_LOOKED_AT_EVERY == 0 {
+    if act.token != OWNER && number % ACTS_BETWEEN_SHARE_COUNTS == 0 {
         connection
             .prepare_cached(
                 "DELETE FROM acts WHERE token = ?1 AND number <=

@@ -98,7 +98,7 @@ impl ChannelStore for HomeStore {
         .await
     }
 
-    async fn answer_stranger(
+    async fn admit_stranger_answer(
         &self,
         channel_id: &str,
         external_id: &str,

@@ -18,7 +18,7 @@ use crate::engine::writer::{UnitOfWork, Writer};
 use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, check, connection, run_blocking};
 use crate::index::vectors::ModelNumbers;
 use crate::index::words::Frequencies;
-use crate::scopes::{self, ScopeNumbers};
+use crate::scopes::{self, KnownScopeNumbers};
 
 /// A home's database, in one SQLite file or on a PostgreSQL server. All ports of [`memory::ports::Store`] are implemented.
 ///
@@ -40,7 +40,7 @@ pub struct HomeStore {
     pub(crate) clearing: tokio::sync::Mutex<()>,
     pub(crate) frequencies: Arc<Frequencies>,
     pub(crate) changes_by_word: Arc<ChangesByWord>,
-    pub(crate) scope_numbers: Arc<ScopeNumbers>,
+    pub(crate) scope_numbers: Arc<KnownScopeNumbers>,
     pub(crate) model_numbers: Arc<ModelNumbers>,
 }
 

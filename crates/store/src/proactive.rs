@@ -25,7 +25,7 @@ const DUE_MAX: u32 = 50;
 /// Shocks that are read at once. Only those of the last day and a half are asked for.
 const SHOCKS_MAX: u32 = 10;
 /// Events whose anniversaries are looked at. It bounds what one look reads in a home of many years.
-const WEIGHTY_MAX: u32 = 500;
+const WEIGHTY_NODES_MAX: u32 = 500;
 /// Messages among which the recent channels are looked for. Nobody is written to on a channel that was used before those.
 const CHANNEL_MESSAGES_READ: u32 = 500;
 
@@ -69,7 +69,11 @@ impl ProactiveStore for HomeStore {
             .await
     }
 
-    async fn trigger_uses(&self, scope: &Scope, keys: &[String]) -> Result<Vec<TriggerUse>, StoreError> {
+    async fn trigger_uses_by_key(
+        &self,
+        scope: &Scope,
+        keys: &[String],
+    ) -> Result<Vec<TriggerUse>, StoreError> {
         let keys = keys.to_vec();
         self.read_scope(scope, move |connection, scope| Ok(trigger_uses(connection, scope, &keys)?)).await
     }
@@ -316,7 +320,12 @@ fn weighty_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) ->
              ORDER BY abs(n.emotional_impact) DESC, n.seq DESC LIMIT ?4"
         ))?
         .query_map(
-            params![scope, query.anniversary_impact, microseconds(query.anniversary_before), WEIGHTY_MAX],
+            params![
+                scope,
+                query.anniversary_impact,
+                microseconds(query.anniversary_before),
+                WEIGHTY_NODES_MAX
+            ],
             rows::read_node,
         )?
         .filter(|node| node.as_ref().is_ok_and(|node| node.kind == NodeKind::Event))
@@ -413,14 +422,14 @@ fn decisions_behind(connection: &Connection, messages: &[i64]) -> Result<BTreeMa
 
 fn read_decision(row: &Row<'_>) -> Result<ProactiveDecision> {
     let key: Option<String> = row.get(7)?;
-    let trigger = rows::optional_word(row, 6)?;
+    let trigger = rows::optional_enum(row, 6)?;
     let node = rows::optional_uuid(row, 10)?.map(NodeId);
     Ok(ProactiveDecision {
         id: DecisionId(rows::read_uuid(row, 0)?),
         scope: rows::scope(row, 1)?,
         at: rows::time(row, 3)?,
-        outcome: rows::optional_word(row, 4)?,
-        gate: rows::optional_word(row, 5)?,
+        outcome: rows::optional_enum(row, 4)?,
+        gate: rows::optional_enum(row, 5)?,
         trigger: trigger.zip(key).map(|(trigger, key)| TriggerRef { trigger, key, node }),
         detail: row.get(8)?,
         message_id: rows::optional_uuid(row, 11)?.map(MessageId),

@@ -108,7 +108,7 @@ fn stored_enum<T: StoredEnum>(text: &str) -> Option<T> {
     T::ALL.iter().copied().find(|word| word.as_str() == text)
 }
 
-pub(crate) fn optional_word<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<Option<T>> {
+pub(crate) fn optional_enum<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<Option<T>> {
     row.get_ref(column)?.as_str_or_null()?.map(|_| read_enum(row, column)).transpose()
 }
 
@@ -146,7 +146,7 @@ macro_rules! message_columns {
 pub(crate) use message_columns;
 
 /// Number of the first column after [`message_columns`].
-pub(crate) const AFTER_MESSAGE: usize = 15;
+pub(crate) const FIRST_COLUMN_AFTER_MESSAGE: usize = 15;
 
 /// The numbers or keys that a statement with one parameter gives.
 pub(crate) fn column<T: FromSql>(
@@ -231,7 +231,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<Session> {
         first_message_at: time(row, 5)?,
         last_message_at: time(row, 6)?,
         closed_at: optional_time(row, 7)?,
-        close_trigger: optional_word(row, 8)?,
+        close_trigger: optional_enum(row, 8)?,
         extracted: row.get(9)?,
         reflected: row.get(10)?,
         extracted_events: row.get(11)?,
@@ -256,7 +256,7 @@ macro_rules! node_columns {
 pub(crate) use node_columns;
 
 /// Number of the first column after [`node_columns`].
-pub(crate) const AFTER_NODE: usize = 17;
+pub(crate) const FIRST_COLUMN_AFTER_NODE: usize = 17;
 
 pub(crate) fn read_node(row: &Row<'_>) -> Result<Node> {
     Ok(Node {

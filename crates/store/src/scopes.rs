@@ -13,7 +13,7 @@ const NUMBERS_MAX: usize = 10_000;
 
 /// Numbers of scopes that were looked up. A number never comes to mean another scope, but a scope that is emptied gets another.
 #[derive(Default)]
-pub(crate) struct ScopeNumbers(RwLock<KnownNumbers>);
+pub(crate) struct KnownScopeNumbers(RwLock<KnownNumbers>);
 
 #[derive(Default)]
 struct KnownNumbers {
@@ -22,7 +22,7 @@ struct KnownNumbers {
     by_scope: HashMap<Scope, i64>,
 }
 
-impl ScopeNumbers {
+impl KnownScopeNumbers {
     /// The number of a scope if it is known, and the generation to note it with if it is not.
     pub(crate) fn get(&self, scope: &Scope) -> (Option<i64>, u64) {
         let known = self.0.read();

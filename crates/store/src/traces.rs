@@ -19,7 +19,7 @@ macro_rules! head_columns {
 }
 
 /// Number of the first column after [`head_columns`].
-const AFTER_HEAD: usize = 10;
+const FIRST_COLUMN_AFTER_HEAD: usize = 10;
 
 /// The turns of a scope that have a trace, behind a place.
 pub(crate) const TURN_TRACES: &str = concat!(
@@ -84,7 +84,7 @@ impl TraceStore for HomeStore {
                 ", d.detail FROM turn_details d JOIN turns t ON t.id = d.turn_id JOIN scopes s ON s.number = d.scope
                  WHERE d.turn_id = ?1"
             ))?;
-            let trace = |row: &Row<'_>| Ok(TurnTrace { head: read_summary(row)?, detail: rows::read_json(row, AFTER_HEAD)? });
+            let trace = |row: &Row<'_>| Ok(TurnTrace { head: read_summary(row)?, detail: rows::read_json(row, FIRST_COLUMN_AFTER_HEAD)? });
             Ok(statement.query_row([id.0.into_bytes()], trace).optional()?)
         })
         .await

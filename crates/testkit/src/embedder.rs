@@ -51,7 +51,7 @@ impl WordHashEmbedder {
         self
     }
 
-    /// From now on every call fails so; `None` makes it work again.
+    /// Makes every further call fail with this error; `None` makes calls work again.
     pub fn fail_with(&self, failure: Option<EmbedError>) {
         self.state.lock().failure = failure;
     }

@@ -1,6 +1,7 @@
 //! What tests of every crate stand on: a clock that stands still, identifiers that repeat, an embedder and a mind
 //! without a model, and a language model over real HTTP that follows a script.
 
+mod byte_search;
 mod clock;
 mod ids;
 mod embedder;
@@ -12,6 +13,7 @@ pub mod scripted_model;
 mod scripted_voice;
 pub mod store_suite;
 
+pub use byte_search::{contains_words, files_containing};
 pub use clock::SimulatedClock;
 pub use embedder::WordHashEmbedder;
 pub use ids::SequentialIds;

@@ -28,7 +28,7 @@ struct Script<Question, Answer> {
 }
 
 impl FixedMind {
-    /// A mind that has been told nothing yet.
+    /// A mind without prepared answers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

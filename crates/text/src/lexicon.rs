@@ -13,22 +13,22 @@ impl Words {
         self.0.iter().copied()
     }
 
-    /// True if this word is one of them.
+    /// True if the list contains this word.
     pub fn contains(self, word: &str) -> bool {
         self.0.contains(&word)
     }
 
-    /// True if one of them is anywhere in a text.
+    /// True if the text contains an entry of the list.
     pub fn occur_in(self, text: &str) -> bool {
         self.iter().any(|phrase| text.contains(phrase))
     }
 
-    /// True if one of them is in a text of words with one blank on both sides of each.
+    /// True if a text of words, with one blank on both sides of each, contains an entry of the list.
     pub fn occurs_in_words(self, spaced: &str) -> bool {
         self.iter().any(|phrase| is_said_in(spaced, phrase))
     }
 
-    /// True if a list of words begins with the words of one of them.
+    /// True if a sequence of words begins with the words of an entry.
     pub(crate) fn begin_words(self, words: &[&str]) -> bool {
         self.iter().any(|phrase| {
             let mut said = words.iter();
@@ -36,12 +36,12 @@ impl Words {
         })
     }
 
-    /// True if a text begins with one of them.
+    /// True if a text begins with an entry of the list.
     pub fn begin(self, text: &str) -> bool {
         self.iter().any(|phrase| text.starts_with(phrase))
     }
 
-    /// True if a text ends with one of them.
+    /// True if a text ends with an entry of the list.
     pub fn is_end_of(self, text: &str) -> bool {
         self.iter().any(|phrase| text.ends_with(phrase))
     }
@@ -60,22 +60,22 @@ impl WordList {
         self.chinese.iter().chain(self.english.iter())
     }
 
-    /// True if this word is one of them.
+    /// True if the list contains this word.
     pub fn contains(self, word: &str) -> bool {
         self.chinese.contains(word) || self.english.contains(word)
     }
 
-    /// True if a text begins with one of them.
+    /// True if a text begins with an entry of the list.
     pub fn begin(self, text: &str) -> bool {
         self.chinese.begin(text) || self.english.begin(text)
     }
 
-    /// True if a text ends with one of them.
+    /// True if a text ends with an entry of the list.
     pub(crate) fn is_end_of(self, text: &str) -> bool {
         self.chinese.is_end_of(text) || self.english.is_end_of(text)
     }
 
-    /// True if one of them is anywhere in a text.
+    /// True if the text contains an entry of the list.
     pub fn occur_in(self, text: &str) -> bool {
         self.chinese.occur_in(text) || self.english.occur_in(text)
     }

@@ -12,7 +12,7 @@ use super::utterance::Utterance;
 const CONSENT_PARTICLE: &str = "吧";
 /// Number of words after the question word among which the auxiliary is looked for. "What kind of food do you like": further
 /// away another clause begins.
-const AUXILIARY_WITHIN: usize = 3;
+const AUXILIARY_DISTANCE_MAX: usize = 3;
 
 /// True if a whole text ends as a question does.
 pub fn ends_in_question(text: &str) -> bool {
@@ -84,7 +84,7 @@ fn is_contracted_question(words: &[&str]) -> bool {
 fn opens_question(words: &[&str]) -> bool {
     let Some((first, rest)) = words.split_first() else { return false };
     let clause = rest.first().is_none_or(|next| lexicon::PRONOUNS.contains(next));
-    let within = if *first == "when" { 1 } else { AUXILIARY_WITHIN };
+    let within = if *first == "when" { 1 } else { AUXILIARY_DISTANCE_MAX };
     lexicon::QUESTION_WORDS.english.contains(first)
         && !clause
         && rest.iter().take(within).any(|word| lexicon::AUXILIARIES.contains(word))

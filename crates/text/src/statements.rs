@@ -9,14 +9,14 @@ use super::utterance::Utterance;
 pub enum Statement {
     /// All values that the statement gives.
     Everything,
-    /// Nothing: it only asks, or says only that nothing is known.
+    /// The message states nothing: it only asks, or only says that nothing is known.
     Nothing,
     /// These sentences. In the others the persona says that it does not know.
     Only(String),
 }
 
 impl Utterance<'_> {
-    /// True if it states something: it asks nothing.
+    /// True if the utterance states something and asks nothing.
     pub fn states(&self) -> bool {
         !self.is_question() && !self.asks_by_words()
     }

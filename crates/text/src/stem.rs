@@ -15,7 +15,7 @@ use super::lexicon::{Words, function_words as lexicon};
 use super::segment::Piece;
 
 /// Languages in Latin script beside English, with their function words.
-const LATIN: [(Algorithm, Words); 13] = [
+const LATIN_LANGUAGES: [(Algorithm, Words); 13] = [
     (Algorithm::Spanish, lexicon::ES),
     (Algorithm::French, lexicon::FR),
     (Algorithm::German, lexicon::DE),
@@ -31,10 +31,10 @@ const LATIN: [(Algorithm, Words); 13] = [
     (Algorithm::Turkish, lexicon::TR),
 ];
 
-/// For each function word the places in [`LATIN`] of its languages, as bits.
+/// For each function word the places in [`LATIN_LANGUAGES`] of its languages, as bits.
 static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
     let mut words: HashMap<&str, u16> = HashMap::new();
-    for (place, (_, list)) in LATIN.iter().enumerate() {
+    for (place, (_, list)) in LATIN_LANGUAGES.iter().enumerate() {
         for word in list.iter() {
             *words.entry(word).or_default() |= 1 << place;
         }
@@ -45,7 +45,7 @@ static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
 /// The stemming of one text's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stems {
-    /// Place in [`LATIN`] of the language of its words in Latin script; none for English.
+    /// Place in [`LATIN_LANGUAGES`] of the language of its words in Latin script; none for English.
     latin: Option<usize>,
     /// True if the language is not known.
     undecided: bool,
@@ -54,7 +54,7 @@ pub(super) struct Stems {
 impl Stems {
     /// Told from the pieces of a folded text.
     pub(super) fn from_pieces(pieces: &[Piece<'_>]) -> Self {
-        let mut counts = [0usize; LATIN.len()];
+        let mut counts = [0usize; LATIN_LANGUAGES.len()];
         let mut english = 0usize;
         for piece in pieces {
             let Piece::Word(word) = piece else { continue };
@@ -71,7 +71,7 @@ impl Stems {
 
     /// True if nouns are written with a capital letter, so that capitals tell no names.
     pub(super) fn nouns_are_capitalised(self) -> bool {
-        self.latin.is_some_and(|place| LATIN[place].0 == Algorithm::German)
+        self.latin.is_some_and(|place| LATIN_LANGUAGES[place].0 == Algorithm::German)
     }
 
     /// True if a folded word tells nothing of what the text is about.
@@ -83,7 +83,9 @@ impl Stems {
     /// The stem of a folded word.
     pub(super) fn stem(self, word: &str) -> String {
         match script_of(word) {
-            Some(Script::Latin) => stem_word(self.latin.map_or(Algorithm::English, |at| LATIN[at].0), word),
+            Some(Script::Latin) => {
+                stem_word(self.latin.map_or(Algorithm::English, |at| LATIN_LANGUAGES[at].0), word)
+            }
             Some(Script::Other(algorithm)) => stem_word(algorithm, word),
             None => word.to_owned(),
         }
@@ -97,7 +99,7 @@ impl Stems {
         }
         let mut known = vec![self.stem(word)];
         let english = std::iter::once(Algorithm::English);
-        let others = LATIN.iter().map(|(algorithm, _)| *algorithm).filter(|_| self.undecided);
+        let others = LATIN_LANGUAGES.iter().map(|(algorithm, _)| *algorithm).filter(|_| self.undecided);
         for algorithm in english.chain(others) {
             let stem = stem_word(algorithm, word);
             if !known.contains(&stem) {
@@ -131,7 +133,7 @@ fn letter_script(letter: char) -> Option<Script> {
     }
 }
 
-/// The word itself where nothing would be left of it.
+/// Stems a word; returns the word itself if its stem would be empty.
 fn stem_word(algorithm: Algorithm, word: &str) -> String {
     let stem = Stemmer::create(algorithm).stem(word).into_owned();
     if stem.chars().any(char::is_alphanumeric) { stem } else { word.to_owned() }

@@ -79,7 +79,7 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
             Piece::Word(word) => {
                 word_query(word, stems, &names).into_iter().for_each(|term| terms.push(term))
             }
-            Piece::Unspaced(run) => run_query(run).into_iter().for_each(|term| terms.push(term)),
+            Piece::Unspaced(run) => query_terms_of_run(run).into_iter().for_each(|term| terms.push(term)),
             Piece::Hyphen => {}
         }
         at += 1;
@@ -238,7 +238,7 @@ fn simplify_for_dictionary(run: &str) -> Cow<'_, str> {
     if is_japanese { Cow::Borrowed(run) } else { simplify(run) }
 }
 
-fn run_query(run: &str) -> Vec<QueryTerm> {
+fn query_terms_of_run(run: &str) -> Vec<QueryTerm> {
     let run = simplify_for_dictionary(run);
     let run = run.as_ref();
     let words = content_words(run);
@@ -297,7 +297,7 @@ fn content_words(run: &str) -> Vec<Range<usize>> {
         match function_end {
             Some(end) => at = end,
             None => {
-                let word = without_call(run, without_aspect(run, segments[at].clone()));
+                let word = without_verb_to_call(run, without_aspect(run, segments[at].clone()));
                 if !is_function_compound(&run[word.clone()]) {
                     words.push(word);
                 }
@@ -322,7 +322,7 @@ fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
 }
 
 /// The segment without 叫: the dictionary takes 猫叫 in 我的猫叫什么 for one word, though it is the cat that is asked for.
-fn without_call(run: &str, segment: Range<usize>) -> Range<usize> {
+fn without_verb_to_call(run: &str, segment: Range<usize>) -> Range<usize> {
     match run[segment.clone()].strip_suffix('叫') {
         Some(called) if !called.is_empty() && !lexicon::CALLS.contains(called) => {
             segment.start..segment.start + called.len()

@@ -30,7 +30,7 @@ struct RunLimits {
 
 const SPEAKING_LIMITS: RunLimits =
     RunLimits { time_max: Duration::from_secs(30), bytes_max: 32 * 1024 * 1024, may_be_empty: false };
-/// Of one recording, which may hold no words.
+/// Limits for the transcription of one recording, which may contain no words.
 const LISTENING_LIMITS: RunLimits =
     RunLimits { time_max: Duration::from_secs(300), bytes_max: 256 * 1024, may_be_empty: true };
 /// Most bytes that are kept of what a program complains about. The last lines say why a program ended; it may have written

@@ -10,7 +10,7 @@ const HAN_SECONDS: f64 = 0.34;
 const SENTENCE_SECONDS: f64 = 0.55;
 /// Maximum length of a sentence's sound, relative to the estimate. Sound beyond it is a provider that speaks on, or sends
 /// noise, and would be paid for and stored.
-const SLOWEST_FACTOR: f64 = 8.0;
+const SOUND_LENGTH_FACTOR_MAX: f64 = 8.0;
 /// Seconds that are added to that maximum for every sentence: short ones may begin with a long pause.
 const SLOWEST_EXTRA: f64 = 15.0;
 
@@ -29,5 +29,5 @@ pub fn estimated_duration(text: &str) -> f64 {
 
 /// The longest that a sentence may sound before its sound is refused.
 pub fn longest_plausible_duration(text: &str) -> Duration {
-    Duration::from_secs_f64(estimated_duration(text) * SLOWEST_FACTOR + SLOWEST_EXTRA)
+    Duration::from_secs_f64(estimated_duration(text) * SOUND_LENGTH_FACTOR_MAX + SLOWEST_EXTRA)
 }

@@ -11,7 +11,7 @@ use crate::openai::read_sound;
 use crate::provider::{Speaker, SpeechRequest, VoiceError, VoiceSample};
 use crate::sound::Sound;
 
-const OWN_BASE: &str = "https://api.fish.audio";
+const DEFAULT_BASE_URL: &str = "https://api.fish.audio";
 const MODEL: &str = "s1";
 /// US dollars per byte of text at Fish Audio itself, as an estimate.
 const PRICE: f64 = 15.0 / 1_000_000.0;
@@ -37,7 +37,7 @@ impl FishSpeaker {
     /// When the address can't be used.
     pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
         let model = if settings.model.is_empty() { MODEL } else { settings.model.as_str() };
-        let (endpoint, model) = (Endpoint::new(settings, OWN_BASE)?, model.to_owned());
+        let (endpoint, model) = (Endpoint::new(settings, DEFAULT_BASE_URL)?, model.to_owned());
         Ok(Self { endpoint, model, is_own_base: settings.base_url.is_empty() })
     }
 }

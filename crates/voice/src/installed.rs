@@ -13,7 +13,7 @@ const PIPER_VOICES_MAX: usize = 200;
 pub struct InstalledProgram {
     /// The program's name, as `espeak-ng`.
     pub name: &'static str,
-    /// True if it speaks; else it hears.
+    /// True for a program that speaks, false for one that transcribes.
     pub speaks: bool,
     /// The argument list for the configuration.
     pub command: Vec<String>,

@@ -27,7 +27,7 @@ const DELAY_SAMPLES: u16 = 312;
 /// Bits a second: clear speech.
 const BIT_RATE: i32 = 24_000;
 /// Names the only stream of a file.
-const STREAM: u32 = 1;
+const STREAM_NUMBER: u32 = 1;
 
 pub(crate) fn is_ogg(bytes: &[u8]) -> bool {
     bytes.starts_with(b"OggS")
@@ -86,8 +86,8 @@ pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
     encoder.bitrate_bps = BIT_RATE;
     let unwritten = |error: std::io::Error| SoundError::Coding(error.to_string());
     let mut writer = PacketWriter::new(Vec::new());
-    writer.write_packet(opus_head(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
-    writer.write_packet(opus_tags(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
+    writer.write_packet(opus_head(), STREAM_NUMBER, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
+    writer.write_packet(opus_tags(), STREAM_NUMBER, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
     let end = samples.len() + usize::from(DELAY_SAMPLES);
     let packets = end.div_ceil(PACKET_SAMPLES);
     for number in 0..packets {
@@ -104,7 +104,7 @@ pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
             number if number % PACKETS_PER_PAGE == 0 => PacketWriteEndInfo::EndPage,
             _ => PacketWriteEndInfo::NormalPacket,
         };
-        writer.write_packet(packet[..length].to_vec(), STREAM, ends, position).map_err(unwritten)?;
+        writer.write_packet(packet[..length].to_vec(), STREAM_NUMBER, ends, position).map_err(unwritten)?;
     }
     Ok(writer.into_inner())
 }
@@ -223,12 +223,17 @@ mod tests {
         };
         for _ in 0..300 {
             let mut writer = PacketWriter::new(Vec::new());
-            writer.write_packet(opus_head(), STREAM, PacketWriteEndInfo::EndPage, 0).unwrap();
-            writer.write_packet(opus_tags(), STREAM, PacketWriteEndInfo::EndPage, 0).unwrap();
+            writer.write_packet(opus_head(), STREAM_NUMBER, PacketWriteEndInfo::EndPage, 0).unwrap();
+            writer.write_packet(opus_tags(), STREAM_NUMBER, PacketWriteEndInfo::EndPage, 0).unwrap();
             for number in 1..=20 {
                 let packet: Vec<u8> = (0..roll() % 60).map(|_| roll() as u8).collect();
                 writer
-                    .write_packet(packet, STREAM, PacketWriteEndInfo::EndPage, number * (roll() % 2_000))
+                    .write_packet(
+                        packet,
+                        STREAM_NUMBER,
+                        PacketWriteEndInfo::EndPage,
+                        number * (roll() % 2_000),
+                    )
                     .unwrap();
             }
             let _ = read_back(&writer.into_inner());

@@ -10,7 +10,7 @@ use crate::endpoint::{Endpoint, EndpointSettings, wav_part};
 use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError};
 use crate::sound::Sound;
 
-const OWN_BASE: &str = "https://api.openai.com/v1";
+const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 const SPEECH_MODEL: &str = "gpt-4o-mini-tts";
 const SPEECH_VOICE: &str = "alloy";
 const TRANSCRIPTION_MODEL: &str = "whisper-1";
@@ -46,7 +46,7 @@ impl OpenAiSpeaker {
     /// When the address can't be used.
     pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
         let model = if settings.model.is_empty() { SPEECH_MODEL } else { settings.model.as_str() };
-        let (endpoint, model) = (Endpoint::new(settings, OWN_BASE)?, model.to_owned());
+        let (endpoint, model) = (Endpoint::new(settings, DEFAULT_BASE_URL)?, model.to_owned());
         Ok(Self { endpoint, model, is_own_base: settings.base_url.is_empty() })
     }
 }
@@ -58,7 +58,7 @@ impl OpenAiListener {
     /// When the address can't be used.
     pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
         let model = if settings.model.is_empty() { TRANSCRIPTION_MODEL } else { settings.model.as_str() };
-        let (endpoint, model) = (Endpoint::new(settings, OWN_BASE)?, model.to_owned());
+        let (endpoint, model) = (Endpoint::new(settings, DEFAULT_BASE_URL)?, model.to_owned());
         Ok(Self { endpoint, model, is_own_base: settings.base_url.is_empty() })
     }
 }

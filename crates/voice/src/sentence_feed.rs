@@ -147,7 +147,7 @@ fn without_stage_directions(sentence: &str) -> String {
 
 fn is_stage_direction(before: &str, inner: &str, after: &str) -> bool {
     /// Words that end like a verb of the third person and are none.
-    const NO_VERBS: [&str; 16] = [
+    const FALSE_VERBS: [&str; 16] = [
         "this",
         "is",
         "was",
@@ -175,7 +175,7 @@ fn is_stage_direction(before: &str, inner: &str, after: &str) -> bool {
     let is_verb = word.ends_with('s') || word.ends_with("ing");
     let is_spoken_of = ["she", "he", "they"].contains(&word.as_str()) && inner.split_whitespace().count() > 1;
     first.chars().all(|letter| !letter.is_uppercase())
-        && (is_verb && !NO_VERBS.contains(&word.as_str()) || is_spoken_of)
+        && (is_verb && !FALSE_VERBS.contains(&word.as_str()) || is_spoken_of)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const EXTENSIBLE: u16 = 0xfffe;
 /// Trust in the lengths of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthTrust {
-    /// A file: it must hold what its header says.
+    /// The sound of a file, whose header must be right about its length.
     Exact,
     /// A stream, whose writer did not know the length when it wrote the header: the sound goes on to the end.
     UntilTheEnd,
@@ -79,11 +79,11 @@ pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, Sou
 
 /// Lengths that programs write while they stream sound of unknown length: the largest number with or without a sign, and
 /// the rest of it beside the header.
-const OPEN_ENDED: [std::ops::RangeInclusive<usize>; 3] =
+const OPEN_ENDED_LENGTHS: [std::ops::RangeInclusive<usize>; 3] =
     [0..=0, 0x7fff_f000..=0x7fff_ffff, 0xffff_f000..=0xffff_ffff];
 
 fn sound_of(content: &[u8], claimed: usize, trust: LengthTrust) -> Result<&[u8], SoundError> {
-    let trust = if OPEN_ENDED.iter().any(|lengths| lengths.contains(&claimed)) {
+    let trust = if OPEN_ENDED_LENGTHS.iter().any(|lengths| lengths.contains(&claimed)) {
         LengthTrust::UntilTheEnd
     } else {
         trust

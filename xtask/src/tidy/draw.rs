@@ -19,10 +19,7 @@ pub(crate) fn draw(root: &Path, seed: u64) -> Result<()> {
     let (mut names, mut comments) = (Vec::new(), Vec::new());
     for file in files.iter().filter(is_source) {
         let text = file.text.as_deref().unwrap_or_default();
-        let code = code_lines(text);
-        names.extend(
-            code.iter().filter_map(|line| name_in(line)).map(|name| format!("{name}  ({})", file.path)),
-        );
+        names.extend(own_names(&code_lines(text)).map(|name| format!("{name}  ({})", file.path)));
         comments.extend(comments_in(text).map(|comment| format!("{comment}  ({})", file.path)));
     }
     let mut random = Random(seed.wrapping_mul(2) | 1);
@@ -33,6 +30,25 @@ pub(crate) fn draw(root: &Path, seed: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Names of items, but for those that a trait has given to what implements it: its own declaration is drawn instead.
+fn own_names(code: &[String]) -> impl Iterator<Item = &str> {
+    let mut end_of_implementation = None;
+    code.iter().filter_map(move |line| {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let words = line.trim_start();
+        if end_of_implementation.is_none() && words.starts_with("impl") && words.contains(" for ") {
+            end_of_implementation = (!words.ends_with('}')).then(|| format!("{indent}}}"));
+        }
+        if let Some(end) = &end_of_implementation {
+            if *line == *end {
+                end_of_implementation = None;
+            }
+            return None;
+        }
+        name_in(line)
+    })
 }
 
 /// The name of the item that a line begins.

@@ -177,7 +177,7 @@ impl Gateway {
 
     async fn url(&self, rest: &RestClient, session: Option<&Session>) -> Result<Url, End> {
         let said = match (&self.address, session.and_then(|session| session.url.clone())) {
-            (Some(address), _) => return Ok(with_version(address.clone())),
+            (Some(address), _) => return Ok(with_gateway_version(address.clone())),
             (None, Some(url)) => url,
             (None, None) => {
                 let info = rest.gateway().await.map_err(|error| match error {
@@ -194,14 +194,14 @@ impl Gateway {
             }
         };
         address::check_address(&said)
-            .map(with_version)
+            .map(with_gateway_version)
             .map_err(|error| End::Lost(format!("its address: {error}")))
     }
 }
 
 const REFUSED_TOKEN: &str = "Discord refuses the bot's token; reset it in the developer portal and enter the new one under Settings > Channels";
 
-fn with_version(mut url: Url) -> Url {
+fn with_gateway_version(mut url: Url) -> Url {
     url.query_pairs_mut().append_pair("v", "10").append_pair("encoding", "json");
     url
 }
@@ -229,7 +229,7 @@ impl Connection<'_> {
                             return end;
                         }
                     }
-                    Err(end) => return self.end_of_socket(end),
+                    Err(end) => return self.session_end(end),
                 },
                 _room = signals.reserve(), if !has_room => {}
                 () = &mut heartbeat => {
@@ -257,7 +257,7 @@ impl Connection<'_> {
             payload = self.socket.receive() => payload,
             () = self.gateway.clock.sleep(HELLO_WITHIN) => return Err(End::Lost("no hello in time".to_owned())),
         };
-        let payload = payload.map_err(|end| self.end_of_socket(end))?;
+        let payload = payload.map_err(|end| self.session_end(end))?;
         match (payload.op, payload.d["heartbeat_interval"].as_u64()) {
             (10, Some(interval)) if interval > 0 => Ok(Duration::from_millis(interval)),
             _ => Err(End::Lost("no hello".to_owned())),
@@ -310,7 +310,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Passes an event on. There is room: nothing is read otherwise.
+    /// Passes an event on. The queue has room: without room no event is read.
     fn dispatch(&mut self, payload: Payload, inbound: &dyn Inbound, is_ready: &mut bool) {
         let name = payload.t.unwrap_or_default();
         let signal = match name.as_str() {
@@ -345,10 +345,10 @@ impl Connection<'_> {
     }
 
     async fn send(&mut self, payload: &Value) -> Result<(), End> {
-        self.socket.send(payload).await.map_err(|end| self.end_of_socket(end))
+        self.socket.send(payload).await.map_err(|end| self.session_end(end))
     }
 
-    fn end_of_socket(&mut self, end: SocketEnd) -> End {
+    fn session_end(&mut self, end: SocketEnd) -> End {
         let code = match end {
             SocketEnd::Broken(reason) => return End::Lost(reason),
             SocketEnd::Closed(code) => code,

@@ -36,7 +36,7 @@ impl TaskQueues {
         }
     }
 
-    /// Notes that something was done, and gives what comes next in the conversation.
+    /// Marks the running task of a conversation as done; returns its next one.
     pub(super) fn end_work(&mut self, conversation: &str) -> Option<Task> {
         let next = self.lanes.get_mut(conversation).and_then(VecDeque::pop_front);
         match next {
@@ -47,4 +47,15 @@ impl TaskQueues {
         }
         next
     }
+}
+
+/// The work for a conversation in which messages were received before.
+pub(super) fn catch_up_task((conversation, newest): (String, i64)) -> (String, Task) {
+    (conversation, Task::CatchUp { newest })
+}
+
+/// The work for an event, with its conversation; none for events without one.
+pub(super) fn event_task(name: String, data: Value) -> Option<(String, Task)> {
+    let conversation = data["channel_id"].as_str()?.to_owned();
+    name.starts_with("MESSAGE_").then_some((conversation, Task::Event { name, data }))
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 
-/// Limits that are kept; beyond it those that have passed are dropped.
+/// Number of stored limits from which those that have expired are dropped.
 const STORED_LIMITS_MAX: usize = 1_000;
 
 /// The limit of a call: routes that share a bucket share it, each for one channel.

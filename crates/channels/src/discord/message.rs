@@ -6,15 +6,15 @@ use runtime::{ExternalMessage, VOICE_MESSAGE};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::channel::{Update, UpdateKind, with_quote};
+use crate::channel::{PieceOrigin, Update, UpdateKind, with_quote};
 
 /// Numbers of messages begin with milliseconds; events of the last five minutes may come again or in another order.
-pub(super) const SNOWFLAKE_OVERLAP: i64 = (5 * 60 * 1_000) << TIME_SHIFT;
-const TIME_SHIFT: u32 = 22;
+pub(super) const SNOWFLAKE_OVERLAP: i64 = (5 * 60 * 1_000) << SNOWFLAKE_TIME_SHIFT;
+const SNOWFLAKE_TIME_SHIFT: u32 = 22;
 /// Milliseconds of the moment from which the platform counts.
 const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 /// Kinds of messages that people write: an ordinary one, a reply.
-const WRITTEN_KINDS: [u8; 2] = [0, 19];
+const PERSON_MESSAGE_KINDS: [u8; 2] = [0, 19];
 /// The file that the platform's programs make of a long text.
 const PASTE_NAME: &str = "message.txt";
 /// Largest pasted file that is read, in bytes: no message may be longer.
@@ -105,8 +105,8 @@ struct Sticker {
 }
 
 /// The number of a message written at this moment, in milliseconds; at least zero.
-pub(super) fn number_at(milliseconds: i64) -> i64 {
-    milliseconds.saturating_sub(PLATFORM_EPOCH).max(0) << TIME_SHIFT
+pub(super) fn first_number_at(milliseconds: i64) -> i64 {
+    milliseconds.saturating_sub(PLATFORM_EPOCH).max(0) << SNOWFLAKE_TIME_SHIFT
 }
 
 impl Message {
@@ -117,7 +117,7 @@ impl Message {
 
     /// Time at which the message was written, in milliseconds.
     pub(super) fn written_at(&self) -> i64 {
-        (self.number() >> TIME_SHIFT) + PLATFORM_EPOCH
+        (self.number() >> SNOWFLAKE_TIME_SHIFT) + PLATFORM_EPOCH
     }
 
     /// True if the message was edited after it was sent.
@@ -126,7 +126,7 @@ impl Message {
     }
 
     /// True if it is this piece: sent by a bot after the piece was written, with its nonce or its text.
-    pub(super) fn is_piece(&self, nonce: &str, text: &str, written_at: i64) -> bool {
+    pub(super) fn is_delivered_piece(&self, nonce: &str, text: &str, written_at: i64) -> bool {
         let is_bot = self.author.as_ref().is_some_and(|author| author.bot);
         let has_nonce = self.nonce.as_ref().and_then(Value::as_str) == Some(nonce);
         let has_text = self.content.as_deref() == Some(text) && self.written_at() >= written_at;
@@ -140,13 +140,13 @@ impl Message {
 
     pub(super) fn is_by_person(&self) -> bool {
         self.webhook_id.is_none()
-            && WRITTEN_KINDS.contains(&self.kind)
+            && PERSON_MESSAGE_KINDS.contains(&self.kind)
             && self.author.as_ref().is_some_and(|author| !author.bot)
     }
 
     /// The message as something that a person wrote to the bot; none for all others.
     pub(super) fn to_update(&self, bot: &str, is_direct: bool) -> Option<Update> {
-        let (sender, external, text) = self.for_bot(bot, is_direct)?;
+        let (sender, external, text) = self.to_inbound_message(bot, is_direct)?;
         let recording = self.is_voice_message().then(|| external.to_string());
         Some(Update {
             position: Some(self.received_position()),
@@ -171,20 +171,20 @@ impl Message {
     }
 
     /// The message as one that a person has changed. The words of a voice message are ours.
-    pub(super) fn as_edit(&self, bot: &str) -> Option<Update> {
+    pub(super) fn to_edit_update(&self, bot: &str) -> Option<Update> {
         if self.is_voice_message() {
             return None;
         }
-        let (sender, external, text) = self.for_bot(bot, !self.is_in_server())?;
+        let (sender, external, text) = self.to_inbound_message(bot, !self.is_in_server())?;
         Some(Update { position: None, kind: UpdateKind::Edited { sender, external, text } })
     }
 
     /// The message as something that is passed over and does not have to be looked at again.
-    pub(super) fn as_skipped(&self) -> Update {
+    pub(super) fn to_skipped_update(&self) -> Update {
         Update { position: Some(self.received_position()), kind: UpdateKind::Other }
     }
 
-    fn for_bot(&self, bot: &str, is_direct: bool) -> Option<(String, ExternalMessage, String)> {
+    fn to_inbound_message(&self, bot: &str, is_direct: bool) -> Option<(String, ExternalMessage, String)> {
         let is_mentioned = self.mentions.iter().any(|mention| mention.id == bot);
         if !self.is_by_person() || self.number() == 0 || !(is_direct || is_mentioned) {
             return None;
@@ -294,6 +294,20 @@ fn server_emoji(text: &str) -> Option<(&str, usize)> {
     let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     let is_id = !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit());
     (is_name && is_id).then_some((name, end + 1))
+}
+
+/// The name of a piece in at most 25 characters, the longest nonce that Discord accepts.
+pub(super) fn nonce(origin: PieceOrigin<'_>) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let digits = |mut number: u128, length: usize| {
+        let mut text = String::new();
+        for _ in 0..length {
+            text.push(char::from(DIGITS[usize::try_from(number % 62).unwrap_or_default()]));
+            number /= 62;
+        }
+        text
+    };
+    format!("{}{}", digits(origin.message.0.as_u128(), 22), digits(u128::from(origin.number), 3))
 }
 
 #[cfg(test)]

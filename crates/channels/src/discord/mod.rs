@@ -28,8 +28,8 @@ use crate::channel::{Channel, DeliveredPiece, Inbound, Piece, PieceOrigin, Shutd
 use crate::delivery_error::DeliveryError;
 use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, GatewayEvent};
-use lanes::{Task, TaskQueues};
-use message::{Message, PASTE_BYTES_MAX, SNOWFLAKE_OVERLAP, external_message, number_at};
+use lanes::{Task, TaskQueues, catch_up_task, event_task};
+use message::{Message, PASTE_BYTES_MAX, SNOWFLAKE_OVERLAP, external_message, first_number_at, nonce};
 use rest::{ApiError, HISTORY_PAGE, RestClient};
 
 pub const DISCORD_API: &str = "https://discord.com/api/v10";
@@ -41,15 +41,15 @@ const USER_AGENT: &str = concat!("DiscordBot (https://echovessel.example, ", env
 /// than a longer wait.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Events that wait to be taken; when there are so many, no more are read.
-const WAITING_MAX: usize = 1_024;
+const WAITING_EVENTS_MAX: usize = 1_024;
 /// Conversations whose history is read side by side. More would only wait at the platform's limit for all routes together.
-const SIDE_BY_SIDE: usize = 8;
+const HISTORIES_AT_ONCE: usize = 8;
 /// Most pages of a conversation's history that are read after a gap. They hold 5,000 messages.
 const PAGES_MAX: usize = 50;
 /// Period of history to read for an allowed account without stored messages.
-const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);
+const FIRST_HISTORY_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 /// Most conversations that are begun at once: the platform takes many for spam.
-const OPENED_MAX: usize = 20;
+const OPENED_CONVERSATIONS_MAX: usize = 20;
 /// Most attempts to fetch a paste. The text of the message itself is answered without it.
 const PASTE_ATTEMPTS: u32 = 5;
 /// Waits between attempts to read a history or a file; a minute at most, as people wait for what is behind them.
@@ -102,7 +102,7 @@ impl Discord {
         let client = client.map_err(|error| DiscordError::Client(error.without_url().to_string()))?;
         let rest = RestClient::new(client.clone(), base, token.clone(), clock.clone());
         let gateway = Gateway::new(client, gateway, token, clock);
-        Ok(Self { rest, gateway, reading: Semaphore::new(SIDE_BY_SIDE) })
+        Ok(Self { rest, gateway, reading: Semaphore::new(HISTORIES_AT_ONCE) })
     }
 
     /// The hosts that the Discord channel connects to.
@@ -123,16 +123,16 @@ impl Discord {
         let mut opening = FuturesUnordered::new();
         loop {
             let works: Vec<(String, Task)> = tokio::select! {
-                Some(received) = events.recv(), if lanes.waiting < WAITING_MAX => match received {
+                Some(received) = events.recv(), if lanes.waiting < WAITING_EVENTS_MAX => match received {
                     GatewayEvent::Began { bot: id } => {
                         bot = Arc::from(id);
                         opening.push(self.unheard_conversations(inbound));
                         match inbound.conversation_positions().await {
-                            Ok(positions) => positions.into_iter().map(work_to_catch_up).collect(),
+                            Ok(positions) => positions.into_iter().map(catch_up_task).collect(),
                             Err(stopped) => return stopped,
                         }
                     }
-                    GatewayEvent::Event { name, data } => Vec::from_iter(event(name, data)),
+                    GatewayEvent::Event { name, data } => Vec::from_iter(event_task(name, data)),
                 },
                 Some((conversation, done)) = running.next() => {
                     let conversation: String = conversation;
@@ -140,19 +140,19 @@ impl Discord {
                         return stopped;
                     }
                     if let Some(work) = lanes.end_work(&conversation) {
-                        running.push(self.work(inbound, bot.clone(), conversation, work));
+                        running.push(self.run_task(inbound, bot.clone(), conversation, work));
                     }
                     continue;
                 }
                 Some(unheard) = opening.next() => match unheard {
-                    Ok(unheard) => unheard.into_iter().map(work_to_catch_up).collect(),
+                    Ok(unheard) => unheard.into_iter().map(catch_up_task).collect(),
                     Err(stopped) => return stopped,
                 },
                 stopped = inbound.wait_for_stop() => return stopped,
             };
             for (conversation, work) in works {
                 if let Some(work) = lanes.begin_work(&conversation, work) {
-                    running.push(self.work(inbound, bot.clone(), conversation, work));
+                    running.push(self.run_task(inbound, bot.clone(), conversation, work));
                 }
             }
         }
@@ -162,17 +162,18 @@ impl Discord {
     /// as other platforms keep what a program has missed.
     async fn unheard_conversations(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Shutdown> {
         let mut unheard = Vec::new();
-        let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + SNOWFLAKE_OVERLAP;
+        let earliest = first_number_at((inbound.clock().now() - FIRST_HISTORY_PERIOD).as_millisecond())
+            + SNOWFLAKE_OVERLAP;
         for account in inbound.allowed_accounts() {
-            if unheard.len() < OPENED_MAX && !inbound.is_account_linked(account).await? {
-                let conversation = ask_until_answered(inbound, || self.rest.open_direct(account)).await?;
+            if unheard.len() < OPENED_CONVERSATIONS_MAX && !inbound.is_account_linked(account).await? {
+                let conversation = request_until_answered(inbound, || self.rest.open_direct(account)).await?;
                 unheard.extend(conversation.map(|conversation| (conversation, earliest)));
             }
         }
         Ok(unheard)
     }
 
-    async fn work(
+    async fn run_task(
         &self,
         inbound: &dyn Inbound,
         bot: Arc<str>,
@@ -180,17 +181,19 @@ impl Discord {
         work: Task,
     ) -> (String, Result<(), Shutdown>) {
         let done = match work {
-            Task::CatchUp { newest } => match self.catch_up_in(inbound, &bot, &conversation, newest).await {
-                Ok(()) => self.take_edits(inbound, &bot, &conversation).await,
-                stopped => stopped,
-            },
-            Task::Event { name, data } => self.take_event(inbound, &bot, &name, data).await,
+            Task::CatchUp { newest } => {
+                match self.catch_up_conversation(inbound, &bot, &conversation, newest).await {
+                    Ok(()) => self.accept_missed_edits(inbound, &bot, &conversation).await,
+                    stopped => stopped,
+                }
+            }
+            Task::Event { name, data } => self.accept_event(inbound, &bot, &name, data).await,
         };
         (conversation, done)
     }
 
     /// Takes what was written in a conversation while there was no session.
-    async fn catch_up_in(
+    async fn catch_up_conversation(
         &self,
         inbound: &dyn Inbound,
         bot: &str,
@@ -202,17 +205,17 @@ impl Discord {
         for _ in 0..PAGES_MAX {
             let page = {
                 let _one_of_few = self.reading.acquire().await;
-                ask_until_answered(inbound, || self.rest.messages(conversation, Some(after))).await?
+                request_until_answered(inbound, || self.rest.messages(conversation, Some(after))).await?
             };
             let Some(page) = page else { return Ok(()) };
             let Some(last) = page.last() else { return Ok(()) };
             after = after.max(last.number());
             if is_direct.is_none() && page.iter().any(Message::is_by_person) {
-                is_direct = ask_until_answered(inbound, || self.rest.is_direct(conversation)).await?;
+                is_direct = request_until_answered(inbound, || self.rest.is_direct(conversation)).await?;
             }
-            let (is_last, passed_over) = (page.len() < HISTORY_PAGE, last.as_skipped());
+            let (is_last, passed_over) = (page.len() < HISTORY_PAGE, last.to_skipped_update());
             for message in page {
-                self.take_written(inbound, bot, message, is_direct == Some(true)).await?;
+                self.accept_new_message(inbound, bot, message, is_direct == Some(true)).await?;
             }
             if is_last {
                 return Ok(());
@@ -225,21 +228,26 @@ impl Discord {
     }
 
     /// Takes what was changed among the newest messages while there was no session. What is known already changes nothing.
-    async fn take_edits(&self, inbound: &dyn Inbound, bot: &str, conversation: &str) -> Result<(), Shutdown> {
+    async fn accept_missed_edits(
+        &self,
+        inbound: &dyn Inbound,
+        bot: &str,
+        conversation: &str,
+    ) -> Result<(), Shutdown> {
         let page = {
             let _one_of_few = self.reading.acquire().await;
-            ask_until_answered(inbound, || self.rest.messages(conversation, None)).await?
+            request_until_answered(inbound, || self.rest.messages(conversation, None)).await?
         };
         let edited =
             page.into_iter().flatten().filter(|message| message.is_edited() && message.is_by_person());
         for message in edited {
-            self.take_edited(inbound, bot, message).await?;
+            self.accept_edited_message(inbound, bot, message).await?;
         }
         Ok(())
     }
 
     /// Takes an event of the gateway; one that is not understood is passed over.
-    async fn take_event(
+    async fn accept_event(
         &self,
         inbound: &dyn Inbound,
         bot: &str,
@@ -250,10 +258,10 @@ impl Discord {
             "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
                 let Ok(message) = serde_json::from_value::<Message>(data) else { return Ok(()) };
                 if name == "MESSAGE_UPDATE" {
-                    return self.take_edited(inbound, bot, message).await;
+                    return self.accept_edited_message(inbound, bot, message).await;
                 }
                 let is_direct = !message.is_in_server();
-                self.take_written(inbound, bot, message, is_direct).await
+                self.accept_new_message(inbound, bot, message, is_direct).await
             }
             "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
                 let channel = data["channel_id"].as_str().unwrap_or_default();
@@ -268,7 +276,7 @@ impl Discord {
         }
     }
 
-    async fn take_written(
+    async fn accept_new_message(
         &self,
         inbound: &dyn Inbound,
         bot: &str,
@@ -284,20 +292,20 @@ impl Discord {
         }
     }
 
-    async fn take_edited(
+    async fn accept_edited_message(
         &self,
         inbound: &dyn Inbound,
         bot: &str,
         mut message: Message,
     ) -> Result<(), Shutdown> {
-        if message.as_edit(bot).is_some() {
+        if message.to_edit_update(bot).is_some() {
             self.read_pastes(inbound, &mut message).await?;
         }
         // An event of an old message may come when its file is gone: what was read of it before stays.
         if message.pasted_files().any(|paste| paste.text.is_none()) {
             return Ok(());
         }
-        match message.as_edit(bot) {
+        match message.to_edit_update(bot) {
             Some(update) => inbound.accept_update(update).await,
             None => Ok(()),
         }
@@ -307,7 +315,7 @@ impl Discord {
     async fn read_pastes(&self, inbound: &dyn Inbound, message: &mut Message) -> Result<(), Shutdown> {
         for paste in message.pasted_files() {
             for attempt in 0..PASTE_ATTEMPTS {
-                let wait = match self.rest.file(paste.address, PASTE_BYTES_MAX).await {
+                let wait = match self.rest.download_attachment(paste.address, PASTE_BYTES_MAX).await {
                     Ok(bytes) => {
                         *paste.text = String::from_utf8(bytes).ok();
                         break;
@@ -332,7 +340,7 @@ impl Discord {
         let after = origin.sent_before.and_then(|id| id.parse().ok());
         let later = self.rest.messages(piece.conversation, after).await?;
         let written_at = origin.written_at.as_millisecond();
-        let found = later.iter().find(|message| message.is_piece(nonce, piece.text, written_at));
+        let found = later.iter().find(|message| message.is_delivered_piece(nonce, piece.text, written_at));
         Ok(found.map(|message| message.number().to_string()))
     }
 
@@ -385,7 +393,7 @@ impl Channel for Discord {
     }
 
     async fn receive(&self, inbound: &dyn Inbound) -> Shutdown {
-        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        let (sender, receiver) = mpsc::channel(WAITING_EVENTS_MAX);
         tokio::select! {
             stopped = self.gateway.run(&self.rest, inbound, sender) => stopped,
             stopped = self.process_events(inbound, receiver) => stopped,
@@ -428,19 +436,11 @@ impl From<ApiError> for DeliveryError {
     }
 }
 
-/// The work for a conversation in which messages were received before.
-fn work_to_catch_up((conversation, newest): (String, i64)) -> (String, Task) {
-    (conversation, Task::CatchUp { newest })
-}
-
-/// The work for an event, with its conversation; none for events without one.
-fn event(name: String, data: Value) -> Option<(String, Task)> {
-    let conversation = data["channel_id"].as_str()?.to_owned();
-    name.starts_with("MESSAGE_").then_some((conversation, Task::Event { name, data }))
-}
-
 /// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.
-async fn ask_until_answered<T, W>(inbound: &dyn Inbound, ask: impl Fn() -> W) -> Result<Option<T>, Shutdown>
+async fn request_until_answered<T, W>(
+    inbound: &dyn Inbound,
+    ask: impl Fn() -> W,
+) -> Result<Option<T>, Shutdown>
 where
     W: Future<Output = Result<T, ApiError>>,
 {
@@ -458,18 +458,4 @@ where
         failures += 1;
         inbound.wait(wait).await?;
     }
-}
-
-/// A name of the piece in at most 25 characters, as the platform takes it.
-fn nonce(origin: PieceOrigin<'_>) -> String {
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let digits = |mut number: u128, length: usize| {
-        let mut text = String::new();
-        for _ in 0..length {
-            text.push(char::from(DIGITS[usize::try_from(number % 62).unwrap_or_default()]));
-            number /= 62;
-        }
-        text
-    };
-    format!("{}{}", digits(origin.message.0.as_u128(), 22), digits(u128::from(origin.number), 3))
 }

@@ -32,7 +32,7 @@ const NO_PREVIEWS: u32 = 1 << 2;
 /// Hosts of files in messages.
 const FILE_HOSTS: [&str; 2] = ["discordapp.com", "discordapp.net"];
 /// Kind of a conversation between two.
-const DIRECT: u8 = 1;
+const DIRECT_CHANNEL_KIND: u8 = 1;
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -170,7 +170,7 @@ impl RestClient {
             body["nonce"] = json!(nonce);
             body["enforce_nonce"] = json!(true);
         }
-        let form = Form::new().text("payload_json", body.to_string()).part("files[0]", sound.form_part());
+        let form = Form::new().text("payload_json", body.to_string()).part("files[0]", sound.to_form_part());
         let path = ["channels", channel, "messages"];
         let sent: CreatedMessage =
             self.call(post("POST /channels/messages", channel, &path, Body::Form(form))).await?;
@@ -185,18 +185,24 @@ impl RestClient {
         let ExternalMessage { conversation, message } = external;
         let path = ["channels", conversation, "messages", message];
         let message: Message = self.call(get("GET /channels/messages/id", conversation, &path)).await?;
-        self.file(message.address_of_recording().unwrap_or_default(), RECORDING_BYTES_MAX).await
+        self.download_attachment(message.address_of_recording().unwrap_or_default(), RECORDING_BYTES_MAX)
+            .await
     }
 
     /// A file that is attached to a message.
-    pub(super) async fn file(&self, address: &str, bytes_max: usize) -> Result<Vec<u8>, DeliveryError> {
-        let address = address::check_address(address).ok().filter(|address| self.is_of_platform(address));
+    pub(super) async fn download_attachment(
+        &self,
+        address: &str,
+        bytes_max: usize,
+    ) -> Result<Vec<u8>, DeliveryError> {
+        let address =
+            address::check_address(address).ok().filter(|address| self.is_platform_address(address));
         let nowhere = || DeliveryError::Permanent("the file has no address that can be used".to_owned());
         fetch(&self.client, address.ok_or_else(nowhere)?, bytes_max).await
     }
 
     /// True if files may be fetched there: the platform's own hosts, or the host of its API.
-    fn is_of_platform(&self, address: &Url) -> bool {
+    fn is_platform_address(&self, address: &Url) -> bool {
         let host = address.host_str().unwrap_or_default();
         host == self.host()
             || FILE_HOSTS.iter().any(|known| host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.')))
@@ -224,7 +230,7 @@ impl RestClient {
     /// True if only two take part in a conversation.
     pub(super) async fn is_direct(&self, channel: &str) -> Result<bool, ApiError> {
         let info: ChannelInfo = self.call(get("GET /channels", channel, &["channels", channel])).await?;
-        Ok(info.kind == DIRECT)
+        Ok(info.kind == DIRECT_CHANNEL_KIND)
     }
 
     pub(super) async fn show_typing(&self, channel: &str) -> Result<(), ApiError> {

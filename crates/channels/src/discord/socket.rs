@@ -76,14 +76,14 @@ impl Socket {
                     return Err(SocketEnd::Closed(frame.map_or(1005, |frame| frame.code.into())));
                 }
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Err(end_of_error(&error)),
+                Some(Err(error)) => return Err(socket_end(&error)),
                 None => return Err(SocketEnd::Broken("the connection ended".to_owned())),
             }
         }
     }
 
     pub(super) async fn send(&mut self, payload: &Value) -> Result<(), SocketEnd> {
-        self.stream.send(Message::text(payload.to_string())).await.map_err(|error| end_of_error(&error))
+        self.stream.send(Message::text(payload.to_string())).await.map_err(|error| socket_end(&error))
     }
 
     /// Ends the connection. With code 1000 the session ends too; with another it can be resumed.
@@ -94,6 +94,6 @@ impl Socket {
     }
 }
 
-fn end_of_error(error: &Error) -> SocketEnd {
+fn socket_end(error: &Error) -> SocketEnd {
     SocketEnd::Broken(error.to_string())
 }

@@ -220,7 +220,7 @@ impl Api {
     }
 
     /// The name of the bot's sequence of updates. Each bot has its own; a token begins with the id of its bot.
-    pub(super) fn source(&self) -> String {
+    pub(super) fn update_sequence_name(&self) -> String {
         let bot = self.token.expose_secret().split(':').next().unwrap_or_default();
         let is_number = !bot.is_empty() && bot.bytes().all(|byte| byte.is_ascii_digit());
         if is_number { format!("telegram:{bot}") } else { "telegram".to_owned() }
@@ -231,8 +231,8 @@ impl Api {
         let form = Form::new()
             .text("chat_id", chat.to_owned())
             .text("duration", format!("{:.0}", sound.seconds.ceil()))
-            .part("voice", sound.form_part());
-        let sent = self.ask("sendVoice", UPLOADED_WITHIN, |request| request.multipart(form));
+            .part("voice", sound.to_form_part());
+        let sent = self.call_within("sendVoice", UPLOADED_WITHIN, |request| request.multipart(form));
         sent.await.map(|sent: SentMessage| sent.message_id)
     }
 
@@ -270,7 +270,7 @@ impl Api {
         asked: &impl Serialize,
         within: Duration,
     ) -> Result<T, ApiError> {
-        self.ask(method, within, |request| request.json(asked)).await
+        self.call_within(method, within, |request| request.json(asked)).await
     }
 
     fn address(&self, path: &str) -> Url {
@@ -279,7 +279,7 @@ impl Api {
         address
     }
 
-    async fn ask<T: DeserializeOwned>(
+    async fn call_within<T: DeserializeOwned>(
         &self,
         method: &str,
         within: Duration,

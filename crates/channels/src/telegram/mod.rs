@@ -29,11 +29,11 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Durat
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
 /// Largest distance below the position at which an answer counts as a repetition; twice the number of updates in one answer. After a
 /// week without updates the next id is random, so an answer that ends further below starts a new sequence.
-const REPEATED_MAX: i64 = 200;
+const REPEATED_DISTANCE_MAX: i64 = 200;
 
 /// A request for updates.
 #[derive(Clone, Copy)]
-struct Poll {
+struct PollRequest {
     /// Time for which the platform may hold the request open, in seconds.
     seconds: u64,
     /// True if the request confirms the updates received before.
@@ -84,7 +84,7 @@ impl Telegram {
     /// Earlier versions had one position for all bots. Without it, updates that were taken but not confirmed would be taken
     /// again, also those whose messages were erased since.
     async fn adopt_position(&self, inbound: &dyn Inbound) -> Result<(), Shutdown> {
-        let source = self.api.source();
+        let source = self.api.update_sequence_name();
         if inbound.read_position(&source).await?.is_none()
             && let Some(position) = inbound.read_position(self.id()).await?
         {
@@ -95,8 +95,12 @@ impl Telegram {
 
     /// Takes the updates of one request. Returns whether all of them were known already, which means that the platform does not
     /// know the position.
-    async fn poll(&self, inbound: &dyn Inbound, poll: Poll) -> Result<Result<bool, ApiError>, Shutdown> {
-        let source = self.api.source();
+    async fn poll(
+        &self,
+        inbound: &dyn Inbound,
+        poll: PollRequest,
+    ) -> Result<Result<bool, ApiError>, Shutdown> {
+        let source = self.api.update_sequence_name();
         let position = inbound.read_position(&source).await?;
         let offset = position.filter(|_| poll.confirms).map(|position| position + 1);
         let updates = tokio::select! {
@@ -110,7 +114,7 @@ impl Telegram {
         inbound.set_state(ChannelState::Ready);
         updates.sort_by_key(|update| update.id);
         let (Some(first), Some(last)) = (updates.first(), updates.last()) else { return Ok(Ok(false)) };
-        let is_restarted = position.is_some_and(|position| last.id < position - REPEATED_MAX);
+        let is_restarted = position.is_some_and(|position| last.id < position - REPEATED_DISTANCE_MAX);
         let before = if is_restarted { Some(first.id - 1) } else { position };
         if is_restarted {
             tracing::info!("Telegram numbers its updates from the start");
@@ -120,7 +124,7 @@ impl Telegram {
         for update in updates {
             let position = ReceivedPosition::Sequence { source: source.clone(), number: update.id };
             let kind = match update.content {
-                Some(content) => read(content),
+                Some(content) => to_update_kind(content),
                 None => {
                     inbound.note_unreadable();
                     UpdateKind::Other
@@ -161,13 +165,13 @@ impl Channel for Telegram {
         let mut failures: u32 = 0;
         // The first request does not wait: until it is answered nobody knows whether the channel works. It confirms nothing either:
         // numbers may have started again, below what was received.
-        let mut poll = Poll { seconds: 0, confirms: false };
+        let mut poll = PollRequest { seconds: 0, confirms: false };
         loop {
             let wait = match self.poll(inbound, poll).await {
                 Err(stopped) => return stopped,
                 Ok(Ok(false)) => {
                     failures = 0;
-                    poll = Poll { seconds: POLL_SECONDS, confirms: true };
+                    poll = PollRequest { seconds: POLL_SECONDS, confirms: true };
                     continue;
                 }
                 Ok(Ok(true)) => {
@@ -205,7 +209,7 @@ impl Channel for Telegram {
             }
             sent => sent,
         };
-        Ok(delivered_as(sent?))
+        Ok(delivered_piece(sent?))
     }
 
     async fn deliver_voice(
@@ -213,7 +217,7 @@ impl Channel for Telegram {
         piece: Piece<'_>,
         sound: &VoiceMessage,
     ) -> Result<DeliveredPiece, DeliveryError> {
-        Ok(delivered_as(self.api.send_voice(piece.conversation, sound).await?))
+        Ok(delivered_piece(self.api.send_voice(piece.conversation, sound).await?))
     }
 
     async fn fetch_recording(&self, recording: &str) -> Result<Vec<u8>, DeliveryError> {
@@ -228,7 +232,7 @@ impl Channel for Telegram {
     }
 }
 
-fn delivered_as(number: i64) -> DeliveredPiece {
+fn delivered_piece(number: i64) -> DeliveredPiece {
     DeliveredPiece { sent_as: Some(number.to_string()) }
 }
 
@@ -243,7 +247,7 @@ impl From<ApiError> for DeliveryError {
     }
 }
 
-fn read(update: UpdateContent) -> UpdateKind {
+fn to_update_kind(update: UpdateContent) -> UpdateKind {
     let kind =
         match (update.message, update.edited_message) {
             (Some(message), _) => {

@@ -13,7 +13,7 @@ use channels::{
 };
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
-use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
+use llm::{Completion, LlmError, ModelTier, Provider, Request, StreamEvent};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
@@ -107,7 +107,7 @@ impl Provider for Listener {
         "listener"
     }
 
-    fn model(&self, _: Tier) -> String {
+    fn model(&self, _: ModelTier) -> String {
         "listener".to_owned()
     }
 

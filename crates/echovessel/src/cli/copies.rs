@@ -14,7 +14,7 @@ Examples:
 Without FILE the backup goes to the folder that backup.dir names (default: backups in the home), and only the newest
 backup.keep of that folder stay. The copy is checked before it gets its name. config.toml, the token and your own prompts
 are not in it.")]
-pub(crate) struct Backup {
+pub(crate) struct BackupOptions {
     /// File to write; it must not exist yet
     pub(crate) file: Option<PathBuf>,
     /// Encrypt the backup in the age format, with the passphrase in this environment variable

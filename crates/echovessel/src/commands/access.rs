@@ -6,8 +6,8 @@ use memory::ports::{AccessStore as _, Clock as _};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::token::{Database, running_daemon};
-use crate::cli::{LoginsCommand, Shared};
+use super::token::{UnheldDatabase, running_daemon};
+use crate::cli::{LoginsCommand, SharedOptions};
 use crate::home::Home;
 use crate::system::SystemClock;
 
@@ -15,7 +15,7 @@ use crate::system::SystemClock;
 const PAGE_SIZE: u32 = 200;
 
 pub(crate) async fn logins(
-    shared: &Shared,
+    shared: &SharedOptions,
     home: &Home,
     command: Option<LoginsCommand>,
 ) -> anyhow::Result<()> {
@@ -25,11 +25,11 @@ pub(crate) async fn logins(
     }
 }
 
-async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+async fn list(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/logins", None).await?,
         None => {
-            let (logins, now) = (Database::from_home(home)?.store.logins().await?, SystemClock.now());
+            let (logins, now) = (UnheldDatabase::from_home(home)?.store.logins().await?, SystemClock.now());
             let logins = logins.iter().filter(|login| now < login.expires_at());
             json!({"logins": logins.map(login_body).collect::<Vec<_>>()})
         }
@@ -57,19 +57,19 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn end_login(shared: &Shared, home: &Home, id: Option<&str>) -> anyhow::Result<()> {
+async fn end_login(shared: &SharedOptions, home: &Home, id: Option<&str>) -> anyhow::Result<()> {
     let ended = match running_daemon(home)? {
         Some(daemon) => {
-            let path =
-                id.map_or("/api/admin/logins".to_owned(), |id| format!("/api/admin/logins/{}", in_path(id)));
+            let path = id
+                .map_or("/api/admin/logins".to_owned(), |id| format!("/api/admin/logins/{}", path_part(id)));
             daemon.ask(Method::DELETE, &path, None).await?["ended"].as_u64().unwrap_or_default()
         }
         None => {
-            let database = Database::from_home(home)?;
+            let database = UnheldDatabase::from_home(home)?;
             let ended = database.store.end_logins(id).await?;
             let act = if id.is_some() { "DELETE /api/admin/logins/{id}" } else { "DELETE /api/admin/logins" };
             if ended > 0 {
-                database.note(act, &id.map_or(String::new(), |id| format!("login {id}")), 200).await?;
+                database.record_act(act, &id.map_or(String::new(), |id| format!("login {id}")), 200).await?;
             }
             ended
         }
@@ -100,7 +100,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
             }
         }
         None => {
-            let database = Database::from_home(home)?;
+            let database = UnheldDatabase::from_home(home)?;
             let mut before = None;
             loop {
                 let page = database.store.acts(before, PAGE_SIZE).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
 }
 
 /// An id as a part of a path. Any other text is none.
-fn in_path(id: &str) -> &str {
+fn path_part(id: &str) -> &str {
     if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) { id } else { "-" }
 }
 

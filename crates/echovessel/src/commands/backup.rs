@@ -16,7 +16,7 @@ use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 use store::{BackupReport, HomeDatabase, SIDE_FILES};
 
 use super::encrypted_backup;
-use crate::cli::{Backup, Shared};
+use crate::cli::{BackupOptions, SharedOptions};
 use crate::config::Config;
 use crate::database::{copy_to_file, home_database};
 use crate::home::{Home, create_private_folder, open_private};
@@ -30,10 +30,10 @@ const ENCRYPTED_SUFFIX: &str = ".age";
 const TIME_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
 pub(crate) async fn backup(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
-    asked: &Backup,
+    asked: &BackupOptions,
 ) -> anyhow::Result<()> {
     let database = home_database(config, home)?;
     if let HomeDatabase::File(path) = &database
@@ -76,9 +76,9 @@ pub(crate) struct BackupFolder {
 #[async_trait]
 impl Backups for BackupFolder {
     async fn list(&self) -> Result<BackupList, BackupError> {
-        let folder = folder_of(&self.config, &self.home);
+        let folder = backup_folder(&self.config, &self.home);
         let listed = || -> std::io::Result<Vec<BackupFile>> {
-            let mut names = names_in(&folder)?;
+            let mut names = backup_names(&folder)?;
             names.reverse();
             names.into_iter().map(|name| describe_file(&folder, name)).collect()
         };
@@ -91,18 +91,18 @@ impl Backups for BackupFolder {
         let written = back_up_to_folder(&self.config, &self.home, self.clock.as_ref(), None).await;
         let (target, report) = written.map_err(failed)?;
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let file = BackupFile { created_at: time_in_name(&name), name, bytes: report.bytes };
+        let file = BackupFile { created_at: backup_time(&name), name, bytes: report.bytes };
         Ok(BackupCreated { file, messages: report.messages, memories: report.nodes })
     }
 }
 
 fn describe_file(folder: &Path, name: String) -> std::io::Result<BackupFile> {
     let bytes = std::fs::metadata(folder.join(&name))?.len();
-    Ok(BackupFile { created_at: time_in_name(&name), bytes, name })
+    Ok(BackupFile { created_at: backup_time(&name), bytes, name })
 }
 
 /// Time at which a backup of this name was made.
-fn time_in_name(name: &str) -> Option<Timestamp> {
+fn backup_time(name: &str) -> Option<Timestamp> {
     let name = name.strip_suffix(ENCRYPTED_SUFFIX).unwrap_or(name);
     let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     DateTime::strptime(TIME_FORMAT, time).ok()?.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
@@ -136,7 +136,7 @@ async fn back_up_to_folder(
     clock: &dyn Clock,
     passphrase: Option<SecretString>,
 ) -> anyhow::Result<(PathBuf, BackupReport)> {
-    let folder = folder_of(config, home);
+    let folder = backup_folder(config, home);
     create_private_folder(&folder)?;
     let lock = open_private(&home.folder().join(FOLDER_LOCK), false)?;
     let locked = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
@@ -150,7 +150,7 @@ async fn back_up_to_folder(
     Ok((target, report))
 }
 
-fn folder_of(config: &Config, home: &Home) -> PathBuf {
+fn backup_folder(config: &Config, home: &Home) -> PathBuf {
     match config.backup.dir.as_str() {
         "" => home.folder().join("backups"),
         dir => PathBuf::from(dir),
@@ -171,7 +171,7 @@ async fn back_up(
 
 /// Removes what backups that were killed left in the folder, unless one is being made.
 pub(super) fn remove_leftover_backups(config: &Config, home: &Home) -> std::io::Result<()> {
-    let folder = folder_of(config, home);
+    let folder = backup_folder(config, home);
     if !folder.exists() {
         return Ok(());
     }
@@ -195,7 +195,7 @@ fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
 }
 
 fn remove_oldest(folder: &Path, keep: usize) -> std::io::Result<()> {
-    let names = names_in(folder)?;
+    let names = backup_names(folder)?;
     for name in &names[..names.len().saturating_sub(keep)] {
         std::fs::remove_file(folder.join(name))?;
     }
@@ -203,7 +203,7 @@ fn remove_oldest(folder: &Path, keep: usize) -> std::io::Result<()> {
 }
 
 /// Names of the backups, oldest first: they sort by time. What is not named as a backup is not looked at.
-fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
+fn backup_names(folder: &Path) -> std::io::Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,

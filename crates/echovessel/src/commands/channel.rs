@@ -5,11 +5,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::memory::encode_query;
-use crate::cli::{ChannelCommand, Shared};
+use crate::cli::{ChannelCommand, SharedOptions};
 use crate::client::Daemon;
 use crate::home::Home;
 
-pub(crate) async fn channel(shared: &Shared, home: &Home, command: &ChannelCommand) -> anyhow::Result<()> {
+pub(crate) async fn channel(
+    shared: &SharedOptions,
+    home: &Home,
+    command: &ChannelCommand,
+) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     match command {
         ChannelCommand::List => {

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 use super::memory::{ERASE_PATH, encode_query, erasure_body, is_nothing_found, print_erasure, print_list};
 use super::recall::shorten;
 use super::run::AnyDaemon;
-use crate::cli::{Chat, Shared};
+use crate::cli::{Chat, SharedOptions};
 use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
@@ -33,7 +33,7 @@ These lines are not stored. All others go to the persona.";
 /// The reader of the conversation: a person at a terminal, or a program.
 #[derive(Clone, Copy)]
 enum Listener {
-    /// A person: the words as they come.
+    /// A person, who sees the reply while it is written.
     Person,
     /// A program: a line of JSON for each event, under the names of the event stream.
     Program,
@@ -73,7 +73,12 @@ impl<'a> TypedLine<'a> {
     }
 }
 
-pub(crate) async fn chat(shared: &Shared, config: &Config, home: &Home, asked: &Chat) -> anyhow::Result<()> {
+pub(crate) async fn chat(
+    shared: &SharedOptions,
+    config: &Config,
+    home: &Home,
+    asked: &Chat,
+) -> anyhow::Result<()> {
     let daemon = AnyDaemon::open(config, home).await?;
     daemon.start_work().await?;
     let talked = Talk::new(daemon.daemon(), asked, shared).await;
@@ -98,7 +103,7 @@ struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    async fn new(daemon: &'a Daemon, asked: &'a Chat, shared: &Shared) -> anyhow::Result<Self> {
+    async fn new(daemon: &'a Daemon, asked: &'a Chat, shared: &SharedOptions) -> anyhow::Result<Self> {
         let state = daemon.ask(Method::GET, "/api/state", None).await?;
         let name = state["persona"]["display_name"].as_str().unwrap_or("persona").to_owned();
         let listener = if shared.json { Listener::Program } else { Listener::Person };

@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 
-use crate::cli::{ConfigCommand, Shared};
+use crate::cli::{ConfigCommand, SharedOptions};
 use crate::config::{self, Config};
 use crate::home::Home;
 
-pub(crate) fn config(shared: &Shared, home: &Home, command: &ConfigCommand) -> anyhow::Result<()> {
+pub(crate) fn config(shared: &SharedOptions, home: &Home, command: &ConfigCommand) -> anyhow::Result<()> {
     match command {
         ConfigCommand::Check => {
             config::load(&home.config(), std::env::vars())?;

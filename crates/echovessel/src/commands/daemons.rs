@@ -5,12 +5,12 @@ use memory::ports::Clock as _;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::cli::Shared;
+use crate::cli::SharedOptions;
 use crate::client::Daemon;
 use crate::home::Home;
 use crate::system::SystemClock;
 
-pub(crate) async fn daemons(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+pub(crate) async fn daemons(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let answer = Daemon::find(home)?.ask(Method::GET, "/api/admin/daemons", None).await?;
     if shared.json {
         println!("{answer}");

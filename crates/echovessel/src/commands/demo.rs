@@ -69,7 +69,7 @@ fn language_of_locale() -> Language {
     if locale.starts_with("zh") { Language::Chinese } else { Language::English }
 }
 
-struct Story {
+struct DemoStory {
     language: Language,
     runtime: Runtime,
     clock: Arc<SkippableClock>,
@@ -109,7 +109,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     let scope = wired.runtime.scope(None, UserId::owner());
     wired.runtime.ensure_scope_exists(&scope).await?;
     let events = wired.runtime.broadcast().subscribe();
-    let mut story = Story { language, runtime: wired.runtime.clone(), clock, scope, events };
+    let mut story = DemoStory { language, runtime: wired.runtime.clone(), clock, scope, events };
     println!(
         "{}\n",
         language.choose(
@@ -119,9 +119,9 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     );
     story.write_documents().await?;
     story.tell_story().await?;
-    story.fall_silent().await?;
+    story.pass_idle_time().await?;
     story.talk_of_other_things().await?;
-    story.ask().await?;
+    story.ask_about_cat().await?;
     wired.runtime.stop().await;
     wired.close().await?;
     println!(
@@ -134,7 +134,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Story {
+impl DemoStory {
     fn store(&self) -> &dyn Store {
         self.runtime.store()
     }
@@ -178,7 +178,7 @@ impl Story {
             "\n  {}\n     “{sentence}”",
             self.pick_language(["用户在一个渠道上说:", "on one channel, the user says:"])
         );
-        let (turn_id, reply) = self.say("discord", sentence).await?;
+        let (turn_id, reply) = self.send_message("discord", sentence).await?;
         let rows = self.store().turn_messages(turn_id).await?;
         self.show_layer(
             "L2",
@@ -196,7 +196,7 @@ impl Story {
         Ok(())
     }
 
-    async fn fall_silent(&mut self) -> anyhow::Result<()> {
+    async fn pass_idle_time(&mut self) -> anyhow::Result<()> {
         println!(
             "\n  … {} …",
             self.pick_language([
@@ -264,7 +264,7 @@ impl Story {
 
     async fn talk_of_other_things(&mut self) -> anyhow::Result<()> {
         for line in self.language.choose(CHATTER_CHINESE, CHATTER_ENGLISH) {
-            self.say("telegram", line).await?;
+            self.send_message("telegram", line).await?;
         }
         let messages = CHATTER_CHINESE.len() * 2;
         match self.language {
@@ -279,13 +279,13 @@ impl Story {
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await
     }
 
-    async fn ask(&self) -> anyhow::Result<()> {
+    async fn ask_about_cat(&self) -> anyhow::Result<()> {
         let question = self.pick_language(QUESTION);
         println!(
             "\n  {}\n     “{question}”",
             self.pick_language(["用户在另一个渠道上问:", "on another channel, the user asks:"])
         );
-        let (turn_id, reply) = self.say("web", question).await?;
+        let (turn_id, reply) = self.send_message("web", question).await?;
         println!("     {reply}");
         let receipt = self.store().receipt(turn_id).await?.context("the reply has no receipt")?;
         println!(
@@ -298,7 +298,7 @@ impl Story {
         if found { Ok(()) } else { bail!("the cat was not remembered") }
     }
 
-    async fn say(&self, channel: &str, text: &str) -> anyhow::Result<(TurnId, String)> {
+    async fn send_message(&self, channel: &str, text: &str) -> anyhow::Result<(TurnId, String)> {
         let incoming = IncomingMessage {
             scope: self.scope.clone(),
             channel_id: channel.to_owned(),

@@ -35,7 +35,7 @@ const CHECK_PAUSE: Duration = Duration::from_millis(10);
 /// Most checks before the demo gives up. With the pause between them they take 20 seconds.
 const CHECKS_MAX: usize = 2_000;
 
-struct Story {
+struct ChannelStory {
     language: Language,
     services: Services,
     clock: Arc<SkippableClock>,
@@ -60,11 +60,11 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     config.channels.telegram.api_base = telegram.api_base();
     config.channels.telegram.debounce.0 = Duration::ZERO;
     let services = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
-    outbound::add_with_tokens(&config, &services, &|_| Ok(SecretString::from(TOKEN)))?;
+    outbound::add_channels_with_tokens(&config, &services, &|_| Ok(SecretString::from(TOKEN)))?;
     services.runtime.start().await?;
     services.channels.start(&services.runtime);
     let scope = services.runtime.scope(None, UserId::owner());
-    let story = Story { language, services, clock, scope, discord, telegram };
+    let story = ChannelStory { language, services, clock, scope, discord, telegram };
     println!(
         "A temporary home, a fast clock, no language model, no account: Discord and Telegram are servers on this machine."
     );
@@ -81,12 +81,12 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     Ok(())
 }
 
-impl Story {
+impl ChannelStory {
     fn channels(&self) -> anyhow::Result<&Arc<dyn OutboundChannels>> {
         self.services.runtime.channels().context("no channel is connected")
     }
 
-    fn on_telegram(&self) -> Vec<String> {
+    fn telegram_texts(&self) -> Vec<String> {
         self.telegram.sent().into_iter().map(|(_, text)| text).collect()
     }
 
@@ -97,7 +97,7 @@ impl Story {
             let code = self.channels()?.link_code(channel, self.scope.user.clone());
             let code = code.context("no code")?.code;
             println!("     $ echovessel channel link {channel}\n     {code}");
-            self.say(channel, &code).await?;
+            self.say_on_channel(channel, &code).await?;
         }
         Ok(())
     }
@@ -106,15 +106,15 @@ impl Story {
         println!("\n2. The same persona on both. Memory has no channel.");
         let language = self.language;
         let told = language.choose("我养了只白猫,叫小黑。", "I have a white cat called Pepper.");
-        self.say("discord", told).await?;
-        self.say("telegram", language.choose("我的猫叫什么名字?", "What is my cat called?")).await
+        self.say_on_channel("discord", told).await?;
+        self.say_on_channel("telegram", language.choose("我的猫叫什么名字?", "What is my cat called?")).await
     }
 
     async fn lose_the_gateway(&self) -> anyhow::Result<()> {
         println!("\n3. Discord's gateway cuts the connection. The session is resumed.");
         self.discord.inject_fault(GatewayFault::Cut);
         let found = self.language.choose("我在里斯本找到房子了。", "I found a flat in Lisbon.");
-        self.say("discord", found).await?;
+        self.say_on_channel("discord", found).await?;
         println!("\n4. The gateway is down for an hour; you continue to write.");
         self.discord.set_away(true);
         self.wait_until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
@@ -133,7 +133,7 @@ impl Story {
         );
         self.discord.set_away(false);
         self.wait_until("the answers", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
-        self.until_delivered("discord").await?;
+        self.wait_until_delivered("discord").await?;
         for text in &self.discord.sent_to(PERSON)[before..] {
             print_line("Echo", "discord", text);
         }
@@ -160,14 +160,14 @@ impl Story {
                 println!("     the message is not in memory any more");
                 return Ok(());
             }
-            self.pause().await;
+            self.pause_between_checks().await;
         }
         bail!("the deletion did not reach memory")
     }
 
     /// Writes on a channel, waits for what comes back, and prints both.
-    async fn say(&self, channel: &str, text: &str) -> anyhow::Result<()> {
-        let sent = || if channel == "discord" { self.discord.sent_to(PERSON) } else { self.on_telegram() };
+    async fn say_on_channel(&self, channel: &str, text: &str) -> anyhow::Result<()> {
+        let sent = || if channel == "discord" { self.discord.sent_to(PERSON) } else { self.telegram_texts() };
         let before = sent().len();
         if channel == "discord" {
             self.discord.write(PERSON, text);
@@ -193,24 +193,24 @@ impl Story {
             if holds()? {
                 return Ok(());
             }
-            self.pause().await;
+            self.pause_between_checks().await;
         }
         bail!("{what} did not arrive in time")
     }
 
     /// Waits until a channel's outbox is empty.
-    async fn until_delivered(&self, channel: &str) -> anyhow::Result<()> {
+    async fn wait_until_delivered(&self, channel: &str) -> anyhow::Result<()> {
         for _ in 0..CHECKS_MAX {
             let statuses = self.channels()?.statuses().await?;
             if statuses.iter().any(|status| status.channel_id == channel && status.waiting == 0) {
                 return Ok(());
             }
-            self.pause().await;
+            self.pause_between_checks().await;
         }
         bail!("{channel} has replies that were not delivered in time")
     }
 
-    async fn pause(&self) {
+    async fn pause_between_checks(&self) {
         self.clock.advance(CHECK_INTERVAL);
         SystemClock.sleep(CHECK_PAUSE).await;
     }

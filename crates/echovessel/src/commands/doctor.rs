@@ -12,7 +12,7 @@ use serde::Serialize;
 use store::{Check, HomeDatabase, HomeStore, StoreOptions};
 use tokio::net::TcpListener;
 
-use crate::cli::Shared;
+use crate::cli::SharedOptions;
 use crate::client::Daemon;
 use crate::config::{self, Config};
 use crate::database::home_database;
@@ -35,7 +35,7 @@ struct CheckResult {
     said: String,
 }
 
-pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+pub(crate) async fn doctor(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let mut findings = Vec::new();
     let config = config::load(&home.config(), std::env::vars());
     findings.push(CheckResult {
@@ -109,7 +109,7 @@ fn check_files(home: &Home) -> CheckResult {
 async fn check_embedding(config: &Config, home: &Home) -> CheckResult {
     let what = "embedding";
     let examined = match EmbeddingSetup::new(config, home, Arc::new(SystemClock)) {
-        Ok(embedding) => embedding.probe().await,
+        Ok(embedding) => embedding.try_embedder().await,
         Err(error) => Err(error),
     };
     match examined {

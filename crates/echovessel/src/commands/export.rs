@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::memory::encode_query;
 use super::run::AnyDaemon;
-use crate::cli::{Export, Shared};
+use crate::cli::{Export, SharedOptions};
 use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
 
 pub(crate) async fn export(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Export,
@@ -22,7 +22,7 @@ pub(crate) async fn export(
         bail!("{} exists and was left as it is; name another file", asked.file.display());
     }
     let daemon = AnyDaemon::open(config, home).await?;
-    let written = write(daemon.daemon(), asked).await;
+    let written = write_export(daemon.daemon(), asked).await;
     daemon.close().await?;
     let bytes = written?;
     match shared.json {
@@ -33,12 +33,12 @@ pub(crate) async fn export(
 }
 
 /// Writes the export; the file appears under its name when it is complete.
-async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
+async fn write_export(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     let persona =
         asked.persona.as_deref().map(|id| format!("&persona_id={}", encode_query(id))).unwrap_or_default();
-    let format = format_of(asked)?;
+    let format = export_format(asked)?;
     let path = format!("/api/admin/export?format={format}&user_id={}{persona}", encode_query(&asked.user));
-    let part = part_of(&asked.file);
+    let part = partial_path(&asked.file);
     let downloaded = daemon.download(&path, &part).await;
     if downloaded.is_err() {
         // What is there of it is good for nothing.
@@ -51,7 +51,7 @@ async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
 }
 
 /// The format as the API names it. The ending of the file selects the container of a card.
-fn format_of(asked: &Export) -> anyhow::Result<&str> {
+fn export_format(asked: &Export) -> anyhow::Result<&str> {
     if asked.format != "card" {
         return Ok(&asked.format);
     }
@@ -67,7 +67,7 @@ fn format_of(asked: &Export) -> anyhow::Result<&str> {
     }
 }
 
-fn part_of(file: &Path) -> PathBuf {
+fn partial_path(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".part");
     PathBuf::from(name)

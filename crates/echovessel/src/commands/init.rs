@@ -5,12 +5,12 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, bail};
 
-use crate::cli::{Init, Shared};
+use crate::cli::{Init, SharedOptions};
 use crate::config::{self, Config};
 use crate::home::{Home, open_private};
 use crate::system::random_bytes;
 
-pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result<()> {
+pub(crate) fn init(shared: &SharedOptions, home: &Home, asked: &Init) -> anyhow::Result<()> {
     home.create()?;
     let path = home.config();
     if path.exists() {

@@ -47,7 +47,7 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
     let outcome = loop {
         let connected = match &owner {
             Some(owned) => Ok(HostHome::connect(owned, instance.as_ref())),
-            None => join(config, home, instance.as_ref(), &mut owner).await,
+            None => join_home(config, home, instance.as_ref(), &mut owner).await,
         };
         let (reader, writer) = match connected {
             Ok(connection) => connection,
@@ -71,7 +71,7 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
 }
 
 /// Takes the home if no program has it, else connects to the program that has.
-async fn join(
+async fn join_home(
     config: &Config,
     home: &Home,
     instance: Option<&InstanceId>,
@@ -81,13 +81,13 @@ async fn join(
     let began = clock.now();
     loop {
         match home.lock_home() {
-            Ok(lock) => match find_elsewhere(config, home, instance).await? {
-                Elsewhere::Nobody => {
+            Ok(lock) => match find_remote_daemons(config, home, instance).await? {
+                RemoteDaemons::Nobody => {
                     let owned = owner.insert(HostHome::open(config, home, lock).await?);
                     return Ok(owned.connect(instance));
                 }
-                Elsewhere::Holder(reader, writer) => return Ok((reader, writer)),
-                Elsewhere::Waiting => {
+                RemoteDaemons::Holder(reader, writer) => return Ok((reader, writer)),
+                RemoteDaemons::Waiting => {
                     drop(lock);
                     if clock.now().duration_since(began).unsigned_abs() > OWNER_TIME_MAX {
                         bail!("no daemon of this home has taken it for 30 s; nothing was changed");
@@ -113,7 +113,7 @@ async fn join(
 }
 
 /// The daemons of a home on other machines.
-enum Elsewhere {
+enum RemoteDaemons {
     /// There are none: this process may take the home.
     Nobody,
     /// A connection with the program that holds the home.
@@ -123,12 +123,14 @@ enum Elsewhere {
 }
 
 /// Looks for daemons on other machines, where the memory is on a server that they can share.
-async fn find_elsewhere(
+async fn find_remote_daemons(
     config: &Config,
     home: &Home,
     instance: Option<&InstanceId>,
-) -> anyhow::Result<Elsewhere> {
-    let HomeDatabase::Server(address) = home_database(config, home)? else { return Ok(Elsewhere::Nobody) };
+) -> anyhow::Result<RemoteDaemons> {
+    let HomeDatabase::Server(address) = home_database(config, home)? else {
+        return Ok(RemoteDaemons::Nobody);
+    };
     let state = tokio::task::spawn_blocking(move || home_state(&address)).await??;
     let holder = state.holder.zip(state.access);
     let joined = match &holder {
@@ -136,9 +138,9 @@ async fn find_elsewhere(
         None => None,
     };
     Ok(match joined {
-        Some((reader, writer)) => Elsewhere::Holder(Box::new(reader), Box::new(writer)),
-        None if holder.is_some() || state.has_daemons => Elsewhere::Waiting,
-        None => Elsewhere::Nobody,
+        Some((reader, writer)) => RemoteDaemons::Holder(Box::new(reader), Box::new(writer)),
+        None if holder.is_some() || state.has_daemons => RemoteDaemons::Waiting,
+        None => RemoteDaemons::Nobody,
     })
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::recall::shorten;
 use super::run::AnyDaemon;
-use crate::cli::{Forget, List, MemoryCommand, Shared, Show};
+use crate::cli::{Forget, List, MemoryCommand, SharedOptions, Show};
 use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
@@ -24,7 +24,7 @@ const LINE_LENGTH: usize = 70;
 const TEXTS_SHOWN: usize = 10;
 
 pub(crate) async fn memory(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     command: &MemoryCommand,
@@ -35,7 +35,7 @@ pub(crate) async fn memory(
     outcome
 }
 
-async fn dispatch(shared: &Shared, daemon: &Daemon, command: &MemoryCommand) -> anyhow::Result<()> {
+async fn dispatch(shared: &SharedOptions, daemon: &Daemon, command: &MemoryCommand) -> anyhow::Result<()> {
     match command {
         MemoryCommand::List(asked) => list(shared, daemon, asked).await,
         MemoryCommand::Show(asked) => show(shared, daemon, asked).await,
@@ -43,7 +43,7 @@ async fn dispatch(shared: &Shared, daemon: &Daemon, command: &MemoryCommand) -> 
     }
 }
 
-async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<()> {
+async fn list(shared: &SharedOptions, daemon: &Daemon, asked: &List) -> anyhow::Result<()> {
     let (path, rows) = match asked.what.as_str() {
         "events" | "thoughts" => (format!("memory/{}?", asked.what), "items"),
         "entities" => ("memory/entities?".to_owned(), "entities"),
@@ -118,7 +118,7 @@ fn document_path(name: &str, user: &str) -> Option<String> {
     ))
 }
 
-async fn show_document(shared: &Shared, daemon: &Daemon, path: &str) -> anyhow::Result<()> {
+async fn show_document(shared: &SharedOptions, daemon: &Daemon, path: &str) -> anyhow::Result<()> {
     let shown = daemon.ask(Method::GET, path, None).await?;
     if shared.json {
         println!("{shown}");
@@ -128,7 +128,7 @@ async fn show_document(shared: &Shared, daemon: &Daemon, path: &str) -> anyhow::
     Ok(())
 }
 
-async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<()> {
+async fn show(shared: &SharedOptions, daemon: &Daemon, asked: &Show) -> anyhow::Result<()> {
     if let Some(path) = document_path(&asked.id, &asked.user) {
         return show_document(shared, daemon, &path).await;
     }
@@ -209,7 +209,7 @@ pub(super) fn erasure_body(
     body
 }
 
-async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Result<()> {
+async fn forget(shared: &SharedOptions, daemon: &Daemon, asked: &Forget) -> anyhow::Result<()> {
     let (names, ids): (Vec<String>, Vec<String>) =
         asked.ids.iter().cloned().partition(|named| named.contains('/'));
     let mut body =
@@ -242,7 +242,7 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     print_receipt(shared, &receipt, "erased permanently")
 }
 
-/// True if nothing of what was pointed at is there.
+/// True if none of the rows that the command names exists.
 pub(super) fn is_nothing_found(receipt: &Value) -> bool {
     let is_none = |count: &Value| count.as_u64() == Some(0);
     receipt["counts"].as_object().is_none_or(|counts| counts.values().all(is_none))
@@ -262,7 +262,7 @@ fn ask_consent() -> anyhow::Result<bool> {
     Ok(line.trim().eq_ignore_ascii_case("yes"))
 }
 
-fn print_receipt(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
+fn print_receipt(shared: &SharedOptions, receipt: &Value, done: &str) -> anyhow::Result<()> {
     if shared.json {
         println!("{receipt}");
         return Ok(());

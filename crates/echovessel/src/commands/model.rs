@@ -9,14 +9,14 @@ use embed::download::{MODEL_HUB, Progress, download};
 use embed::{KNOWN_MODELS, ModelDescription, ModelError, model_files};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::{ModelCommand, Shared};
+use crate::cli::{ModelCommand, SharedOptions};
 use crate::config::Config;
-use crate::embedding::{EmbeddingSetup, check_fetchable, configured_model, folder_of, model_folder};
+use crate::embedding::{EmbeddingSetup, check_fetchable, configured_model, model_folder, model_folder_path};
 use crate::home::Home;
 use crate::system::SystemClock;
 
 pub(crate) async fn model(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     command: ModelCommand,
@@ -30,14 +30,14 @@ pub(crate) async fn model(
                 None => {
                     let may_choose = named.is_none() && config.embedding.model.is_empty();
                     let is_complete = |known: &&'static ModelDescription| {
-                        matches!(is_model_installed(&folder_of(config, home, known), known), Ok(true))
+                        matches!(is_model_installed(&model_folder_path(config, home, known), known), Ok(true))
                     };
                     let wanted = match KNOWN_MODELS.into_iter().find(is_complete) {
                         Some(present) if may_choose => present,
                         None if may_choose => fetchable_model(wanted),
                         _ => wanted,
                     };
-                    let folder = folder_of(config, home, wanted);
+                    let folder = model_folder_path(config, home, wanted);
                     if is_model_installed(&folder, wanted)? {
                         return print_done(shared, &folder, "is there already, and is the right one");
                     }
@@ -76,7 +76,7 @@ fn is_model_installed(folder: &Path, model: &'static ModelDescription) -> anyhow
 
 /// Installs the wanted model from a file or folder; where none was named, whichever known one the source holds.
 fn install(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     wanted: &'static ModelDescription,
@@ -86,7 +86,7 @@ fn install(
     let others = KNOWN_MODELS.into_iter().filter(|known| !is_named && known.name != wanted.name);
     let mut first = None;
     for model in std::iter::once(wanted).chain(others) {
-        let folder = folder_of(config, home, model);
+        let folder = model_folder_path(config, home, model);
         let is_present = is_model_installed(&folder, model);
         if matches!(is_present, Ok(true)) {
             if first.is_none() {
@@ -109,9 +109,9 @@ fn is_absent(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ModelError::Missing { .. }))
 }
 
-async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) -> anyhow::Result<()> {
+async fn verify(shared: &SharedOptions, config: &Config, home: &Home, folder: &Path) -> anyhow::Result<()> {
     let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
-    let found = embedding.probe().await?;
+    let found = embedding.try_embedder().await?;
     let is_local = matches!(embedding, EmbeddingSetup::Local { .. });
     if is_local && KNOWN_MODELS.iter().any(|known| embedding.name() == known.name) {
         return print_done(shared, folder, "is the right one");
@@ -125,7 +125,7 @@ async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) ->
     Ok(())
 }
 
-fn print_done(shared: &Shared, folder: &Path, what: &str) -> anyhow::Result<()> {
+fn print_done(shared: &SharedOptions, folder: &Path, what: &str) -> anyhow::Result<()> {
     if shared.json {
         println!("{}", serde_json::json!({"ok": true, "model_dir": folder}));
     } else {

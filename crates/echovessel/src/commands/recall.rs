@@ -7,7 +7,7 @@ use memory::recall::{Candidate, CandidateKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cli::{Recall, Shared};
+use crate::cli::{Recall, SharedOptions};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::Home;
@@ -15,7 +15,7 @@ use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::wire;
 
 pub(crate) async fn recall(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Recall,
@@ -58,7 +58,7 @@ async fn recall_without_daemon(config: &Config, home: &Home, asked: &Recall) -> 
     let _lock = home.lock_home()?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
-    let remembered = wired.runtime.recall().for_text(scope, asked.text.clone(), None).await?;
+    let remembered = wired.runtime.recall().recall_for_text(scope, asked.text.clone(), None).await?;
     let (recalled, documents) = (remembered.recalled, remembered.documents.related);
     wired.close().await?;
     Ok(json!({

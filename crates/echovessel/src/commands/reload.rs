@@ -3,11 +3,11 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::cli::Shared;
+use crate::cli::SharedOptions;
 use crate::client::Daemon;
 use crate::home::Home;
 
-pub(crate) async fn reload(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+pub(crate) async fn reload(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     let answer = daemon.ask(Method::POST, "/api/admin/reload", None).await?;
     if shared.json {

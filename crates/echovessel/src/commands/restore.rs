@@ -11,14 +11,14 @@ use serde_json::json;
 use store::{CopySettings, HomeDatabase, HomeStore, StoreOptions};
 
 use super::encrypted_backup::OpenedBackup;
-use crate::cli::{Restore, Shared};
+use crate::cli::{Restore, SharedOptions};
 use crate::config::Config;
 use crate::database::home_database;
 use crate::home::Home;
 use crate::system::SystemClock;
 
 pub(crate) async fn restore(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Restore,
@@ -44,8 +44,8 @@ pub(crate) async fn restore(
         bail!("nothing was changed");
     }
     let (aside, erased) = match &database {
-        HomeDatabase::File(path) => into_file(backup, path, has_memory).await?,
-        HomeDatabase::Server(_) => into_server(home, backup, &database, has_memory).await?,
+        HomeDatabase::File(path) => restore_into_file(backup, path, has_memory).await?,
+        HomeDatabase::Server(_) => restore_into_server(home, backup, &database, has_memory).await?,
     };
     if shared.json {
         let aside = aside.as_deref().map(Path::to_string_lossy);
@@ -78,14 +78,14 @@ pub(crate) async fn restore(
     Ok(())
 }
 
-async fn into_file(
+async fn restore_into_file(
     backup: &Path,
     database: &Path,
     has_memory: bool,
 ) -> anyhow::Result<(Option<PathBuf>, RepeatedErasures)> {
     let fresh = database.with_extension("restored");
     store::back_up(backup, &fresh).context("nothing was changed")?;
-    let aside = put_aside(database)?;
+    let aside = rename_database_aside(database)?;
     fs::rename(&fresh, database)
         .with_context(|| format!("the backup is at {} and could not be put in its place", fresh.display()))?;
     let erased = match &aside {
@@ -95,8 +95,8 @@ async fn into_file(
     Ok((aside, erased))
 }
 
-/// Erases in a file what has to be, and copies that into the database in one transaction.
-async fn into_server(
+/// Repeats the missed erasures in a file, then copies the file into the database in one transaction.
+async fn restore_into_server(
     home: &Home,
     backup: &Path,
     database: &HomeDatabase,
@@ -152,7 +152,7 @@ struct RepeatedErasures {
     things: usize,
 }
 
-/// Forgets in the restored memory what the one of before had erased.
+/// Erases in the restored memory what had been erased in the memory that it replaces.
 async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedErasures> {
     let store = HomeStore::open(database, StoreOptions::default())?;
     let missed = match store.missed_erasures(before).await {
@@ -184,7 +184,7 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedE
 
 /// Renames the database with its side files, so that they stay together; `None` if there are none. Side files without a database are
 /// renamed too: they would be applied to the next database of that name.
-pub(super) fn put_aside(database: &Path) -> anyhow::Result<Option<PathBuf>> {
+pub(super) fn rename_database_aside(database: &Path) -> anyhow::Result<Option<PathBuf>> {
     let aside = replaced_database_path(database)?;
     let mut is_there = false;
     for (from, to) in store::database_files(database).zip(store::database_files(&aside)) {

@@ -3,11 +3,11 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::cli::Shared;
+use crate::cli::SharedOptions;
 use crate::client::Daemon;
 use crate::home::Home;
 
-pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+pub(crate) async fn status(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     let status = daemon.ask(Method::GET, "/api/admin/status", None).await?;
     let state = daemon.ask(Method::GET, "/api/state", None).await?;

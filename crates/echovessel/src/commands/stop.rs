@@ -6,7 +6,7 @@ use anyhow::bail;
 use memory::ports::Clock as _;
 use reqwest::Method;
 
-use crate::cli::Shared;
+use crate::cli::SharedOptions;
 use crate::client::Daemon;
 use crate::home::Home;
 use crate::system::SystemClock;
@@ -16,7 +16,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(30);
 /// Time between two checks whether the daemon has ended. Nobody notices so short a delay.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+pub(crate) async fn stop(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     daemon.ask(Method::POST, "/api/admin/stop", None).await?;
     let mut waited = Duration::ZERO;

@@ -6,13 +6,13 @@ use serde_json::json;
 use store::{CopyProgress, CopyReport, CopySettings, HomeDatabase};
 
 use super::restore::run_blocking;
-use crate::cli::{Shared, StorageCommand, StorageCopy};
+use crate::cli::{SharedOptions, StorageCommand, StorageCopy};
 use crate::config::Config;
 use crate::database::named_database;
 use crate::home::{Home, HomeLock};
 
 pub(crate) async fn storage(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     command: &StorageCommand,
@@ -24,7 +24,12 @@ pub(crate) async fn storage(
 
 /// Copies a home whole. Neither this home's daemon nor that of the source may run: what they stored meanwhile would be in
 /// one of both only.
-async fn copy(shared: &Shared, config: &Config, home: &Home, asked: &StorageCopy) -> anyhow::Result<()> {
+async fn copy(
+    shared: &SharedOptions,
+    config: &Config,
+    home: &Home,
+    asked: &StorageCopy,
+) -> anyhow::Result<()> {
     let from = named_database(&asked.from, config, home)?;
     let to = named_database(&asked.to, config, home)?;
     let _lock = home.lock_home()?;

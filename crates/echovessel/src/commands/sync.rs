@@ -15,20 +15,20 @@ use serde_json::{Value, json};
 
 use super::memory::count_in_words;
 use super::run::AnyDaemon;
-use crate::cli::{Shared, SyncCommand, SyncConnect};
+use crate::cli::{SharedOptions, SyncCommand, SyncConnect};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::{self, Config};
 use crate::followed_hub::http_address;
-use crate::home::{Home, replace};
+use crate::home::{Home, replace_file};
 use crate::wiring::own_instance;
 
-/// The variable that a token is read from where nothing else is said.
+/// Environment variable of the hub's token, unless the command names another source.
 const TOKEN_VARIABLE: &str = "ECHOVESSEL_HUB_TOKEN";
 /// Documents on a page while those of the hub are counted. The hub puts no more on a page.
-const COUNTED_AT_ONCE: u32 = 1_000;
+const DOCUMENTS_PER_PAGE: u32 = 1_000;
 
 pub(crate) async fn sync(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     command: SyncCommand,
@@ -39,7 +39,7 @@ pub(crate) async fn sync(
         SyncCommand::Now => {
             let (standing, _) = exchange(config, home).await?;
             print_standing(shared, &standing);
-            fail_with_error_of(&standing)
+            fail_unless_synchronised(&standing)
         }
         SyncCommand::Disconnect => disconnect(shared, home).await,
     }
@@ -56,7 +56,12 @@ struct HubCheck {
     documents: usize,
 }
 
-async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncConnect) -> anyhow::Result<()> {
+async fn connect(
+    shared: &SharedOptions,
+    config: &Config,
+    home: &Home,
+    wanted: &SyncConnect,
+) -> anyhow::Result<()> {
     hub_client::check_url(&wanted.url)?;
     home.create()?;
     let found = check_hub(config, wanted).await?;
@@ -79,7 +84,7 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
     }
     if found.is_entered {
         use secrecy::ExposeSecret as _;
-        replace(&home.hub_token(), found.token.expose_secret().as_bytes())
+        replace_file(&home.hub_token(), found.token.expose_secret().as_bytes())
             .with_context(|| format!("{} can't be written", home.hub_token().display()))?;
     }
     let mut changes = json!({
@@ -102,7 +107,7 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
     } else {
         print_standing(shared, &standing);
     }
-    fail_with_error_of(&standing)
+    fail_unless_synchronised(&standing)
 }
 
 /// Asks the hub who it is, with every check that can be made before anything is written.
@@ -122,7 +127,7 @@ async fn check_hub(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubC
             instance_id: instance.clone(),
             since: Some(VersionVector::default()),
             cursor,
-            limit: Some(COUNTED_AT_ONCE),
+            limit: Some(DOCUMENTS_PER_PAGE),
             last_sync_version: None,
         };
         let page = client.sync_pull(&scope, &pull).await?;
@@ -193,9 +198,9 @@ async fn change_config(home: &Home, changes: &Value) -> anyhow::Result<()> {
     };
     let known = config::known_keys()?;
     let changes = config::changes_in(changes, &known).map_err(anyhow::Error::msg)?;
-    let text = config::with_changes(&text, &changes).map_err(anyhow::Error::msg)?;
+    let text = config::apply_changes(&text, &changes).map_err(anyhow::Error::msg)?;
     config::parse(&text, &path, std::env::vars())?;
-    replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
+    replace_file(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
     match Daemon::find(home) {
         Ok(daemon) => {
             daemon.ask(Method::POST, "/api/admin/reload", None).await?;
@@ -206,7 +211,7 @@ async fn change_config(home: &Home, changes: &Value) -> anyhow::Result<()> {
     }
 }
 
-async fn disconnect(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+async fn disconnect(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     change_config(home, &json!({"sync": {"url": null, "command": null, "token_env": null, "ca_file": null}}))
         .await?;
     match std::fs::remove_file(home.hub_token()) {
@@ -233,7 +238,7 @@ async fn exchange(config: &Config, home: &Home) -> anyhow::Result<(Value, Value)
     Ok((standing?, Value::Null))
 }
 
-async fn status(shared: &Shared, config: &Config, home: &Home) -> anyhow::Result<()> {
+async fn status(shared: &SharedOptions, config: &Config, home: &Home) -> anyhow::Result<()> {
     let daemon = AnyDaemon::open(config, home).await?;
     let standing = daemon.daemon().ask(Method::GET, "/api/sync", None).await;
     let hub = daemon.daemon().ask(Method::GET, "/api/hub/status", None).await;
@@ -283,7 +288,7 @@ pub(crate) fn standing_line(sync: &Value) -> String {
     }
 }
 
-fn print_standing(shared: &Shared, sync: &Value) {
+fn print_standing(shared: &SharedOptions, sync: &Value) {
     if shared.json {
         println!("{sync}");
         return;
@@ -298,7 +303,7 @@ fn print_standing(shared: &Shared, sync: &Value) {
     }
 }
 
-fn fail_with_error_of(sync: &Value) -> anyhow::Result<()> {
+fn fail_unless_synchronised(sync: &Value) -> anyhow::Result<()> {
     if sync["state"] == "off" {
         bail!("this home follows no hub; connect it with `echovessel sync connect URL`");
     }

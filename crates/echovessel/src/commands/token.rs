@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use server::{NewToken, make_token};
 use store::HomeStore;
 
-use crate::cli::{Shared, TokenCommand};
+use crate::cli::{SharedOptions, TokenCommand};
 use crate::client::{Daemon, NoDaemon};
 use crate::config;
 use crate::database::open_database;
@@ -17,7 +17,11 @@ use crate::home::Home;
 use crate::owner::token_hash;
 use crate::system::{SystemClock, random_bytes};
 
-pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCommand>) -> anyhow::Result<()> {
+pub(crate) async fn token(
+    shared: &SharedOptions,
+    home: &Home,
+    command: Option<TokenCommand>,
+) -> anyhow::Result<()> {
     match command.unwrap_or(TokenCommand::Show) {
         TokenCommand::Show => show(shared, home),
         TokenCommand::Link => link(shared, home).await,
@@ -37,7 +41,7 @@ pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCom
     }
 }
 
-fn show(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+fn show(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     home.create()?;
     let token = home.token(random_bytes)?;
     if shared.json {
@@ -48,7 +52,7 @@ fn show(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_hash(shared: &Shared) {
+fn print_hash(shared: &SharedOptions) {
     let token = hex::encode(random_bytes());
     let hash = token_hash(&token);
     if shared.json {
@@ -62,7 +66,7 @@ fn print_hash(shared: &Shared) {
     }
 }
 
-async fn link(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+async fn link(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     let answer = daemon.ask(Method::POST, "/api/admin/login-code", None).await?;
     let url = answer["url"].as_str().context("the daemon's answer holds no link")?;
@@ -74,7 +78,7 @@ async fn link(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<()> {
+async fn create(shared: &SharedOptions, home: &Home, new: NewToken) -> anyhow::Result<()> {
     let answer = match running_daemon(home)? {
         Some(daemon) => {
             let body = json!({
@@ -84,10 +88,10 @@ async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<(
             daemon.ask(Method::POST, "/api/admin/tokens", Some(body)).await?
         }
         None => {
-            let database = Database::from_home(home)?;
+            let database = UnheldDatabase::from_home(home)?;
             let made = make_token(&database.store, &random_bytes, SystemClock.now(), new).await;
             let (token, text) = made?;
-            database.note("POST /api/admin/tokens", &format!("token {}", token.name), 201).await?;
+            database.record_act("POST /api/admin/tokens", &format!("token {}", token.name), 201).await?;
             let mut answer = token_json(&token);
             answer["token"] = json!(text);
             answer
@@ -107,11 +111,11 @@ async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<(
     Ok(())
 }
 
-async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+async fn list(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/tokens", None).await?,
         None => {
-            let tokens = Database::from_home(home)?.store.tokens().await?;
+            let tokens = UnheldDatabase::from_home(home)?.store.tokens().await?;
             json!({"tokens": tokens.iter().map(token_json).collect::<Vec<_>>()})
         }
     };
@@ -139,17 +143,17 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> {
+async fn revoke(shared: &SharedOptions, home: &Home, name: &str) -> anyhow::Result<()> {
     match running_daemon(home)? {
         Some(daemon) => {
             daemon.ask(Method::DELETE, &format!("/api/admin/tokens/{name}"), None).await?;
         }
         None => {
-            let database = Database::from_home(home)?;
+            let database = UnheldDatabase::from_home(home)?;
             if database.store.revoke_token(name).await?.is_none() {
                 bail!("there is no token called `{name}`; `echovessel token list` shows them");
             }
-            database.note("DELETE /api/admin/tokens/{name}", &format!("token {name}"), 200).await?;
+            database.record_act("DELETE /api/admin/tokens/{name}", &format!("token {name}"), 200).await?;
         }
     }
     if shared.json {
@@ -170,19 +174,19 @@ pub(super) fn running_daemon(home: &Home) -> anyhow::Result<Option<Daemon>> {
 }
 
 /// The database of a home that no daemon holds.
-pub(super) struct Database {
+pub(super) struct UnheldDatabase {
     pub(super) store: HomeStore,
     _lock: crate::home::HomeLock,
 }
 
-impl Database {
+impl UnheldDatabase {
     pub(super) fn from_home(home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock_home()?;
         let config = config::load(&home.config(), std::env::vars())?;
         Ok(Self { store: open_database(&config, home)?, _lock: lock })
     }
 
-    pub(super) async fn note(&self, act: &str, object: &str, status: u16) -> anyhow::Result<()> {
+    pub(super) async fn record_act(&self, act: &str, object: &str, status: u16) -> anyhow::Result<()> {
         let (at, token) = (SystemClock.now(), "owner".to_owned());
         let act = AuditEntry { at, token, act: act.to_owned(), object: object.to_owned(), status };
         Ok(self.store.record_act(act).await?)

@@ -30,7 +30,7 @@ pub(crate) fn changes_in(wanted: &Json, known: &[(String, Value)]) -> Result<Vec
         return Err("the body names no key; nothing was changed".to_owned());
     }
     let mut wishes: Vec<ConfigChange> =
-        leaves.into_iter().map(|(key, value)| change_of(key, value, known)).collect::<Result<_, _>>()?;
+        leaves.into_iter().map(|(key, value)| to_change(key, value, known)).collect::<Result<_, _>>()?;
     wishes.sort_by(|one, other| one.key.cmp(&other.key));
     Ok(wishes)
 }
@@ -44,7 +44,7 @@ fn collect_leaves<'a>(path: &str, value: &'a Json, leaves: &mut Vec<(String, &'a
     }
 }
 
-fn change_of(key: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
+fn to_change(key: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
     let Some((_, default)) = known.iter().find(|(name, _)| *name == key) else {
         return Err(format!("there is no key `{key}`; nothing was changed"));
     };
@@ -85,7 +85,7 @@ fn list_item(item: &Json) -> Option<Value> {
 }
 
 /// The text of `config.toml` with the wishes in it. The error says what in the present text is in the way.
-pub(crate) fn with_changes(text: &str, wishes: &[ConfigChange]) -> Result<String, String> {
+pub(crate) fn apply_changes(text: &str, wishes: &[ConfigChange]) -> Result<String, String> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())?;
     for wish in wishes {
@@ -105,7 +105,7 @@ pub(crate) fn with_changes(text: &str, wishes: &[ConfigChange]) -> Result<String
     Ok(document.to_string())
 }
 
-/// Shown only when a key is in it, not for the sections inside it.
+/// A table that is written only if it holds a key itself, not if it holds sections alone.
 fn new_section() -> Table {
     let mut table = Table::new();
     table.set_implicit(true);
@@ -142,20 +142,20 @@ fn to_toml(value: &Value) -> toml_edit::Value {
 }
 
 /// True if the text sets a key.
-pub(crate) fn is_set(text: &str, key: &str) -> bool {
-    span_of(text, key).is_some()
+pub(crate) fn has_key(text: &str, key: &str) -> bool {
+    key_span(text, key).is_some()
 }
 
 /// Number of the line with a key, from 1.
-pub(crate) fn line_of(text: &str, key: &str) -> Option<usize> {
-    let place = span_of(text, key)?.start;
+pub(crate) fn key_line(text: &str, key: &str) -> Option<usize> {
+    let place = key_span(text, key)?.start;
     Some(text.get(..place)?.matches('\n').count() + 1)
 }
 
 /// The text with a key and its value replaced by spaces, so that all other keys stay on their lines. None if the result would not
 /// be valid TOML.
 pub(crate) fn without_key(text: &str, key: &str) -> Option<String> {
-    let span = span_of(text, key)?;
+    let span = key_span(text, key)?;
     let start = text.get(..span.start)?.rfind('\n').map_or(0, |end| end + 1);
     let blank = |letter: char| if letter == '\n' { letter } else { ' ' };
     let blanked: String = text.get(start..span.end)?.chars().map(blank).collect();
@@ -164,7 +164,7 @@ pub(crate) fn without_key(text: &str, key: &str) -> Option<String> {
 }
 
 /// Range of a key and its value in the text.
-fn span_of(text: &str, key: &str) -> Option<Range<usize>> {
+fn key_span(text: &str, key: &str) -> Option<Range<usize>> {
     let document = toml_edit::Document::parse(text).ok()?;
     let mut item = document.as_item();
     let mut found = None;
@@ -188,7 +188,7 @@ mod tests {
                         weight_impact = 2.0\n\n[server]\nport = 7777\n";
 
     fn edited_file(wanted: Json) -> String {
-        with_changes(FILE, &changes_in(&wanted, &known_keys().unwrap()).unwrap()).unwrap()
+        apply_changes(FILE, &changes_in(&wanted, &known_keys().unwrap()).unwrap()).unwrap()
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
         let wanted = json!({"llm": {"prices": [{"model": "m", "input": 2, "output": 0.5, "cached": null}]}});
         let wishes = changes_in(&wanted, &known).unwrap();
         for before in ["", "[llm]\nmodel = \"m\"\n[[llm.prices]]\nmodel = \"old\"\ninput = 1.0\n"] {
-            let text = with_changes(before, &wishes).unwrap();
+            let text = apply_changes(before, &wishes).unwrap();
             let config: toml::Table = text.parse().unwrap();
             let prices = config["llm"]["prices"].as_array().unwrap();
             assert_eq!((prices.len(), prices[0]["model"].as_str()), (1, Some("m")), "{text}");
@@ -253,7 +253,7 @@ mod tests {
                 || json!({"recall": {"k": 3}}),
                 |change| serde_json::from_slice(change).unwrap(),
             );
-            let after = with_changes(text, &changes_in(&change, &known_keys().unwrap()).unwrap()).unwrap();
+            let after = apply_changes(text, &changes_in(&change, &known_keys().unwrap()).unwrap()).unwrap();
             crate::config::parse(&after, path, std::iter::empty()).unwrap();
             changed += 1;
         }
@@ -262,9 +262,9 @@ mod tests {
 
     #[test]
     fn a_key_has_its_line() {
-        assert_eq!(line_of(FILE, "session.idle"), Some(3));
-        assert_eq!(line_of(FILE, "recall.weight_impact"), Some(8));
-        assert_eq!(line_of(FILE, "recall"), Some(6));
-        assert_eq!(line_of(FILE, "llm.model"), None);
+        assert_eq!(key_line(FILE, "session.idle"), Some(3));
+        assert_eq!(key_line(FILE, "recall.weight_impact"), Some(8));
+        assert_eq!(key_line(FILE, "recall"), Some(6));
+        assert_eq!(key_line(FILE, "llm.model"), None);
     }
 }

@@ -31,7 +31,7 @@ const LIVE_KEYS: [&str; 27] = [
     "openai.*",
 ];
 
-/// True if a new value of this key holds at once.
+/// True if a new value of this key takes effect without a restart.
 pub(crate) fn is_live(key: &str) -> bool {
     LIVE_KEYS.iter().any(|entry| match entry.strip_suffix('*') {
         Some(section) => key.starts_with(section),

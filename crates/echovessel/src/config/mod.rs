@@ -11,7 +11,7 @@ mod protection;
 mod edit;
 
 pub(crate) use duration::ConfigDuration;
-pub(crate) use edit::{ConfigChange, changes_in, is_set, with_changes};
+pub(crate) use edit::{ConfigChange, apply_changes, changes_in, has_key};
 pub(crate) use error::ConfigError;
 pub(crate) use live::is_live;
 pub(crate) use protection::Protection;

@@ -39,7 +39,7 @@ impl Protection {
         by_name.or(by_section).map_or(Self::Open, |(_, protection)| *protection)
     }
 
-    /// Why this author may not change this key; none if they may.
+    /// The reason why this author may not change the key; `None` if they may.
     pub(crate) fn refusal(self, key: &str, author: ConfigAuthor) -> Option<String> {
         let (least, reason) = match self {
             Self::Open => (ConfigAuthor::NamedToken, ""),

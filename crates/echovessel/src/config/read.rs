@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::checks::wrong_values;
-use super::edit::{line_of, without_key};
+use super::edit::{key_line, without_key};
 use super::error::ConfigError;
 use super::sections::Config;
 
@@ -15,7 +15,7 @@ const PREFIX: &str = "ECHOVESSEL__";
 /// Most mistakes that are listed: a file of another program has a mistake in each line.
 const MISTAKES_MAX: usize = 50;
 
-/// Something that is wrong, and where.
+/// An error in the configuration, with its place.
 struct Mistake {
     error: ConfigError,
     place: SettingPlace,
@@ -120,7 +120,7 @@ fn read_once(
     let mut table = text.parse::<Table>().map_err(malformed)?;
     let known = known_keys().map_err(of_file)?;
     let origin = path.display().to_string();
-    let at = |key: &str| match line_of(text, key).filter(|_| lines == ErrorLines::Named) {
+    let at = |key: &str| match key_line(text, key).filter(|_| lines == ErrorLines::Named) {
         Some(line) => format!("{origin}, line {line}"),
         None => origin.clone(),
     };
@@ -131,14 +131,14 @@ fn read_once(
     // The file by itself first, so that a mistake in it is not blamed on a variable.
     if let Err(error) = toml::from_str::<Config>(text) {
         let (message, place) = match leaf_keys(&table).into_iter().find(|key| !fits_type(&table, key)) {
-            Some(key) => (format!("{}: {key}: {}", at(&key), reason_of(&error)), SettingPlace::Key(key)),
+            Some(key) => (format!("{}: {key}: {}", at(&key), plain_reason(&error)), SettingPlace::Key(key)),
             None => (format!("{origin}: {}", error.to_string().trim_end()), SettingPlace::File),
         };
         return Err(Mistake { error: ConfigError::BadValue(message), place });
     }
     for (name, value) in overrides {
         let of_variable = |error| Mistake { error, place: SettingPlace::Variable(name.clone()) };
-        apply(&mut table, &known, name, value).map_err(of_variable)?;
+        apply_variable(&mut table, &known, name, value).map_err(of_variable)?;
         // The file by itself was right, and every variable before this one.
         parse_config(&table).map_err(|reason| {
             of_variable(ConfigError::BadValue(format!("{}: {reason}", variable_label(name))))
@@ -147,7 +147,7 @@ fn read_once(
     let config = parse_config(&table)
         .map_err(|reason| of_file(ConfigError::BadValue(format!("{origin}: {reason}"))))?;
     let set_by = |key: &str| {
-        overrides.iter().find(|(name, _)| name.strip_prefix(PREFIX).map(key_of).as_deref() == Some(key))
+        overrides.iter().find(|(name, _)| name.strip_prefix(PREFIX).map(variable_key).as_deref() == Some(key))
     };
     let mut wrong = wrong_values(&config).into_iter().map(|(key, reason)| match set_by(key) {
         Some((name, _)) => {
@@ -162,7 +162,7 @@ fn read_once(
 }
 
 /// The reason without the words of the parser that only its developers know.
-fn reason_of(error: &toml::de::Error) -> String {
+fn plain_reason(error: &toml::de::Error) -> String {
     error.message().replace("unknown variant", "unknown value")
 }
 
@@ -192,11 +192,11 @@ fn variable_label(name: &str) -> String {
 
 /// The keys that the environment sets.
 pub(crate) fn overridden_keys(environment: impl Iterator<Item = (String, String)>) -> Vec<String> {
-    let names = environment.filter_map(|(name, _)| name.strip_prefix(PREFIX).map(key_of));
+    let names = environment.filter_map(|(name, _)| name.strip_prefix(PREFIX).map(variable_key));
     names.collect()
 }
 
-fn key_of(name: &str) -> String {
+fn variable_key(name: &str) -> String {
     name.to_lowercase().replace("__", ".")
 }
 
@@ -205,15 +205,15 @@ pub(crate) fn known_keys() -> Result<Vec<(String, Value)>, ConfigError> {
     let defaults =
         Table::try_from(Config::default()).map_err(|error| ConfigError::BadValue(error.to_string()))?;
     let mut keys = Vec::new();
-    collect(&defaults, "", &mut keys);
+    collect_keys(&defaults, "", &mut keys);
     Ok(keys)
 }
 
-fn collect(table: &Table, prefix: &str, keys: &mut Vec<(String, Value)>) {
+fn collect_keys(table: &Table, prefix: &str, keys: &mut Vec<(String, Value)>) {
     for (name, value) in table {
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         match value {
-            Value::Table(inner) => collect(inner, &path, keys),
+            Value::Table(inner) => collect_keys(inner, &path, keys),
             value => keys.push((path, value.clone())),
         }
     }
@@ -221,7 +221,7 @@ fn collect(table: &Table, prefix: &str, keys: &mut Vec<(String, Value)>) {
 
 fn leaf_keys(table: &Table) -> Vec<String> {
     let mut keys = Vec::new();
-    collect(table, "", &mut keys);
+    collect_keys(table, "", &mut keys);
     keys.into_iter().map(|(key, _)| key).collect()
 }
 
@@ -238,8 +238,13 @@ fn check_key(origin: &str, key: &str, known: &[(String, Value)]) -> Result<(), C
     Err(ConfigError::UnknownKey { origin: origin.to_owned(), key: key.to_owned(), nearest })
 }
 
-fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) -> Result<(), ConfigError> {
-    let key = key_of(&name[PREFIX.len()..]);
+fn apply_variable(
+    table: &mut Table,
+    known: &[(String, Value)],
+    name: &str,
+    value: &str,
+) -> Result<(), ConfigError> {
+    let key = variable_key(&name[PREFIX.len()..]);
     let origin = variable_label(name);
     check_key(&origin, &key, known)?;
     let default = known.iter().find(|(known, _)| *known == key).map(|(_, default)| default);

@@ -13,7 +13,7 @@ use super::values::{
     WeekStart,
 };
 
-const fn ms(number: u64) -> ConfigDuration {
+const fn milliseconds(number: u64) -> ConfigDuration {
     ConfigDuration(Duration::from_millis(number))
 }
 
@@ -197,7 +197,7 @@ section!(
         input: f64 = 0.0,
         /// Tokens of the answer.
         output: f64 = 0.0,
-        /// Tokens sent that the provider had cached; without it, as those sent.
+        /// Price of input tokens that the provider had cached; the price of input tokens if it is not set.
         cached: Option<f64> = None,
     }
 );
@@ -338,7 +338,7 @@ section!(
     /// The page in the browser.
     WebChannel {
         /// Delay before a reply, so that several messages in a row are answered together.
-        debounce: ConfigDuration = ms(2_000),
+        debounce: ConfigDuration = milliseconds(2_000),
     }
 );
 
@@ -352,7 +352,7 @@ section!(
         /// Ids of accounts that may write without a code, as texts; each is a user of its own.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// Delay before a reply, so that several messages in a row are answered together.
-        debounce: ConfigDuration = ms(2_000),
+        debounce: ConfigDuration = milliseconds(2_000),
         /// Address of the API; empty means the platform's own.
         api_base: String = String::new(),
         /// Address of the gateway; empty means the one that the API answers.
@@ -370,7 +370,7 @@ section!(
         /// Ids of accounts that may write without a code, as texts; each is a user of its own.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// Delay before a reply, so that several messages in a row are answered together.
-        debounce: ConfigDuration = ms(2_000),
+        debounce: ConfigDuration = milliseconds(2_000),
         /// Address of the Bot API; empty means the platform's own.
         api_base: String = String::new(),
     }
@@ -475,7 +475,7 @@ section!(
         max_per_24h: u32 = 3,
         /// Unanswered messages after which the persona waits for the user; 0 never waits.
         cold_user_threshold: u32 = 2,
-        /// Time that a user has to answer one before further ones are held back.
+        /// Time without an answer to a message after which no further one is sent.
         cold_user_response_window: ConfigDuration = hours(6),
         /// Silence of the user that is an occasion by itself.
         long_silence: ConfigDuration = hours(48),
@@ -499,7 +499,7 @@ section!(
         speaker: f64 = Signal::Speaker.default_weight(),
         /// The message was said at the time that the question names.
         time: f64 = Signal::Time.default_weight(),
-        /// The message tells a time, and the question asks for one.
+        /// Weight of a message that tells a time if the question asks for one.
         tells_when: f64 = Signal::TellsWhen.default_weight(),
         /// The message is a question.
         asks: f64 = Signal::Asks.default_weight(),

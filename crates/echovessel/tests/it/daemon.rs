@@ -52,7 +52,7 @@ impl Home {
             None => std::fs::read(self.file("echovessel.db")).unwrap(),
         };
         assert!(!bytes.is_empty());
-        bytes.windows(part.len()).any(|window| window == part.as_bytes())
+        testkit::contains_words(&bytes, part)
     }
 
     /// Whether its memory is in a database on a server.

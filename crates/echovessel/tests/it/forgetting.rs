@@ -1,10 +1,7 @@
 //! Forgetting through the front door: what was erased is in no file of the home and in no answer.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::{Value, json};
-use testkit::{Reply, ScriptedModel};
+use testkit::{Reply, ScriptedModel, files_containing};
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, eventually};
@@ -54,20 +51,9 @@ async fn home_with_secret() -> (Home, Settings, Daemon, ScriptedModel) {
 
 /// Names of the home's files that hold the bytes, each with its log beside it.
 fn holding(home: &Home, piece: &str) -> Vec<String> {
-    fn look(folder: &Path, piece: &[u8], found: &mut Vec<String>) {
-        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            if path.is_dir() {
-                look(&path, piece, found);
-            } else if fs::read(&path).unwrap_or_default().windows(piece.len()).any(|window| window == piece) {
-                found.push(path.display().to_string());
-            }
-        }
-    }
-    let mut found = Vec::new();
     // The folder above the home holds what the daemon printed.
-    look(home.path().parent().unwrap(), piece.as_bytes(), &mut found);
-    found
+    let found = files_containing(home.path().parent().unwrap(), piece).unwrap();
+    found.iter().map(|path| path.display().to_string()).collect()
 }
 
 async fn erase_text(daemon: &Daemon, text: &str) -> Value {

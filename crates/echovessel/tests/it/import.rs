@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
-use testkit::Reply;
 use testkit::scripted_model::reconciliation_answer;
+use testkit::{Reply, files_containing};
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, command, eventually};
@@ -58,19 +57,7 @@ pub(crate) async fn messages(home: &Home, settings: &Settings) -> Vec<(String, S
 }
 
 pub(crate) fn is_anywhere(home: &Home, words: &str) -> bool {
-    is_in_files(&home.path(), words.as_bytes()) || home.holds(words)
-}
-
-fn is_in_files(folder: &Path, words: &[u8]) -> bool {
-    fs::read_dir(folder).unwrap().any(|entry| {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => is_in_files(&path, words),
-            false => {
-                fs::read(&path).is_ok_and(|bytes| bytes.windows(words.len()).any(|window| window == words))
-            }
-        }
-    })
+    !files_containing(&home.path(), words).unwrap().is_empty() || home.holds(words)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -105,7 +105,7 @@ fn nothing_of_it_is_stored(home: &Home, secrets: [&str; 2]) {
         if path.is_file() && path.file_name().unwrap() != "token" {
             let bytes = std::fs::read(&path).unwrap();
             for secret in secrets.into_iter().chain([KEY]) {
-                let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+                let found = testkit::contains_words(&bytes, secret);
                 assert!(!found, "a secret is in {}", path.display());
             }
         }

@@ -163,7 +163,7 @@ fn files_with(database: &str, words: &str, relations: &str) -> Vec<String> {
         format!("SELECT oid::regclass || '|' || pg_relation_filepath(oid) FROM pg_class WHERE {relations}");
     let holds = |line: &String| {
         let bytes = std::fs::read(data.join(line.split_once('|').unwrap().1)).unwrap();
-        bytes.windows(words.len()).any(|window| window == words.as_bytes())
+        testkit::contains_words(&bytes, words)
     };
     query(database, &names).unwrap().into_iter().filter(holds).collect()
 }

@@ -83,22 +83,22 @@ impl Tokenizer {
         added.retain(|token| !token.text.is_empty());
         let (start, end) = read_marks(&description["post_processor"], &vocabulary)?;
         let pre_tokenizer = &description["pre_tokenizer"];
-        let steps = steps(pre_tokenizer, "pretokenizers");
+        let steps = sequence_steps(pre_tokenizer, "pretokenizers");
         let only = |allowed: &[&str], kind: &str| match steps
             .iter()
-            .find(|step| !allowed.contains(&kind_of(step)))
+            .find(|step| !allowed.contains(&part_type(step)))
         {
-            Some(step) => Err(format!("its pre_tokenizer {:?} is not supported for {kind}", kind_of(step))),
+            Some(step) => Err(format!("its pre_tokenizer {:?} is not supported for {kind}", part_type(step))),
             None => Ok(()),
         };
-        let algorithm = match kind_of(model) {
+        let algorithm = match part_type(model) {
             "WordPiece" => {
                 only(&["BertPreTokenizer"], "WordPiece")?;
                 Algorithm::WordPiece(WordPiece::read(model, &vocabulary)?)
             }
             "Unigram" => {
                 only(&["WhitespaceSplit", "Metaspace"], "Unigram")?;
-                Algorithm::Unigram(PieceTable::of_model(model, &start, &end)?)
+                Algorithm::Unigram(PieceTable::from_model(model, &start, &end)?)
             }
             "BPE" => {
                 only(&["ByteLevel"], "BPE")?;
@@ -112,7 +112,7 @@ impl Tokenizer {
             }
         };
         let mut normalizer = Normalizer::read(&description["normalizer"])?;
-        if steps.iter().any(|step| kind_of(step) == "WhitespaceSplit") {
+        if steps.iter().any(|step| part_type(step) == "WhitespaceSplit") {
             normalizer.split_at_white_space();
         }
         Ok(Self { added, normalizer, algorithm, vocabulary, start, end })
@@ -183,7 +183,7 @@ impl Tokenizer {
     }
 
     /// Number of a piece or an added token.
-    pub(crate) fn id_of(&self, piece: &str) -> Option<u32> {
+    pub(crate) fn piece_id(&self, piece: &str) -> Option<u32> {
         self.vocabulary.get(piece).copied()
     }
 
@@ -203,15 +203,15 @@ impl Tokenizer {
     }
 }
 
-fn kind_of(part: &Value) -> &str {
+fn part_type(part: &Value) -> &str {
     part["type"].as_str().unwrap_or_default()
 }
 
 /// A part of the description as its steps: itself, what `list` holds where it is a sequence, nothing where it is null.
-fn steps<'a>(part: &'a Value, list: &str) -> Vec<&'a Value> {
-    match kind_of(part) {
+fn sequence_steps<'a>(part: &'a Value, list: &str) -> Vec<&'a Value> {
+    match part_type(part) {
         "Sequence" => {
-            part[list].as_array().into_iter().flatten().flat_map(|part| steps(part, list)).collect()
+            part[list].as_array().into_iter().flatten().flat_map(|part| sequence_steps(part, list)).collect()
         }
         "" => Vec::new(),
         _ => vec![part],
@@ -242,8 +242,8 @@ fn read_marks(
     post_processor: &Value,
     vocabulary: &HashMap<String, u32>,
 ) -> Result<(Vec<u32>, Vec<u32>), String> {
-    for step in steps(post_processor, "processors") {
-        match kind_of(step) {
+    for step in sequence_steps(post_processor, "processors") {
+        match part_type(step) {
             "TemplateProcessing" => return read_template(step),
             "BertProcessing" | "RobertaProcessing" => {
                 let mark = |name: &str| read_id(&step[name][1]).map(|id| vec![id]);

@@ -12,7 +12,7 @@ use unicode_normalization::char::{canonical_combining_class, decompose_canonical
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
 use super::unigram::Replacements;
-use super::{Symbol, kind_of, steps};
+use super::{Symbol, part_type, sequence_steps};
 
 /// One rewriting step of the normalizer, applied to the whole text.
 enum Step {
@@ -56,15 +56,15 @@ impl Normalizer {
     /// The step that is not supported, or damaged.
     pub(crate) fn read(description: &Value) -> Result<Self, String> {
         let mut read = Vec::new();
-        for step in steps(description, "normalizers") {
-            match kind_of(step) {
+        for step in sequence_steps(description, "normalizers") {
+            match part_type(step) {
                 "BertNormalizer" => read.extend(bert_steps(step)),
                 "Precompiled" => {
                     // The table maps composed characters; what is composed of several is found by composing it first.
                     read.push(Step::Form(UnicodeForm::Nfc));
                     let table = step["precompiled_charsmap"].as_str().unwrap_or_default();
                     let table = STANDARD.decode(table).map_err(|_| "its precompiled_charsmap is damaged")?;
-                    read.push(Step::Map(Replacements::of_character_map(&table)?));
+                    read.push(Step::Map(Replacements::from_character_map(&table)?));
                 }
                 "Lowercase" => read.push(Step::Lowercase),
                 "StripAccents" => read.push(Step::StripAccents),
@@ -86,7 +86,7 @@ impl Normalizer {
         Ok(Self { steps: read })
     }
 
-    /// Leaves of white space only what parts two words, for pre-tokenizers that split there.
+    /// Removes white space except between words, for pre-tokenizers that split there.
     pub(crate) fn split_at_white_space(&mut self) {
         self.steps.extend([Step::BlankWhiteSpace, Step::Strip { left: true, right: true }]);
     }
@@ -205,7 +205,7 @@ fn rewrite(symbols: Vec<Symbol>, replace: impl Fn(char, &mut dyn FnMut(char))) -
 }
 
 impl UnicodeForm {
-    /// Characters that can be composed with one another come from all of their bytes.
+    /// A composed character has the source range of all characters that it is composed of.
     fn apply(self, symbols: Vec<Symbol>) -> Vec<Symbol> {
         let belongs_to_previous = |_: &Symbol, next: &Symbol| {
             canonical_combining_class(next.character) != 0

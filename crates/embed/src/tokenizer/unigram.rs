@@ -74,7 +74,7 @@ impl Replacements {
     ///
     /// # Errors
     /// If it is cut off, or a value points outside the texts.
-    pub(crate) fn of_character_map(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn from_character_map(bytes: &[u8]) -> Result<Self, String> {
         let damaged = || "its precompiled_charsmap is damaged".to_owned();
         let (length, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
         let (trie, texts) =
@@ -125,7 +125,7 @@ impl PieceTable {
     ///
     /// # Errors
     /// If a piece has no score, a mark no piece, or characters are spelled in bytes (`byte_fallback`).
-    pub(crate) fn of_model(model: &Value, start: &[u32], end: &[u32]) -> Result<Self, String> {
+    pub(crate) fn from_model(model: &Value, start: &[u32], end: &[u32]) -> Result<Self, String> {
         if model["byte_fallback"].as_bool() == Some(true) {
             return Err("its model Unigram with byte_fallback is not supported".to_owned());
         }
@@ -203,7 +203,7 @@ impl PieceTable {
         (hash >> 32) as usize & (self.slots.len() - 1)
     }
 
-    fn find(&self, hash: u64, piece: &[u8]) -> Option<u32> {
+    fn find_piece(&self, hash: u64, piece: &[u8]) -> Option<u32> {
         let mut at = self.slot_index(hash);
         // At most half of the slots are taken, so there is a free one.
         loop {
@@ -265,7 +265,7 @@ impl PieceTable {
                 }
                 hash_so_far = hash(hash_so_far, &bytes[hashed..length]);
                 hashed = length;
-                let Some(id) = self.find(hash_so_far, &bytes[..length]) else { continue };
+                let Some(id) = self.find_piece(hash_so_far, &bytes[..length]) else { continue };
                 best[to].replace_by(Step { score: score + self.scores[id as usize], id, from });
             }
             best[from + 1].replace_by(Step { score: score + self.unknown_score, id: self.unknown, from });
@@ -274,7 +274,7 @@ impl PieceTable {
         let mut at = count;
         while at > 0 {
             let step = best[at];
-            pieces.push(Piece { id: step.id, source: symbols.source(step.from..at) });
+            pieces.push(Piece { id: step.id, source: symbols.source_range(step.from..at) });
             at = step.from;
         }
         pieces.reverse();
@@ -312,17 +312,17 @@ impl MarkedText {
     fn from_symbols(symbols: Vec<Symbol>) -> Self {
         let mut marked = Self { text: String::new(), bounds: vec![0], sources: Vec::new() };
         for symbol in symbols {
-            marked.push(symbol.character, symbol.source);
+            marked.push_character(symbol.character, symbol.source);
         }
         if marked.sources.is_empty() {
-            marked.push(' ', 0..0);
+            marked.push_character(' ', 0..0);
         }
         marked
     }
 
-    fn push(&mut self, character: char, source: Range<usize>) {
+    fn push_character(&mut self, character: char, source: Range<usize>) {
         if self.sources.is_empty() && !matches!(character, ' ' | SPACE_MARK) {
-            self.push(' ', source.start..source.start);
+            self.push_character(' ', source.start..source.start);
         }
         if matches!(character, ' ' | SPACE_MARK)
             && self.text.ends_with(SPACE_MARK)
@@ -335,7 +335,7 @@ impl MarkedText {
         self.sources.push(source);
     }
 
-    fn source(&self, range: Range<usize>) -> Range<usize> {
+    fn source_range(&self, range: Range<usize>) -> Range<usize> {
         let of = |at: usize| self.sources.get(at).cloned().unwrap_or_default();
         of(range.start).start..of(range.end.saturating_sub(1)).end
     }
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn character_map_is_read_from_its_trie() {
-        let map = Replacements::of_character_map(&character_map()).unwrap();
+        let map = Replacements::from_character_map(&character_map()).unwrap();
         assert_eq!(map.replacement_of('A'), Some(&['a', 'b'][..]));
         assert_eq!((map.replacement_of('B'), map.replacement_of('a')), (None, None));
     }
@@ -378,10 +378,10 @@ mod tests {
     fn damaged_character_map_is_an_error_or_has_no_entry() {
         let whole = character_map();
         for length in [0, 3, 4, 100, whole.len() - 6] {
-            assert!(Replacements::of_character_map(&whole[..length]).is_err(), "{length}");
+            assert!(Replacements::from_character_map(&whole[..length]).is_err(), "{length}");
         }
         let mut elsewhere = whole;
         elsewhere[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert_eq!(Replacements::of_character_map(&elsewhere).unwrap().replacement_of('A'), None);
+        assert_eq!(Replacements::from_character_map(&elsewhere).unwrap().replacement_of('A'), None);
     }
 }

@@ -90,10 +90,10 @@ impl Stage {
         self.runtime.stop().await;
     }
 
-    pub(super) async fn talk(&mut self, talk: &CaseSession) -> anyhow::Result<()> {
+    pub(super) async fn run_session(&mut self, talk: &CaseSession) -> anyhow::Result<()> {
         self.clock.set(talk.at);
         for line in &talk.says {
-            self.say(line).await?;
+            self.send_line(line).await?;
             self.clock.set(self.clock.now() + LINE_INTERVAL);
         }
         let newest = self.runtime.store().messages_before(&self.scope, None, 1).await?;
@@ -115,7 +115,7 @@ impl Stage {
         bail!("the session did not become memory; the model may not be answering as asked")
     }
 
-    async fn say(&self, line: &str) -> anyhow::Result<String> {
+    async fn send_line(&self, line: &str) -> anyhow::Result<String> {
         let incoming = IncomingMessage {
             scope: self.scope.clone(),
             channel_id: "eval".to_owned(),
@@ -134,7 +134,10 @@ impl Stage {
     }
 
     /// The parts of the expectation that fail.
-    pub(super) async fn check(&mut self, expected: &Expectation) -> anyhow::Result<Vec<String>> {
+    pub(super) async fn failed_expectations(
+        &mut self,
+        expected: &Expectation,
+    ) -> anyhow::Result<Vec<String>> {
         match &expected.ask {
             Some(question) => self.check_answer(question, expected).await,
             None => self.check_events(expected).await,
@@ -150,11 +153,13 @@ impl Stage {
             .collect();
         let mut failures = Vec::new();
         if !expected.holds.is_empty() {
-            let fits = |event: &&Node| expected.holds.iter().all(|word| holds(&event.description, word));
+            let fits = |event: &&Node| {
+                expected.holds.iter().all(|word| contains_ignoring_case(&event.description, word))
+            };
             let fitting: Vec<&Node> = events.iter().filter(fits).collect();
             if fitting.is_empty() {
                 failures.push(format!("no event holds {:?}; there are {told:?}", expected.holds));
-            } else if !fitting.iter().any(|event| weighs_and_dates(event, expected)) {
+            } else if !fitting.iter().any(|event| has_expected_impact_and_time(event, expected)) {
                 failures.push(format!(
                     "no event that holds {:?} is as expected; there are {told:?}",
                     expected.holds
@@ -162,7 +167,8 @@ impl Stage {
             }
         }
         for word in &expected.lacks {
-            if let Some(event) = events.iter().find(|event| holds(&event.description, word)) {
+            if let Some(event) = events.iter().find(|event| contains_ignoring_case(&event.description, word))
+            {
                 failures.push(format!("an event holds {word:?}: {}", event.description));
             }
         }
@@ -184,7 +190,7 @@ impl Stage {
                 .first()
                 .and_then(|passage| passage.messages.iter().find(|message| message.seq == passage.hit_seq));
             let by = hit.map(|message| if message.role == Role::User { "them" } else { "me" });
-            let right = hit.is_some_and(|message| holds(&message.content, words))
+            let right = hit.is_some_and(|message| contains_ignoring_case(&message.content, words))
                 && expected
                     .day
                     .is_none_or(|day| hit.is_some_and(|message| day_of(message.created_at) == day))
@@ -194,18 +200,18 @@ impl Stage {
                 failures.push(format!("{question:?} brings {said:?} by {by:?}, not {words:?}"));
             }
         }
-        let reply = self.say(question).await?;
-        for word in expected.holds.iter().filter(|word| !holds(&reply, word)) {
+        let reply = self.send_line(question).await?;
+        for word in expected.holds.iter().filter(|word| !contains_ignoring_case(&reply, word)) {
             failures.push(format!("the reply to {question:?} lacks {word:?}: {reply}"));
         }
-        for word in expected.lacks.iter().filter(|word| holds(&reply, word)) {
+        for word in expected.lacks.iter().filter(|word| contains_ignoring_case(&reply, word)) {
             failures.push(format!("the reply to {question:?} holds {word:?}: {reply}"));
         }
         Ok(failures)
     }
 }
 
-fn weighs_and_dates(event: &Node, expected: &Expectation) -> bool {
+fn has_expected_impact_and_time(event: &Node, expected: &Expectation) -> bool {
     expected.impact_at_most.is_none_or(|most| event.emotional_impact <= most)
         && expected.impact_at_least.is_none_or(|least| event.emotional_impact >= least)
         && expected.day.is_none_or(|wanted| event.event_time.is_some_and(|time| day_of(time.start) == wanted))
@@ -215,7 +221,7 @@ fn day_of(at: Timestamp) -> jiff::civil::Date {
     at.to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-fn holds(text: &str, word: &str) -> bool {
+fn contains_ignoring_case(text: &str, word: &str) -> bool {
     text.to_lowercase().contains(&word.to_lowercase())
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use eval::absence::add_foreign;
+use eval::absence::add_foreign_questions;
 use eval::data::{DataSet, is_role};
-use eval::loading::read;
+use eval::loading::read_data_set;
 use eval::replay::{AnsweredQuestion, Replay};
 use eval::report::Report;
 use memory::recall::RecallSettings;
@@ -50,7 +50,7 @@ fn longmemeval(folder: &Path) -> DataSet {
             ],
         })
     };
-    read("longmemeval", &file(folder, "lme.json", &json!([asked("q1"), asked("q1_abs")]))).unwrap()
+    read_data_set("longmemeval", &file(folder, "lme.json", &json!([asked("q1"), asked("q1_abs")]))).unwrap()
 }
 
 #[tokio::test]
@@ -70,9 +70,9 @@ async fn longmemeval_is_read_and_measured_by_turn_and_by_session() {
 fn another_format_is_refused_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "x.json", &json!([{"question": 7}]));
-    let refused = format!("{:#}", read("longmemeval", &path).unwrap_err());
+    let refused = format!("{:#}", read_data_set("longmemeval", &path).unwrap_err());
     assert!(refused.contains("x.json is not in LongMemEval's format"), "{refused}");
-    assert!(read("locomo", &folder.path().join("none.json")).is_err());
+    assert!(read_data_set("locomo", &folder.path().join("none.json")).is_err());
 }
 
 fn locomo(folder: &Path) -> DataSet {
@@ -95,7 +95,7 @@ fn locomo(folder: &Path) -> DataSet {
         })
     };
     let path = file(folder, "l.json", &json!([talk("Ann", "Ben", "trombone"), talk("Cleo", "Dan", "kayak")]));
-    read("locomo", &path).unwrap()
+    read_data_set("locomo", &path).unwrap()
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn locomo_is_repaired_and_its_absence_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let mut data = locomo(folder.path());
     assert_eq!((data.repaired, data.dangling), (2, 2));
-    add_foreign(&mut data);
+    add_foreign_questions(&mut data);
     let answered = replay(&data).await;
     let report = Report::new("locomo", "l", &data, false, &answered);
     assert_eq!((report.all.questions, report.all.recall[&1]), (2, 100.0));
@@ -138,7 +138,7 @@ fn lines(folder: &Path, units: &[serde_json::Value], queries: &[serde_json::Valu
     let text = |lines: &[serde_json::Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     std::fs::write(folder.join("units.jsonl"), text(units)).unwrap();
     std::fs::write(folder.join("queries.jsonl"), text(queries)).unwrap();
-    read("jsonl", folder).unwrap()
+    read_data_set("jsonl", folder).unwrap()
 }
 
 fn unit(number: usize, day: usize, speaker: &str, text: &str) -> serde_json::Value {

@@ -309,14 +309,14 @@ pub struct MemoryConsolidate {
     pub all: bool,
 }
 
-/// A period that has something to tell and is not told, or not any more as it is.
+/// A period whose roll-up is missing, or older than its sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PendingPeriod {
     /// Weekly, monthly or yearly.
     pub kind: String,
     /// The file name of the period's roll-up, written or not.
     pub filename: String,
-    /// True if it is over and nothing stands against writing it: it is written by itself soon.
+    /// True if the period is over and its roll-up will soon be written in the background.
     pub due: bool,
     /// True if the roll-up is written and its sources have changed since.
     pub stale: bool,

@@ -359,7 +359,7 @@ pub struct SyncPush {
 pub enum ItemStatus {
     /// The item is shown now.
     Applied,
-    /// The item was there already, or something newer that has seen it.
+    /// The hub already had the item, or a later version that includes it.
     Known,
     /// The item is stored beside another version; a person decides between them.
     Conflict,
@@ -387,7 +387,7 @@ pub struct ItemResult {
     pub slug: Option<String>,
     /// The result for the item.
     pub status: ItemStatus,
-    /// Why, or what was changed of it, such as a time that lies too far ahead.
+    /// The reason of the status, or a correction of the item, such as a time too far in the future.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -423,7 +423,7 @@ pub struct ConnectedInstance {
     pub last_sync: Timestamp,
 }
 
-/// An instance that shares this hub, and how far it has followed.
+/// An instance that shares this hub, with how much of it the instance has received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FollowingInstance {
     /// The id of the instance.

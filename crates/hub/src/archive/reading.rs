@@ -13,7 +13,7 @@ use super::{
 };
 use crate::api::archive::ArchiveCounts;
 use crate::documents::CONTENT_BYTES_MAX;
-use crate::memories::slug_of;
+use crate::memories::slug_from_title;
 use crate::mirror::digest;
 use crate::names::{DiaryName, DocumentName, Granularity};
 
@@ -169,7 +169,7 @@ fn document_name(path: &str, text: &str) -> Result<DocumentName, String> {
     let parsed = DocumentName::parse(kind, stem);
     // entity-core's layout has no slugs; they are made from the titles.
     if parsed.is_err() && kind == "significant" && stem.len() == 10 {
-        let slug = slug_of(text).map_err(|error| error.to_string())?;
+        let slug = slug_from_title(text).map_err(|error| error.to_string())?;
         return DiaryName::parse(Granularity::Significant, &format!("{stem}_{slug}"))
             .map(DocumentName::Diary)
             .map_err(|error| error.to_string());

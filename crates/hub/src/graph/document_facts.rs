@@ -21,7 +21,7 @@ impl Graph {
         let by_rules = !extractor.can_find_facts();
         let waiting = self.document_retries.waiting_work(self.clock.now());
         let Some(document) = self.store.unread_document(&waiting, by_rules).await? else {
-            return Ok(ExtractionStep::Nothing { retry_at: self.document_retries.next() });
+            return Ok(ExtractionStep::Nothing { retry_at: self.document_retries.next_attempt_at() });
         };
         let facts = if document.lines.is_empty() {
             Ok(DocumentFacts::default())
@@ -31,22 +31,22 @@ impl Graph {
         let facts = match facts {
             Ok(facts) => facts,
             Err(RelationError(reason)) => {
-                self.document_retries.note(document.number, self.clock.now());
+                self.document_retries.record_failure(document.number, self.clock.now());
                 return Ok(ExtractionStep::Failed { reason });
             }
         };
-        let write = self.write_of_document(&document, facts, instance);
+        let write = self.build_document_write(&document, facts, instance);
         let Some(written) = self.store.commit_document_facts(&document, write, by_rules).await? else {
-            self.document_retries.note(document.number, self.clock.now());
+            self.document_retries.record_failure(document.number, self.clock.now());
             return Ok(ExtractionStep::Failed {
                 reason: "the document changed while it was read".to_owned(),
             });
         };
         self.document_retries.forget(&document.number);
-        self.step_of(&document.scope, written).await
+        self.embed_and_count(&document.scope, written).await
     }
 
-    fn write_of_document(
+    fn build_document_write(
         &self,
         document: &UnreadDocument,
         facts: DocumentFacts,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ports::{EdgeChange, EdgeEnd, GraphEdge, GraphWrite, NewGraphEdge};
 use super::responses::{Deleted, EdgeResponse, EdgesResponse};
 use super::service::Graph;
-use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit, time_of};
+use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, parse_time_field, properties_fit};
 
 fn default_weight() -> f64 {
     0.5
@@ -213,8 +213,8 @@ impl Graph {
             weight: asked.weight.clamp(0.0, 1.0),
             evidence: asked.evidence.filter(|text| !text.trim().is_empty()),
             source_memory_id: asked.source_memory_id,
-            occurred_at: time_of("occurredAt", asked.occurred_at.as_deref())?,
-            valid_until: time_of("validUntil", asked.valid_until.as_deref())?,
+            occurred_at: parse_time_field("occurredAt", asked.occurred_at.as_deref())?,
+            valid_until: parse_time_field("validUntil", asked.valid_until.as_deref())?,
         })
     }
 }
@@ -227,8 +227,8 @@ fn edge_change(asked: &EdgeUpdate) -> Result<EdgeChange, String> {
         properties: asked.properties.clone(),
         weight: asked.weight.map(|weight| weight.clamp(0.0, 1.0)),
         evidence: asked.evidence.clone(),
-        valid_until: time_of("validUntil", asked.valid_until.as_deref())?,
-        last_confirmed_at: time_of("lastConfirmedAt", asked.last_confirmed_at.as_deref())?,
+        valid_until: parse_time_field("validUntil", asked.valid_until.as_deref())?,
+        last_confirmed_at: parse_time_field("lastConfirmedAt", asked.last_confirmed_at.as_deref())?,
     })
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn parse_moment(text: &str) -> Option<Timestamp> {
 }
 
 /// Reads the time of a field, or says which field can't be read.
-pub(crate) fn time_of(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, String> {
+pub(crate) fn parse_time_field(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, String> {
     match text {
         None => Ok(None),
         Some(text) => parse_moment(text).map(Some).ok_or_else(|| {

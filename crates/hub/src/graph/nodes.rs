@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ports::{GraphWrite, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome};
 use super::responses::{Deleted, NodeListResponse, NodeResponse};
 use super::service::Graph;
-use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit, time_of};
+use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, parse_time_field, properties_fit};
 
 /// Number of nodes in one page of a list. A longer one would crowd an agent's context.
 const LIST_LIMIT: usize = 100;
@@ -240,7 +240,7 @@ impl Graph {
             properties: asked.properties,
             confidence: asked.confidence.clamp(0.0, 1.0),
             source_memory_id: asked.source_memory_id,
-            first_learned_at: time_of("firstLearnedAt", asked.first_learned_at.as_deref())?,
+            first_learned_at: parse_time_field("firstLearnedAt", asked.first_learned_at.as_deref())?,
         })
     }
 
@@ -254,7 +254,7 @@ impl Graph {
             description: asked.description.clone(),
             properties: asked.properties.clone(),
             confidence: asked.confidence.map(|confidence| confidence.clamp(0.0, 1.0)),
-            last_confirmed_at: time_of("lastConfirmedAt", asked.last_confirmed_at.as_deref())?,
+            last_confirmed_at: parse_time_field("lastConfirmedAt", asked.last_confirmed_at.as_deref())?,
         })
     }
 

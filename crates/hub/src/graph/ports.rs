@@ -122,7 +122,7 @@ pub struct NewGraphNode {
 pub enum EdgeEnd {
     /// A node that is there, or is written in the same transaction.
     Id(Uuid),
-    /// The node that is called so: of the same transaction first, else the one that last changed.
+    /// The node of this label: one of the same transaction first, else the one that changed last.
     Label(String),
 }
 

@@ -11,8 +11,8 @@ use super::ports::{EdgeEnd, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode
 use super::service::Graph;
 
 /// Types and labels of the two who talk. They are no entities: what they are called may change.
-const USER: (&str, &str) = ("user", "user");
-const PERSONA: (&str, &str) = ("self", "me");
+const USER_NODE: (&str, &str) = ("user", "user");
+const PERSONA_NODE: (&str, &str) = ("self", "me");
 
 impl Graph {
     /// Draws the facts of the next session that waits, in one transaction with the note that it was read: after a crash it
@@ -26,29 +26,29 @@ impl Graph {
         let waiting = self.retries.waiting_work(now);
         let ready = self.store.unread_sessions(&waiting, 1).await?.pop();
         let Some(session) = ready else {
-            return Ok(ExtractionStep::Nothing { retry_at: self.retries.next() });
+            return Ok(ExtractionStep::Nothing { retry_at: self.retries.next_attempt_at() });
         };
         let facts = match finder.extract_relations(&session).await {
             Ok(facts) => facts,
             Err(RelationError(reason)) => {
-                self.retries.note(session.session, self.clock.now());
+                self.retries.record_failure(session.session, self.clock.now());
                 return Ok(ExtractionStep::Failed { reason });
             }
         };
         let write =
             self.build_relation_write(&session.events, &|event| event.node.to_string(), facts, instance);
         let Some(written) = self.store.commit_facts(&session, write).await? else {
-            self.retries.note(session.session, self.clock.now());
+            self.retries.record_failure(session.session, self.clock.now());
             return Ok(ExtractionStep::Failed {
                 reason: "its memories changed while they were read".to_owned(),
             });
         };
         self.retries.forget(&session.session);
-        self.step_of(&session.scope, written).await
+        self.embed_and_count(&session.scope, written).await
     }
 
     /// Embeds the new nodes of a write, and counts them.
-    pub(super) async fn step_of(
+    pub(super) async fn embed_and_count(
         &self,
         scope: &Scope,
         written: GraphWritten,
@@ -106,8 +106,8 @@ impl Graph {
     ) -> EdgeEnd {
         let (node_type, label) = match end {
             RelationEnd::Entity(id) => return EdgeEnd::Id(id.0),
-            RelationEnd::User => (USER.0.to_owned(), USER.1.to_owned()),
-            RelationEnd::Persona => (PERSONA.0.to_owned(), PERSONA.1.to_owned()),
+            RelationEnd::User => (USER_NODE.0.to_owned(), USER_NODE.1.to_owned()),
+            RelationEnd::Persona => (PERSONA_NODE.0.to_owned(), PERSONA_NODE.1.to_owned()),
             RelationEnd::Named { label, node_type } => (node_type, label),
         };
         write.nodes.push(NewGraphNode {

@@ -46,7 +46,7 @@ impl Graph {
         scope: &Scope,
         asked: WriteTransaction,
     ) -> Result<TransactionResponse, StoreError> {
-        let write = match self.write_of(asked) {
+        let write = match self.to_graph_write(asked) {
             Ok(write) => write,
             Err(reason) => return Ok(refused_response(reason)),
         };
@@ -72,7 +72,7 @@ impl Graph {
         })
     }
 
-    fn write_of(&self, asked: WriteTransaction) -> Result<GraphWrite, String> {
+    fn to_graph_write(&self, asked: WriteTransaction) -> Result<GraphWrite, String> {
         let count = asked.nodes.len().max(asked.edges.len());
         if count > TRANSACTION_MAX {
             return Err(format!(

@@ -16,13 +16,13 @@ const SCAN_DEPTH_MAX: u32 = 50;
 /// The entries with their keys by first letter: a text is read once, however many entries there are.
 pub(super) struct LoreIndex {
     entries: Vec<LoreEntry>,
-    keys: Vec<Key>,
+    keys: Vec<IndexedKey>,
     by_first_letter: HashMap<char, Vec<usize>>,
     /// Number of messages that some entry needs.
     scan_depth: usize,
 }
 
-struct Key {
+struct IndexedKey {
     entry: usize,
     is_secondary: bool,
     /// The key's text, folded unless the key is case-sensitive.
@@ -33,7 +33,7 @@ struct Key {
 
 impl LoreIndex {
     pub(super) fn new(entries: Vec<LoreEntry>) -> Self {
-        let scan_depth = entries.iter().map(depth_of).max().unwrap_or_default() as usize;
+        let scan_depth = entries.iter().map(scan_depth).max().unwrap_or_default() as usize;
         let mut index = Self { entries, keys: Vec::new(), by_first_letter: HashMap::new(), scan_depth };
         for (at, entry) in index.entries.iter().enumerate().filter(|(_, entry)| entry.is_enabled) {
             let keys = entry.keys.iter().map(|key| (false, key));
@@ -42,7 +42,7 @@ impl LoreIndex {
                 let text = if entry.is_case_sensitive { key.clone() } else { fold(key) };
                 let Some(first) = text.chars().next() else { continue };
                 index.by_first_letter.entry(first).or_default().push(index.keys.len());
-                index.keys.push(Key {
+                index.keys.push(IndexedKey {
                     entry: at,
                     is_secondary,
                     text,
@@ -70,18 +70,20 @@ impl LoreIndex {
                 self.find_keys(message, true, at, &mut named);
             }
         }
-        let mut keys: Vec<KeysNamed> = vec![KeysNamed::default(); self.entries.len()];
+        let mut keys: Vec<KeyMatches> = vec![KeyMatches::default(); self.entries.len()];
         for (key, named) in self.keys.iter().zip(named) {
             let Some(entry) = self.entries.get(key.entry) else { continue };
-            let depth = depth_of(entry);
+            let depth = scan_depth(entry);
             let is_named = named.is_some_and(|at| u32::try_from(at).is_ok_and(|at| at < depth));
             if let Some(keys) = keys.get_mut(key.entry) {
-                keys.count(key.is_secondary, is_named);
+                keys.count_key(key.is_secondary, is_named);
             }
         }
         let entries = self.entries.iter().zip(keys).enumerate();
         let used = entries.filter(|(_, (entry, keys))| {
-            entry.is_enabled && !entry.content.is_empty() && (entry.is_constant || keys.decide(entry.logic))
+            entry.is_enabled
+                && !entry.content.is_empty()
+                && (entry.is_constant || keys.satisfies(entry.logic))
         });
         let mut used: Vec<usize> = used.map(|(at, _)| at).collect();
         used.sort_by_key(|at| (self.entries.get(*at).map(|entry| Reverse(entry.order)), *at));
@@ -105,11 +107,11 @@ impl LoreIndex {
     }
 }
 
-fn depth_of(entry: &LoreEntry) -> u32 {
+fn scan_depth(entry: &LoreEntry) -> u32 {
     entry.scan_depth.unwrap_or(SCAN_DEPTH_DEFAULT).min(SCAN_DEPTH_MAX)
 }
 
-impl Key {
+impl IndexedKey {
     fn is_word_at(&self, text: &str, start: usize) -> bool {
         if !text[start..].starts_with(&self.text) {
             return false;
@@ -125,14 +127,14 @@ impl Key {
 
 /// Number of an entry's keys that match.
 #[derive(Clone, Copy, Default)]
-struct KeysNamed {
+struct KeyMatches {
     first: usize,
     secondary: usize,
     all_secondary: usize,
 }
 
-impl KeysNamed {
-    fn count(&mut self, is_secondary: bool, is_named: bool) {
+impl KeyMatches {
+    fn count_key(&mut self, is_secondary: bool, is_named: bool) {
         self.all_secondary += usize::from(is_secondary);
         match is_secondary {
             true => self.secondary += usize::from(is_named),
@@ -140,7 +142,7 @@ impl KeysNamed {
         }
     }
 
-    fn decide(self, logic: KeyLogic) -> bool {
+    fn satisfies(self, logic: KeyLogic) -> bool {
         let is_allowed = match logic {
             _ if self.all_secondary == 0 => true,
             KeyLogic::AndAny => self.secondary > 0,

@@ -46,12 +46,12 @@ pub struct FrontMatter {
 
 impl FrontMatter {
     pub(crate) fn from_document(document: &Document, shown: &Version) -> Self {
-        let vector = crate::versions::vector_as_shown(&document.heads);
-        let own = Self::of_version(shown, document.prompt_label.clone(), document.created_at);
+        let vector = crate::versions::vector_of_shown(&document.heads);
+        let own = Self::for_version(shown, document.prompt_label.clone(), document.created_at);
         Self { version_vector: vector, ..own }
     }
 
-    pub(crate) fn of_version(shown: &Version, prompt_label: Option<String>, created_at: Timestamp) -> Self {
+    pub(crate) fn for_version(shown: &Version, prompt_label: Option<String>, created_at: Timestamp) -> Self {
         Self {
             version: shown.number,
             version_vector: shown.vector.clone(),
@@ -67,7 +67,7 @@ impl FrontMatter {
         }
     }
 
-    pub fn file(&self, content: &str) -> String {
+    pub fn file_with_text(&self, content: &str) -> String {
         let mut file = format!("{FENCE}{FIRST_KEY}");
         if let Ok(serde_json::Value::Object(values)) = serde_json::to_value(self) {
             for (key, value) in values {
@@ -98,7 +98,7 @@ impl FrontMatter {
 /// A file taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MirroredText<'a> {
-    /// `None` if it has no front matter, or none that can be read.
+    /// The front matter; `None` if the file has none, or an unreadable one.
     pub front_matter: Option<FrontMatter>,
     pub content: &'a str,
 }

@@ -27,7 +27,7 @@ string_form!(DiaryDate, r"^\d{4}(-W\d{2}|(-\d{2})?(-\d{2})?)$");
 
 impl DiaryDate {
     /// The ISO week that holds a day.
-    pub fn week_of(day: Date) -> Self {
+    pub fn containing_week(day: Date) -> Self {
         let week = day.iso_week_date();
         let monday = ISOWeekDate::new(week.year(), week.week(), Weekday::Monday);
         Self::Week(monday.unwrap_or(week))

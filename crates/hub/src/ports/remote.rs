@@ -14,7 +14,7 @@ use crate::erasure::ErasedLine;
 use crate::names::{DocumentName, InstanceId};
 use crate::version_vector::VersionVector;
 
-/// Why a hub did not do what was asked. Nothing is lost by it: the next exchange asks again.
+/// The reason why a remote hub did not answer a request. No change is lost: the next exchange repeats it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RemoteError {
     /// The hub could not be reached, or did not answer; the text names the cause and the remedy.
@@ -33,7 +33,7 @@ pub struct RemoteStatus {
     #[serde(default)]
     pub protocol_version: u32,
     pub persona: Option<HubPersona>,
-    /// The instance as which this home speaks there.
+    /// The instance by which this home is known at the remote hub.
     pub speaks_as: Option<InstanceId>,
     /// True if the token is bound to that instance.
     #[serde(default)]

@@ -7,7 +7,7 @@ use memory::Scope;
 use super::due::{finer_granularity, pending_periods};
 use crate::api::memories::{Consolidation, Consolidations, MemoryConsolidate, PendingPeriod};
 use crate::error::HubError;
-use crate::memories::memory_of;
+use crate::memories::diary_name;
 use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
 use crate::service::{Caller, Hub};
 
@@ -30,10 +30,10 @@ impl Hub {
     pub async fn pending_periods(&self, scope: &Scope) -> Result<Vec<PendingPeriod>, HubError> {
         let documents = self.all_memories(scope).await?;
         let stale = documents.iter().filter(|document| document.stale);
-        let stale: BTreeSet<&DiaryName> = stale.filter_map(|document| memory_of(&document.name)).collect();
+        let stale: BTreeSet<&DiaryName> = stale.filter_map(|document| diary_name(&document.name)).collect();
         let mut periods = Vec::new();
         for granularity in ROLLUP_TIERS {
-            let due = self.due_among(&documents, scope, granularity).await?;
+            let due = self.due_rollups_of_memories(&documents, scope, granularity).await?;
             let mut untold: Vec<DiaryName> = pending_periods(&documents, granularity).into_iter().collect();
             untold.sort_by_key(DiaryName::date);
             periods.extend(untold.into_iter().map(|name| PendingPeriod {
@@ -83,7 +83,7 @@ impl Hub {
                 self.consolidate_due(scope, granularity, &mut consolidations).await?;
             }
             (false, Some(granularity), Some(date)) if ROLLUP_TIERS.contains(&granularity) => {
-                let name = period_of(granularity, date)?;
+                let name = containing_period(granularity, date)?;
                 consolidations.push(self.consolidate_one(scope, name).await?);
             }
             _ => {
@@ -140,12 +140,12 @@ fn consolidation(name: &DiaryName, error: Option<String>) -> Consolidation {
 }
 
 /// The period that a date names or lies in.
-fn period_of(granularity: Granularity, date: DiaryDate) -> Result<DiaryName, HubError> {
+fn containing_period(granularity: Granularity, date: DiaryDate) -> Result<DiaryName, HubError> {
     if date.matches_granularity(granularity) {
         return Ok(DiaryName::new(granularity, date, None, None)?);
     }
     let date = match (granularity, date) {
-        (Granularity::Weekly, DiaryDate::Day(day)) => DiaryDate::week_of(day),
+        (Granularity::Weekly, DiaryDate::Day(day)) => DiaryDate::containing_week(day),
         (Granularity::Monthly, DiaryDate::Week(week)) => DiaryDate::month_of_week(week),
         (Granularity::Monthly, DiaryDate::Day(day)) => DiaryDate::Month(day.first_of_month()),
         (Granularity::Yearly, DiaryDate::Day(day) | DiaryDate::Month(day)) => {

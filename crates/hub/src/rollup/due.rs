@@ -8,7 +8,7 @@ use memory::Scope;
 
 use crate::documents::Document;
 use crate::error::HubError;
-use crate::memories::memory_of;
+use crate::memories::diary_name;
 use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
 use crate::ports::DocumentFilter;
 use crate::service::Hub;
@@ -27,7 +27,7 @@ fn rollup_above(name: &DiaryName, granularity: Granularity) -> Option<DiaryName>
     name.roll_ups_above().into_iter().find(|above| above.granularity() == granularity)
 }
 
-/// The last day of a period's last week: what it tells is over after it.
+/// The last day of a period's last week.
 pub(super) fn last_sunday(name: &DiaryName) -> Date {
     let last = match name.date() {
         DiaryDate::Month(first) => first.last_of_month(),
@@ -61,7 +61,7 @@ impl Hub {
         granularity: Granularity,
     ) -> Result<Vec<DiaryName>, HubError> {
         let documents = self.all_memories(scope).await?;
-        self.due_among(&documents, scope, granularity).await
+        self.due_rollups_of_memories(&documents, scope, granularity).await
     }
 
     /// Reads all memories, also deleted ones, to find the periods that are due.
@@ -71,7 +71,7 @@ impl Hub {
     }
 
     /// The roll-ups that are due, of memories that are read already.
-    pub(super) async fn due_among(
+    pub(super) async fn due_rollups_of_memories(
         &self,
         documents: &[Document],
         scope: &Scope,
@@ -116,11 +116,11 @@ impl Hub {
         let filter = DocumentFilter { granularities, ..DocumentFilter::default() };
         let mut sources = self.shared_parts().parts.store.documents(scope, filter).await?;
         sources.retain(|document| {
-            memory_of(&document.name)
+            diary_name(&document.name)
                 .and_then(|name| rollup_above(name, period.granularity()))
                 .is_some_and(|above| above == *period)
         });
-        sources.sort_by_key(|document| memory_of(&document.name).map(DiaryName::date));
+        sources.sort_by_key(|document| diary_name(&document.name).map(DiaryName::date));
         Ok(sources)
     }
 }
@@ -129,15 +129,15 @@ impl Hub {
 pub(super) fn pending_periods(documents: &[Document], granularity: Granularity) -> BTreeSet<DiaryName> {
     let of = |granularity: Granularity| {
         documents.iter().filter(move |document| {
-            memory_of(&document.name).is_some_and(|name| name.granularity() == granularity)
+            diary_name(&document.name).is_some_and(|name| name.granularity() == granularity)
         })
     };
     let is_there = |document: &&Document| document.content().is_some();
     // A deleted roll-up stays deleted, unless it went because something in it was erased.
     let settled: BTreeSet<&DiaryName> =
-        of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
-    let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
-    let sources = of(finer_granularity(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
+        of(granularity).filter(|document| !document.stale).filter_map(|d| diary_name(&d.name)).collect();
+    let stale = of(granularity).filter(|document| document.stale).filter_map(|d| diary_name(&d.name));
+    let sources = of(finer_granularity(granularity)).filter(is_there).filter_map(|d| diary_name(&d.name));
     let mut periods: BTreeSet<DiaryName> =
         sources.filter_map(|source| rollup_above(source, granularity)).collect();
     periods.extend(stale.cloned());
@@ -154,7 +154,7 @@ fn is_lower_tier_written(documents: &[Document], period: &DiaryName) -> bool {
     let lives: BTreeSet<&DiaryName> = documents
         .iter()
         .filter(|document| document.content().is_some())
-        .filter_map(|document| memory_of(&document.name))
+        .filter_map(|document| diary_name(&document.name))
         .collect();
     let wanted = lives
         .iter()

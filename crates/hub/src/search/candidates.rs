@@ -19,7 +19,7 @@ const PIECES_PER_PHRASE: u32 = 2_000;
 /// Pieces that are read for their words: those that hold the most that is rare, the newest first.
 const WORDS_MAX: usize = 300;
 /// Pieces that are read for their meaning, of each sentence.
-const MEANT_MAX: usize = 100;
+const PIECES_BY_MEANING_MAX: usize = 100;
 
 /// Parts of memories that may answer a query, with their weights.
 pub(super) struct Candidates {
@@ -31,7 +31,7 @@ pub(super) struct Candidates {
 impl Candidates {
     /// Relevance of a chunk: the better of its words and its meaning, by the best sentence.
     pub(super) fn relevance(&self, piece: &DiaryChunk) -> f64 {
-        self.relevance_by(piece, |cosine| cosine.clamp(0.0, 1.0))
+        self.relevance_with_scale(piece, |cosine| cosine.clamp(0.0, 1.0))
     }
 
     /// Share of the query's information that a text holds by its words, by the best sentence.
@@ -43,7 +43,7 @@ impl Candidates {
     }
 
     /// [`Self::relevance`] with another scale for cosines.
-    pub(super) fn relevance_by(&self, piece: &DiaryChunk, of_cosine: impl Fn(f64) -> f64) -> f64 {
+    pub(super) fn relevance_with_scale(&self, piece: &DiaryChunk, of_cosine: impl Fn(f64) -> f64) -> f64 {
         let text = IndexedText::new(&piece.terms);
         let embedding = piece.embedding.as_ref().filter(|embedding| embedding.readability >= READABILITY_MIN);
         let of_sentence = |sentence: &Sentence| {
@@ -79,13 +79,13 @@ impl Hub {
             documents: found.pieces,
             frequencies: phrases.iter().cloned().zip(frequencies).collect(),
         };
-        let mut numbers = most_telling(&phrases, &found, &statistics);
+        let mut numbers = most_informative_pieces(&phrases, &found, &statistics);
         let vectors: Vec<&[f32]> =
             sentences.iter().filter_map(|sentence| sentence.vector.as_deref()).collect();
         let held = &self.shared_parts().vectors;
         let mut near = BTreeSet::new();
         if !vectors.is_empty() {
-            near.extend(held.nearest(store, scope, &fingerprint, &vectors, MEANT_MAX).await?);
+            near.extend(held.nearest(store, scope, &fingerprint, &vectors, PIECES_BY_MEANING_MAX).await?);
             numbers.extend(&near);
         }
         let asked: Vec<i64> = numbers.into_iter().collect();
@@ -104,7 +104,11 @@ impl Hub {
 }
 
 /// Pieces that hold the most information of the query.
-fn most_telling(phrases: &[Phrase], found: &ChunkHits, statistics: &WordStatistics) -> BTreeSet<i64> {
+fn most_informative_pieces(
+    phrases: &[Phrase],
+    found: &ChunkHits,
+    statistics: &WordStatistics,
+) -> BTreeSet<i64> {
     let mut held: HashMap<i64, f64> = HashMap::new();
     for (phrase, hits) in phrases.iter().zip(&found.hits) {
         let information = statistics.phrase_information(phrase);

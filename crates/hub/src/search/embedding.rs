@@ -43,7 +43,7 @@ impl Hub {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn scopes(&self) -> Result<Vec<Scope>, HubError> {
+    pub async fn scopes_with_documents(&self) -> Result<Vec<Scope>, HubError> {
         Ok(self.shared_parts().parts.store.hub_scopes().await?)
     }
 
@@ -56,7 +56,7 @@ impl Hub {
     }
 
     /// True if the embedding model failed within the last 30 seconds and is not asked in the background.
-    pub fn embedding_rests(&self) -> bool {
+    pub fn is_embedding_paused(&self) -> bool {
         self.shared_parts().embedded.is_resting(self.now())
     }
 
@@ -68,7 +68,7 @@ impl Hub {
             let message = "there is no embedding model: memories are found by words".to_owned();
             return Ok(Rebuilt { rebuilt: 0, failed: 0, total, message });
         }
-        while self.embed_some(scope).await? > 0 {}
+        while self.embed_batch(scope).await? > 0 {}
         let known = store.embedded_memories(scope, &self.fingerprint()).await?;
         let (rebuilt, total) = (known.embedded, known.memories);
         let message = format!("{rebuilt} of {total} memories have vectors");
@@ -85,7 +85,7 @@ impl Hub {
     /// # Errors
     /// When the store fails. A model that fails gives 0: what it did before is kept, and the rest is found by words until
     /// it works.
-    pub async fn embed_some(&self, scope: &Scope) -> Result<usize, HubError> {
+    pub async fn embed_batch(&self, scope: &Scope) -> Result<usize, HubError> {
         let Some(embedder) = self.shared_parts().parts.embedder.clone() else { return Ok(0) };
         let store = &self.shared_parts().parts.store;
         let fingerprint = embedder.fingerprint().to_owned();

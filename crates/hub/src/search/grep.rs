@@ -41,7 +41,7 @@ impl Hub {
             let document = store.document(&caller.scope, &DocumentName::Diary(name.clone())).await?;
             let text = document.as_ref().and_then(|document| document.content());
             found.extend(text.and_then(|text| grep(&name, text, &words, &query)));
-            found.sort_by(best_first);
+            found.sort_by(compare_grepped);
             found.truncate(wanted);
         }
         Ok(GrepResults { results: found, total_scanned })
@@ -68,7 +68,7 @@ impl Hub {
     }
 }
 
-fn best_first(one: &GreppedMemory, other: &GreppedMemory) -> Ordering {
+fn compare_grepped(one: &GreppedMemory, other: &GreppedMemory) -> Ordering {
     other.score.total_cmp(&one.score).then_with(|| other.date.cmp(&one.date))
 }
 

@@ -77,7 +77,7 @@ impl Hub {
         let candidates = self.find_candidates(scope, self.sentences(text, None).await).await?;
         let mut best: HashMap<&DiaryName, (f64, &DiaryChunk)> = HashMap::new();
         for chunk in candidates.pieces.iter().filter(|chunk| is_wanted(&chunk.name)) {
-            let relevance = candidates.relevance_by(chunk, vector_relevance);
+            let relevance = candidates.relevance_with_scale(chunk, vector_relevance);
             let is_better = best.get(&chunk.name).is_none_or(|(known, _)| relevance > *known);
             if relevance >= min_relevance && is_better {
                 best.insert(&chunk.name, (relevance, chunk));

@@ -8,7 +8,7 @@ use crate::erasure::{ErasedLine, line_digest};
 use crate::error::HubError;
 use crate::names::DocumentName;
 use crate::ports::DocumentErasure;
-use crate::transaction::{HubTransaction, check_reach};
+use crate::transaction::{HubTransaction, check_caller_reaches};
 
 use super::items;
 use super::merge::stored_versions;
@@ -30,7 +30,7 @@ impl Push {
         if core_block_of(&name, &act.caller.scope).is_some() {
             return refused(format!("{name} is a core block: people edit it here; nothing was erased"));
         }
-        if let Err(error) = check_reach(act.caller, &name) {
+        if let Err(error) = check_caller_reaches(act.caller, &name) {
             return refused(error.to_string());
         }
         let versions = stored_versions(act, &name, u32::MAX).await?;
@@ -43,9 +43,10 @@ impl Push {
         if self.is_bound && !is_own_day {
             let scope = &act.caller.scope;
             digests.retain(|digest| {
-                first_with_line(scope, &name, &versions, digest).is_none_or(|first| self.has_written(first))
+                oldest_version_with_line(scope, &name, &versions, digest)
+                    .is_none_or(|first| self.is_text_of_pusher(first))
             });
-            if erasure.name_erased && versions.iter().any(|version| !self.has_written(version)) {
+            if erasure.name_erased && versions.iter().any(|version| !self.is_text_of_pusher(version)) {
                 return refused(format!(
                     "{name} was also written by others; erase it here. Nothing was erased"
                 ));
@@ -72,13 +73,13 @@ impl Push {
     }
 
     /// True if the text of a version comes from the pusher: it is the author, or it has merged its own text into another's.
-    fn has_written(&self, version: &Version) -> bool {
+    fn is_text_of_pusher(&self, version: &Version) -> bool {
         version.author == self.pusher || version.edited_by == self.pusher.as_str()
     }
 }
 
 /// Returns the oldest version that contains this line.
-fn first_with_line<'a>(
+fn oldest_version_with_line<'a>(
     scope: &Scope,
     name: &DocumentName,
     versions: &'a [Version],

@@ -29,7 +29,7 @@ const PAGES_MAX: usize = 2_000;
 /// tells it that erasures have arrived.
 const ROUNDS_MAX: usize = 4;
 
-/// Why an exchange ended early. What was exchanged before stays; the next one goes on from there.
+/// The reason why an exchange ended early. What was exchanged before is kept, and the next exchange continues there.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExchangeError {
     /// The hub is away, or refuses.
@@ -103,7 +103,7 @@ impl Hub {
         }
         if is_first && done.sent == 0 {
             // Only a push tells the hub what kind of program this is.
-            self.send(remote, scope, &mut position, Default::default(), &mut done).await?;
+            self.send_changes(remote, scope, &mut position, Default::default(), &mut done).await?;
         }
         position.exchanged_at = Some(self.now());
         self.save_position(scope, &position).await?;
@@ -192,7 +192,7 @@ impl Hub {
         }
         let author = store.hub_state(scope).await?.author;
         let is_of_copy = |other: &InstanceId, counter: u64| {
-            is_of_present(other, &author) && counter > position.sent.get(other)
+            is_present_role(other, &author) && counter > position.sent.get(other)
         };
         if there.iter().any(|(other, counter)| is_of_copy(other, counter)) {
             self.renew_author().await?;
@@ -202,7 +202,7 @@ impl Hub {
         Ok(position)
     }
 
-    /// Goes on under a new author: another copy of this home uses the one before.
+    /// Changes the author of this home's changes, because another copy of this home uses the same one.
     pub(super) async fn renew_author(&self) -> Result<(), HubError> {
         let parts = &self.shared_parts().parts;
         let digits = hex::encode(parts.ids.next(self.now()).into_bytes());
@@ -230,7 +230,7 @@ impl Hub {
         loop {
             let mut act = self.begin(&caller).await?;
             let author = act.state.author.clone();
-            let is_current = |other: &InstanceId| is_of_present(other, &author);
+            let is_current = |other: &InstanceId| is_present_role(other, &author);
             // What can be believed of this author: of this home's present authors everything, of its former ones what was
             // exchanged, of others what the hub has.
             let believed = |author: &InstanceId| {
@@ -277,10 +277,10 @@ impl Hub {
             let mut next = position.clone();
             if is_renewed {
                 // What another copy of this home has written comes here whole.
-                next.seen = next.seen.where_authors(|author| !author.is_part_of(&own) || is_current(author));
+                next.seen = next.seen.filter_authors(|author| !author.is_part_of(&own) || is_current(author));
             }
             act.commit.exchange = Some(next.clone());
-            if act.save().await? {
+            if act.commit().await? {
                 *position = next;
                 return Ok(());
             }
@@ -354,13 +354,13 @@ impl Hub {
         while !versions.is_empty() || !items.is_empty() {
             let (outgoing, count) = next_push(&versions);
             versions.drain(..count);
-            self.send(remote, scope, position, (outgoing, std::mem::take(&mut items)), done).await?;
+            self.send_changes(remote, scope, position, (outgoing, std::mem::take(&mut items)), done).await?;
         }
         self.note_reached(scope, position, &state, &erasures).await?;
         Ok(sent)
     }
 
-    async fn send(
+    async fn send_changes(
         &self,
         remote: &dyn RemoteHub,
         scope: &Scope,
@@ -413,7 +413,7 @@ impl Hub {
         }
         self.save_position(scope, position).await?;
         let own = self.instance_id();
-        let reached = state.counters.where_authors(|author| author.is_part_of(&own));
+        let reached = state.counters.filter_authors(|author| author.is_part_of(&own));
         Ok(store.note_erasures_reached(scope, &position.hub, &reached, self.now()).await?)
     }
 
@@ -427,7 +427,7 @@ impl Hub {
         loop {
             let mut act = self.begin(&caller).await?;
             act.commit.exchange = Some(position.clone());
-            if act.save().await? {
+            if act.commit().await? {
                 return Ok(());
             }
         }
@@ -468,7 +468,7 @@ pub fn check_protocol(status: &RemoteStatus, scope: &Scope) -> Result<InstanceId
 
 /// True if another author's changes are this home's present ones: itself, or one of the roles in which it makes changes
 /// that have not seen its others. A former author of this home is a part of the instance too, and is not.
-fn is_of_present(other: &InstanceId, author: &InstanceId) -> bool {
+fn is_present_role(other: &InstanceId, author: &InstanceId) -> bool {
     let role = other.as_str().strip_prefix(author.as_str());
     role.is_some_and(|role| {
         role.is_empty() || [".file", ".rollup", ".x"].iter().any(|known| role.starts_with(known))

@@ -12,11 +12,11 @@ use crate::documents::{Document, Version};
 use crate::erasure::{ERASURE_EDITOR, ErasedLine};
 use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
-use crate::versions::vector_as_shown;
+use crate::versions::vector_of_shown;
 
 /// Maximum time ahead of this hub's clock. A later time is replaced by the time of receipt: it would decide permanently
 /// which of several versions is shown.
-pub(super) const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(24);
+pub(super) const TIME_AHEAD_MAX: SignedDuration = SignedDuration::from_hours(24);
 
 /// An item of a push, checked.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(super) fn identity_item(document: &Document, erased: &[ErasedLine]) -> Optio
         modified_by: shown.edited_by.clone(),
         source_instance: shown.author.clone(),
         by_person: shown.by_person,
-        version_vector: vector_as_shown(&document.heads),
+        version_vector: vector_of_shown(&document.heads),
         deleted,
         deleted_at: deleted.then_some(shown.written_at),
         concurrent_versions: concurrent_versions(document),
@@ -94,7 +94,7 @@ pub(super) fn memory_item(document: &Document, erased: &[ErasedLine]) -> Option<
         created_at: document.created_at,
         updated_at: shown.written_at,
         edited_by: shown.edited_by.clone(),
-        version_vector: vector_as_shown(&document.heads),
+        version_vector: vector_of_shown(&document.heads),
         deleted,
         deleted_at: deleted.then_some(shown.written_at),
         concurrent_versions: concurrent_versions(document),
@@ -120,7 +120,7 @@ pub(super) fn read_identity(
 ) -> Result<PushedItem, String> {
     let filename: FileName = item.filename.parse().map_err(invalid_name_text)?;
     let category = item.category.parse().map_err(invalid_name_text)?;
-    let content = content_of(item.deleted, item.content.as_ref())?;
+    let content = checked_content(item.deleted, item.content.as_ref())?;
     let modified = item.modified_by.clone().unwrap_or_else(|| pusher.to_string());
     let author = item.source_instance.as_ref().unwrap_or(&modified);
     let (written_at, note) = checked_time(item.deleted, &item.deleted_at, &item.last_modified, now)?;
@@ -158,7 +158,7 @@ pub(super) fn read_memory(
     let (written_at, note) = checked_time(item.deleted, &item.deleted_at, &item.updated_at, now)?;
     Ok(PushedItem {
         name: DocumentName::Diary(name),
-        content: content_of(item.deleted, item.content.as_ref())?,
+        content: checked_content(item.deleted, item.content.as_ref())?,
         is_shortened: false,
         written_at,
         note,
@@ -175,7 +175,7 @@ fn invalid_name_text(error: crate::names::InvalidName) -> String {
     error.to_string()
 }
 
-fn content_of(deleted: bool, content: Option<&String>) -> Result<Option<String>, String> {
+fn checked_content(deleted: bool, content: Option<&String>) -> Result<Option<String>, String> {
     match (deleted, content) {
         (true, _) => Ok(None),
         (false, Some(content)) => Ok(Some(content.clone())),
@@ -194,10 +194,10 @@ fn checked_time(
     let given = if deleted { deleted_at.as_ref().or(written_at.as_ref()) } else { written_at.as_ref() };
     let Some(text) = given else { return Ok((now, None)) };
     let time: Timestamp = text.parse().map_err(|_| format!("`{text}` is not a time (RFC 3339)"))?;
-    if time.duration_since(now) <= AHEAD_MAX {
+    if time.duration_since(now) <= TIME_AHEAD_MAX {
         return Ok((time, None));
     }
-    let hours = AHEAD_MAX.as_hours();
+    let hours = TIME_AHEAD_MAX.as_hours();
     let note = format!(
         "`{text}` is more than {hours} hours ahead of this hub's clock; the time of receipt, {now}, is kept instead"
     );

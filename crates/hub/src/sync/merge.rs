@@ -81,7 +81,7 @@ pub(super) async fn merge_versions(
         DocumentName::Diary(memory) if memory.granularity() == Granularity::Daily => {
             let (first, second) =
                 if one.written_at <= other.written_at { (text, other_text) } else { (other_text, text) };
-            Some(daily::merge(first, second))
+            Some(daily::merge_diaries(first, second))
         }
         DocumentName::Diary(_) => None,
         DocumentName::Identity(..) => {

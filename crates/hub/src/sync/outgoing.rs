@@ -51,7 +51,8 @@ impl Hub {
             outlines.into_iter().filter(is_unsent).map(|outline| outline.name).collect();
         let (_, documents) = store.hub_state_with(scope, &names).await?;
         let mut documents: Vec<Document> = documents.into_iter().flatten().collect();
-        documents.retain(|document| document.heads.iter().any(|head| !is_of_hub(&document.name, head)));
+        documents
+            .retain(|document| document.heads.iter().any(|head| !is_written_by_hub(&document.name, head)));
         Ok(documents)
     }
 
@@ -67,7 +68,7 @@ impl Hub {
         for document in documents {
             for head in &document.heads {
                 let is_new = head.vector.authors_ahead_of(there).any(|(author, _)| author.is_part_of(&own));
-                if is_new && !is_of_hub(&document.name, head) {
+                if is_new && !is_written_by_hub(&document.name, head) {
                     versions.push((document.name.clone(), head.clone(), document.created_at));
                 }
             }
@@ -81,7 +82,7 @@ impl Hub {
 }
 
 /// True if a version of a roll-up is not a person's: the hub writes its own.
-fn is_of_hub(name: &DocumentName, version: &Version) -> bool {
+fn is_written_by_hub(name: &DocumentName, version: &Version) -> bool {
     matches!(name, DocumentName::Diary(DiaryName::RollUp(..)))
         && matches!(version.edited_by.as_str(), ROLL_UP_EDITOR | ERASURE_EDITOR)
 }

@@ -80,14 +80,14 @@ impl Hub {
         };
         for (category, files) in &page.identity_files {
             for file in files {
-                match read::<IdentityChange>(file, &[("category", category)]) {
+                match read_item::<IdentityChange>(file, &[("category", category)]) {
                     Ok(change) => push.identity_changes.push(mark_as_written_by_person(change, scope)),
                     Err(reason) => drop(passed_over.insert(reason)),
                 }
             }
         }
         for memory in &page.memories {
-            match read::<MemoryChange>(memory, &[]) {
+            match read_item::<MemoryChange>(memory, &[]) {
                 Ok(change) => push.memory_changes.push(change),
                 Err(reason) => drop(passed_over.insert(reason)),
             }
@@ -99,7 +99,7 @@ impl Hub {
             is_bound: false,
             is_of_one_user: false,
         };
-        let pushed = self.push_of_followed_hub(&caller, push).await?;
+        let pushed = self.push_from_followed_hub(&caller, push).await?;
         let changed = |status| matches!(status, ItemStatus::Applied | ItemStatus::Conflict);
         let refused = pushed.results.iter().filter(|result| result.status == ItemStatus::Refused);
         passed_over.extend(refused.map(refusal_text));
@@ -116,7 +116,7 @@ impl Hub {
         done: &mut ExchangeCounts,
     ) -> Result<usize, ExchangeError> {
         let store = &self.shared_parts().parts.store;
-        let base = self.instance(scope, hub).await?.map(|known| known.base).unwrap_or_default();
+        let base = self.connected_instance(scope, hub).await?.map(|known| known.base).unwrap_or_default();
         let outlines = store.document_outlines(scope, 0).await?;
         let unseen =
             outlines.into_iter().filter(|outline| !base.for_name(&outline.name).covers(&outline.as_shown));
@@ -128,7 +128,7 @@ impl Hub {
         for document in
             documents.into_iter().flatten().filter(|document| !have_different_content(&document.heads))
         {
-            match reason_against(&document) {
+            match reason_not_to_send(&document) {
                 Some(reason) => drop(refused.insert(reason)),
                 None => {
                     let shown = document.shown_version().cloned();
@@ -149,7 +149,7 @@ impl Hub {
                     version: 1,
                 },
                 identity_changes: outgoing.identity.into_iter().map(without_versions).collect(),
-                memory_changes: outgoing.memories.into_iter().map(plain_memory).collect(),
+                memory_changes: outgoing.memories.into_iter().map(without_version_vector).collect(),
                 erasures: Vec::new(),
                 last_sync_version: None,
             };
@@ -160,8 +160,8 @@ impl Hub {
     }
 }
 
-/// Why such a hub can't take a document as it is shown here.
-fn reason_against(document: &Document) -> Option<String> {
+/// The reason why a hub without version vectors can't store a document as it is shown here.
+fn reason_not_to_send(document: &Document) -> Option<String> {
     let name = &document.name;
     if document.shown_version().is_none_or(|shown| shown.content.is_none()) {
         return Some(format!(
@@ -186,12 +186,12 @@ fn without_versions(change: IdentityChange) -> IdentityChange {
     IdentityChange { version_vector: None, source_instance: None, ..change }
 }
 
-fn plain_memory(change: MemoryChange) -> MemoryChange {
+fn without_version_vector(change: MemoryChange) -> MemoryChange {
     MemoryChange { version_vector: None, ..change }
 }
 
 /// Reads an item, with fields that its place in the answer gives.
-fn read<Item: DeserializeOwned>(value: &Value, more: &[(&str, &String)]) -> Result<Item, String> {
+fn read_item<Item: DeserializeOwned>(value: &Value, more: &[(&str, &String)]) -> Result<Item, String> {
     let mut value = value.clone();
     if let Some(fields) = value.as_object_mut() {
         for (name, text) in more {

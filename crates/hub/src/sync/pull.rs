@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{items, token_of};
+use super::{items, sync_token};
 use crate::api::sync::{IdentityItems, MemoryItem, SyncPull, SyncPulled, SyncToken};
 use crate::client_base::ClientBase;
 use crate::documents::Document;
@@ -49,7 +49,7 @@ impl Hub {
             let is_new = |outline: &&DocumentOutline| is_new(outline, &untold, &input);
             let page = select_page(&outlines, cursor.as_ref(), &input, &untold);
             let is_last = page.end == outlines.len();
-            let known = self.instance(&caller.scope, &input.instance_id).await?;
+            let known = self.connected_instance(&caller.scope, &input.instance_id).await?;
             let mut instance = known.unwrap_or_else(|| Instance {
                 id: input.instance_id.clone(),
                 kind: "other".to_owned(),
@@ -67,14 +67,14 @@ impl Hub {
                 } else if input.since.is_some() || is_new(&outline) {
                     // What is shown, not the versions beside it: a client without version vectors reads only that. Of a
                     // deletion that is not sent it knows nothing.
-                    base.set(&outline.name, outline.as_shown.clone());
+                    base.replace_seen(&outline.name, outline.as_shown.clone());
                 }
             }
             let names: Vec<DocumentName> =
                 outlines[page.clone()].iter().filter(is_new).map(|outline| outline.name.clone()).collect();
             // Read after the outlines: the commit fails if something changed in between.
             let (_, shipped) = self.shared_parts().parts.store.hub_state_with(&caller.scope, &names).await?;
-            let new_sync_token = self.token_of_page(&act, &input, is_last).await?;
+            let new_sync_token = self.page_token(&act, &input, is_last).await?;
             act.commit.heard = confirmed_changes(&input, &instance);
             if is_last || input.since.is_some() {
                 let is_whole = input.since.is_none();
@@ -94,8 +94,8 @@ impl Hub {
             let erased = erased.into_iter().map(unseen);
             let shipped =
                 shipped.into_iter().zip(erased).filter_map(|(document, erased)| Some((document?, erased)));
-            let (identity_files, memories) = as_items(shipped);
-            if act.save().await? {
+            let (identity_files, memories) = to_items(shipped);
+            if act.commit().await? {
                 return Ok(SyncPulled {
                     success: true,
                     identity_files,
@@ -128,7 +128,7 @@ impl Hub {
 
     /// The token of the last page covers all. That of another page covers what the client had before: more is not known until
     /// the last page has come.
-    async fn token_of_page(
+    async fn page_token(
         &self,
         act: &HubTransaction<'_>,
         input: &SyncPull,
@@ -139,7 +139,7 @@ impl Hub {
         let is_whole = position.is_none_or(|position| position.cursor.is_none());
         if is_last && is_whole {
             let all = self.shared_parts().parts.store.document_outlines(&act.caller.scope, 0).await?;
-            return Ok(token_of(&act.state, &all, act.now));
+            return Ok(sync_token(&act.state, &all, act.now));
         }
         Ok(SyncToken {
             server_version: act.state.revision + 1,
@@ -160,9 +160,9 @@ impl Hub {
         let store = &self.shared_parts().parts.store;
         let from = cursor.map_or(0, |cursor| cursor.revision);
         let mut outlines = store.document_outlines(&caller.scope, from).await?;
-        let untold = store.untold_deletions(&caller.scope, &input.instance_id).await?;
+        let untold = store.unsent_deletions(&caller.scope, &input.instance_id).await?;
         let names = untold.iter().map(|document| document.name.clone()).collect();
-        outlines.extend(untold.iter().map(outline_of_deletion));
+        outlines.extend(untold.iter().map(deletion_outline));
         outlines.retain(|outline| self.may_read(caller, &outline.name));
         outlines.sort_by(|one, other| (one.revision, &one.name).cmp(&(other.revision, &other.name)));
         Ok((outlines, names))
@@ -177,7 +177,7 @@ fn confirmed_changes(input: &SyncPull, instance: &Instance) -> Option<VersionVec
     }
 }
 
-pub(super) fn outline_of_deletion(document: &Document) -> DocumentOutline {
+pub(super) fn deletion_outline(document: &Document) -> DocumentOutline {
     DocumentOutline {
         name: document.name.clone(),
         revision: document.revision,
@@ -260,7 +260,7 @@ fn select_page(
     start..documents.len()
 }
 
-fn as_items(
+fn to_items(
     documents: impl Iterator<Item = (Document, Vec<ErasedLine>)>,
 ) -> (IdentityItems, Vec<MemoryItem>) {
     let (mut identity, mut memories) = (IdentityItems::default(), Vec::new());

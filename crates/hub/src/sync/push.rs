@@ -11,29 +11,29 @@ use crate::ports::Instance;
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
-use crate::versions::{MergeOutcome, have_different_content, merge_version, vector_as_shown};
+use crate::versions::{MergeOutcome, have_different_content, merge_version, vector_of_shown};
 
 use super::items::{self, PushedItem};
 use super::merge::{self, Admission, VERSIONS_READ, merge_versions, stored_versions};
-use super::pull::outline_of_deletion;
-use super::token_of;
+use super::pull::deletion_outline;
+use super::sync_token;
 
 impl Hub {
     /// Takes the changes of an instance, in one transaction.
     pub async fn sync_push(&self, caller: &Caller, input: SyncPush) -> Result<SyncPushed, HubError> {
-        self.take_push(caller, input, false).await
+        self.apply_push(caller, input, false).await
     }
 
     /// Takes what the hub that this home follows has, core blocks included.
-    pub(super) async fn push_of_followed_hub(
+    pub(super) async fn push_from_followed_hub(
         &self,
         caller: &Caller,
         input: SyncPush,
     ) -> Result<SyncPushed, HubError> {
-        self.take_push(caller, input, true).await
+        self.apply_push(caller, input, true).await
     }
 
-    async fn take_push(
+    async fn apply_push(
         &self,
         caller: &Caller,
         input: SyncPush,
@@ -43,7 +43,7 @@ impl Hub {
         let _turn = self.lock_writes().await;
         loop {
             let mut act = self.begin(caller).await?;
-            let known = self.instance(&caller.scope, &pusher).await?;
+            let known = self.connected_instance(&caller.scope, &pusher).await?;
             let mut push = Push {
                 is_bound: caller.is_bound,
                 is_followed,
@@ -84,7 +84,7 @@ impl Hub {
                 sent: known.map(|known| known.sent).unwrap_or_default(),
             };
             act.commit.instance = Some(instance.clone());
-            if act.save().await? {
+            if act.commit().await? {
                 let new_sync_token = self.token_after_push(caller, &instance).await?;
                 let conflicts = conflicts.iter().map(crate::conflicts::conflict_entry).collect();
                 return Ok(SyncPushed { success: true, new_sync_token, conflicts, results, erasure_results });
@@ -102,10 +102,10 @@ impl Hub {
         // Before the documents: what is committed in between is then missing from the counters.
         let state = store.hub_state(scope).await?;
         let outlines = store.document_outlines(scope, 0).await?;
-        let deletions = store.untold_deletions(scope, &instance.id).await?;
-        let mut token = token_of(&state, &outlines, instance.last_sync);
+        let deletions = store.unsent_deletions(scope, &instance.id).await?;
+        let mut token = sync_token(&state, &outlines, instance.last_sync);
         let covered = &mut token.version_vector;
-        for outline in outlines.into_iter().chain(deletions.iter().map(outline_of_deletion)) {
+        for outline in outlines.into_iter().chain(deletions.iter().map(deletion_outline)) {
             let base = instance.base.for_name(&outline.name);
             for (author, counter) in
                 outline.seen.iter().filter(|(author, counter)| *counter > base.get(author))
@@ -165,16 +165,16 @@ impl Push {
                 false => (ItemStatus::Refused, Some(reason)),
             });
         }
-        let Some(incoming) = self.version_of_item(act, &item, &heads).await? else {
+        let Some(incoming) = self.item_version(act, &item, &heads).await? else {
             return Ok((ItemStatus::Known, None));
         };
         let vector = incoming.vector.clone();
         let (mut met, meeting) = merge_version(heads, incoming.clone(), &act.hub.settings().priority);
         if meeting == MergeOutcome::AlreadySeen {
-            self.base.join(&item.name, &vector);
+            self.base.add_seen(&item.name, &vector);
             return Ok((ItemStatus::Known, None));
         }
-        self.base.set(&item.name, vector.clone());
+        self.base.replace_seen(&item.name, vector.clone());
         let mut merged_from = Vec::new();
         if meeting == MergeOutcome::Concurrent
             && let Some(merged) = merge_versions(act, &item.name, &met).await?
@@ -281,14 +281,14 @@ impl Push {
     }
 
     /// The version that an item brings; none where it says only what is known already.
-    async fn version_of_item(
+    async fn item_version(
         &mut self,
         act: &mut HubTransaction<'_>,
         item: &PushedItem,
         heads: &[Version],
     ) -> Result<Option<Version>, HubError> {
         let vector = match &item.vector {
-            Some(vector) => Some(self.vector_given(act, item, vector, heads).await?),
+            Some(vector) => Some(self.client_vector(act, item, vector, heads).await?),
             None => self.vector_from_base(act, item, heads).await?,
         };
         let Some(vector) = vector else { return Ok(None) };
@@ -327,7 +327,7 @@ impl Push {
 
     /// The version vector of a client that keeps its own. A text that was never seen under a counter that was is kept
     /// beside the live versions: nobody has seen it, whatever the counter says.
-    async fn vector_given(
+    async fn client_vector(
         &mut self,
         act: &mut HubTransaction<'_>,
         item: &PushedItem,
@@ -374,7 +374,7 @@ impl Push {
         let base = self.base.for_name(&item.name);
         if heads.first().is_some_and(|shown| shown.content == item.content) {
             if !item.is_shortened {
-                self.base.set(&item.name, vector_as_shown(heads));
+                self.base.replace_seen(&item.name, vector_of_shown(heads));
             }
             return Ok(None);
         }

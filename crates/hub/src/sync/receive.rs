@@ -42,7 +42,7 @@ pub(super) fn read_page(page: &RemotePage) -> (Vec<MergeTarget>, Vec<String>) {
 
 fn read_identity(value: &Value) -> Result<MergeTarget, String> {
     let item: IdentityItem = serde_json::from_value(value.clone())
-        .map_err(|error| format!("the document {}: {error}", field_or_unnamed(value, "filename")))?;
+        .map_err(|error| format!("the document {}: {error}", name_field(value, "filename")))?;
     let filename: FileName = item.filename.parse().map_err(|error| format!("{}: {error}", item.filename))?;
     let name = DocumentName::Identity(item.category, filename);
     let shown = Version {
@@ -69,7 +69,7 @@ fn read_identity(value: &Value) -> Result<MergeTarget, String> {
 
 fn read_memory(value: &Value) -> Result<MergeTarget, String> {
     let item: MemoryItem = serde_json::from_value(value.clone())
-        .map_err(|error| format!("the memory {}: {error}", field_or_unnamed(value, "date")))?;
+        .map_err(|error| format!("the memory {}: {error}", name_field(value, "date")))?;
     let wrong = |error: crate::names::InvalidName| format!("the memory {}: {error}", item.date);
     let granularity = item.granularity.parse().map_err(wrong)?;
     let date: DiaryDate = item.date.parse().map_err(wrong)?;
@@ -90,7 +90,7 @@ fn read_memory(value: &Value) -> Result<MergeTarget, String> {
     incoming_version(name, None, shown, item.concurrent_versions, &item.erased_lines, item.name_erased)
 }
 
-fn field_or_unnamed<'a>(value: &'a Value, field: &str) -> &'a str {
+fn name_field<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or("without a name")
 }
 
@@ -158,7 +158,7 @@ impl Hub {
             }
             act.commit.exchange = Some(position.clone());
             let (erased, written) = (act.commit.erasures.len(), names);
-            if act.save().await? {
+            if act.commit().await? {
                 if erased > 0 {
                     self.drop_vectors(scope);
                     for name in &written {
@@ -192,7 +192,7 @@ async fn receive_one(
     let name = &incoming.name;
     let before = known.map(|document| document.heads).unwrap_or_default();
     if incoming.name_erased {
-        return Ok(take_name(act, incoming, before));
+        return Ok(erase_name(act, incoming, before));
     }
     if core_block_of(name, &act.caller.scope).is_some() {
         return Ok(replace_core_block(act, incoming, &before));
@@ -251,7 +251,7 @@ fn write(
 }
 
 /// A document whose name was erased: here, too, nothing but a digest of it is left.
-fn take_name(act: &mut HubTransaction<'_>, incoming: &MergeTarget, before: Vec<Version>) -> bool {
+fn erase_name(act: &mut HubTransaction<'_>, incoming: &MergeTarget, before: Vec<Version>) -> bool {
     if before.iter().all(|head| head.number == 0) {
         return false;
     }

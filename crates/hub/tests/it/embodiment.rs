@@ -46,19 +46,7 @@ pub(crate) async fn erase(home: &Home, text: &str) {
 /// Whether the word is in any file of the home, once freed pages are overwritten.
 pub(crate) async fn has_bytes(home: &Home, word: &str) -> bool {
     home.store.overwrite_freed("2026-07-15T13:00:00Z".parse().unwrap()).await.unwrap();
-    let mut folders = vec![home.folder.path().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if std::fs::read(&path).unwrap().windows(word.len()).any(|bytes| bytes == word.as_bytes())
-            {
-                return true;
-            }
-        }
-    }
-    false
+    !testkit::files_containing(home.folder.path(), word).unwrap().is_empty()
 }
 
 pub(crate) async fn daily(home: &Home, instance: &str) -> Option<String> {

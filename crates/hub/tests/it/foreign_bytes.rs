@@ -21,7 +21,7 @@ pub(crate) fn front_matter_is_read(bytes: &[u8]) {
     let read = MirroredText::parse(file);
     assert!(file.ends_with(read.content), "a text that the file does not end with");
     if let Some(front) = &read.front_matter {
-        let written = front.file(read.content);
+        let written = front.file_with_text(read.content);
         let again = MirroredText::parse(&written);
         assert_eq!(again.front_matter.as_ref(), Some(front));
         assert_eq!(again.content, read.content);

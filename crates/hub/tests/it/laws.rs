@@ -108,7 +108,7 @@ proptest! {
             updated_at: Timestamp::UNIX_EPOCH,
             digest: digest(&content),
         };
-        let file = front.file(&content);
+        let file = front.file_with_text(&content);
         let read = MirroredText::parse(&file);
         prop_assert_eq!(read.front_matter.as_ref(), Some(&front));
         prop_assert_eq!(read.content, content.as_str());
@@ -154,9 +154,9 @@ proptest! {
             format!("# Day\n\n{}\n\nA word of prose {chat}.\n", lines.join("\n"))
         };
         let (one, other) = (day(&one, 0), day(&other, chat));
-        let merged = daily::merge(&one, &other);
-        prop_assert_eq!(daily::merge(&merged, &other), merged.clone());
-        prop_assert_eq!(daily::merge(&merged, &one), merged.clone());
+        let merged = daily::merge_diaries(&one, &other);
+        prop_assert_eq!(daily::merge_diaries(&merged, &other), merged.clone());
+        prop_assert_eq!(daily::merge_diaries(&merged, &one), merged.clone());
         for line in one.lines().chain(other.lines()).filter(|line| !line.is_empty()) {
             prop_assert!(merged.contains(line), "{} lost {}", merged, line);
         }
@@ -166,9 +166,9 @@ proptest! {
 #[test]
 fn prose_after_a_tagged_bullet_is_a_paragraph_of_its_own() {
     let day = "# Day\n\n- a cat [chat:1] [via:x]\n- a call\n  from Ann [chat:1] [via:x]\n";
-    let merged = daily::merge(day, "- a cat [chat:1] [via:x]\nIt rained.\n");
+    let merged = daily::merge_diaries(day, "- a cat [chat:1] [via:x]\nIt rained.\n");
     assert_eq!(merged, format!("{day}\nIt rained.\n"));
-    let longer = daily::merge(day, "- a cat [chat:1] [via:x]\n  white\n");
+    let longer = daily::merge_diaries(day, "- a cat [chat:1] [via:x]\n  white\n");
     assert_eq!(longer, format!("{day}- a cat [chat:1] [via:x]\n  white\n"), "what is said anew is kept");
 }
 

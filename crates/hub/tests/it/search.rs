@@ -169,11 +169,11 @@ async fn vectors_made_before_a_model_fails_are_saved() {
     let model = Arc::new(Tired { model: WordHashEmbedder::new(), left: AtomicUsize::new(1) });
     let hub = home.beside(Arc::new(home.clock.clone()), model.clone());
     let scope = &home.caller.scope;
-    assert_eq!(hub.embed_some(scope).await.unwrap(), 0, "the rest waits for a model that works");
+    assert_eq!(hub.embed_batch(scope).await.unwrap(), 0, "the rest waits for a model that works");
     let known = home.store.embedded_memories(scope, model.fingerprint()).await.unwrap();
     assert_eq!((known.embedded, known.memories), (16, 28));
     model.left.store(usize::MAX, Ordering::Relaxed);
-    assert_eq!(hub.embed_some(scope).await.unwrap(), 12);
+    assert_eq!(hub.embed_batch(scope).await.unwrap(), 12);
     let known = home.store.embedded_memories(scope, model.fingerprint()).await.unwrap();
     assert_eq!(known.embedded, 28);
 }

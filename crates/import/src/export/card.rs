@@ -31,7 +31,7 @@ const TEXT_FIELDS: [&str; 10] = [
     "character_version",
 ];
 /// Names of fields in cards of version 1 and before, with their later names.
-const OLD_NAMES: [(&str, &str); 6] = [
+const RENAMED_FIELDS: [(&str, &str); 6] = [
     ("char_name", "name"),
     ("char_persona", "description"),
     ("world_scenario", "scenario"),
@@ -46,7 +46,7 @@ const OLD_NAMES: [(&str, &str); 6] = [
 ///
 /// `options` are those of the draft: they tell whether a block is still the one that the card gave.
 pub fn card_json(original: Option<&Value>, persona: &CardPersona, options: DraftOptions<'_>) -> Value {
-    let mut data = original.map(fields_of).unwrap_or_default();
+    let mut data = original.map(current_fields).unwrap_or_default();
     let drafts: Vec<CharacterDraft> = original
         .and_then(|json| card_of_json(json, "").ok())
         .map(|card| {
@@ -78,16 +78,16 @@ pub fn card_json(original: Option<&Value>, persona: &CardPersona, options: Draft
     {
         data.insert("character_book".to_owned(), book);
     }
-    json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": complete(data)})
+    json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": complete_version_3(data)})
 }
 
 /// The fields of a card of any version, by the names that they have now.
-fn fields_of(card: &Value) -> Map<String, Value> {
+fn current_fields(card: &Value) -> Map<String, Value> {
     if let Some(data) = card.get("data").and_then(Value::as_object) {
         return data.clone();
     }
     let mut fields = card.as_object().cloned().unwrap_or_default();
-    for (old, name) in OLD_NAMES {
+    for (old, name) in RENAMED_FIELDS {
         if let Some(value) = fields.remove(old)
             && !fields.contains_key(name)
         {
@@ -98,7 +98,7 @@ fn fields_of(card: &Value) -> Map<String, Value> {
 }
 
 /// Adds what a card of version 3 must have, and leaves out files that only its first container had.
-fn complete(mut data: Map<String, Value>) -> Map<String, Value> {
+fn complete_version_3(mut data: Map<String, Value>) -> Map<String, Value> {
     for name in TEXT_FIELDS.into_iter().chain(["creator_notes"]) {
         data.entry(name).or_insert_with(|| json!(""));
     }
@@ -173,7 +173,7 @@ fn merge_lorebooks(
     Some(Value::Object(book))
 }
 
-/// An entry without what a document of the persona does not hold.
+/// A lorebook entry without the fields that a document of the persona does not have.
 fn comparable_entry(entry: &LoreEntry) -> LoreEntry {
     let mut entry = LoreEntry { id: String::new(), ..entry.clone() };
     entry.content = entry.content.trim().to_owned();

@@ -19,10 +19,10 @@ struct OpenConversation {
     created: Option<f64>,
     has_nodes: bool,
     /// The node whose children are known once the next message comes.
-    last: Last,
+    last: LastNode,
 }
 
-struct Last {
+struct LastNode {
     id: String,
     parent: Option<String>,
     message: Value,
@@ -44,7 +44,7 @@ impl<W: Write> ChatGptWriter<W> {
         }
         self.out.write_all(b"{\"mapping\":{")?;
         let root =
-            Last { id: format!("root-{id}"), parent: None, message: Value::Null, branches: Vec::new() };
+            LastNode { id: format!("root-{id}"), parent: None, message: Value::Null, branches: Vec::new() };
         let (id, title) = (id.to_owned(), title.to_owned());
         self.open = Some(OpenConversation {
             id,
@@ -88,7 +88,7 @@ impl<W: Write> ChatGptWriter<W> {
             &text,
             message.model.as_deref(),
         );
-        open.last = Last { id, parent: Some(parent), message: said, branches };
+        open.last = LastNode { id, parent: Some(parent), message: said, branches };
         Ok(())
     }
 

@@ -8,25 +8,29 @@ use crate::limits::{ALTERNATIVES_MAX, MESSAGE_BYTES_MAX};
 
 /// A node of a conversation.
 #[derive(Default)]
-pub(super) struct Node {
+pub(super) struct BranchNode {
     pub(super) parent: Option<String>,
     /// Ids of the children in the publisher's order.
     pub(super) children: Vec<String>,
-    pub(super) content: Content,
+    pub(super) content: NodeContent,
 }
 
 /// The content of a node.
 #[derive(Default)]
-pub(super) enum Content {
+pub(super) enum NodeContent {
     #[default]
     Empty,
     Talk(Box<Message>),
-    /// Something found that is not talk.
+    /// An item of the file that is no conversation.
     NoTalk(Skip),
 }
 
 /// Adds the items of a tree: the path to `shown`, or, without one that exists, along the last children.
-pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, items: &mut VecDeque<Item>) {
+pub(super) fn add_tree(
+    mut nodes: HashMap<String, BranchNode>,
+    shown: Option<&str>,
+    items: &mut VecDeque<Item>,
+) {
     let path = shown_path(&nodes, shown);
     let on_path: HashSet<&String> = path.iter().collect();
     let mut visited: HashSet<String> = HashSet::new();
@@ -36,14 +40,14 @@ pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, it
     for (index, id) in path.iter().enumerate() {
         let content = nodes.get_mut(id).map(|node| std::mem::take(&mut node.content)).unwrap_or_default();
         match content {
-            Content::Talk(mut message) => {
+            NodeContent::Talk(mut message) => {
                 waiting.attach_versions(&mut message, &mut out);
                 messages.push(*message);
                 // Keeps its place among the skips.
                 out.push(Item::Conversation(crate::item::Conversation::default()));
             }
-            Content::NoTalk(skip) => out.push(Item::Skip(skip)),
-            Content::Empty => {}
+            NodeContent::NoTalk(skip) => out.push(Item::Skip(skip)),
+            NodeContent::Empty => {}
         }
         let next = path.get(index + 1);
         let children = nodes.get(id).map(|node| node.children.clone()).unwrap_or_default();
@@ -82,17 +86,17 @@ pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, it
 }
 
 /// Nodes that no branch from the root reaches: a damaged tree.
-fn add_unreached(nodes: HashMap<String, Node>, out: &mut Vec<Item>) {
-    let mut unreached: Vec<(String, Content)> =
+fn add_unreached(nodes: HashMap<String, BranchNode>, out: &mut Vec<Item>) {
+    let mut unreached: Vec<(String, NodeContent)> =
         nodes.into_iter().map(|(id, node)| (id, node.content)).collect();
     unreached.sort_by(|one, other| one.0.cmp(&other.0));
     for (_, content) in unreached {
         match content {
-            Content::Talk(message) => {
+            NodeContent::Talk(message) => {
                 out.push(Item::Skip(Skip::new(message.place, "no branch of its conversation leads to it")));
             }
-            Content::NoTalk(skip) => out.push(Item::Skip(skip)),
-            Content::Empty => {}
+            NodeContent::NoTalk(skip) => out.push(Item::Skip(skip)),
+            NodeContent::Empty => {}
         }
     }
 }
@@ -124,7 +128,7 @@ impl Versions {
 }
 
 /// Ids from the root to the shown leaf.
-fn shown_path(nodes: &HashMap<String, Node>, shown: Option<&str>) -> Vec<String> {
+fn shown_path(nodes: &HashMap<String, BranchNode>, shown: Option<&str>) -> Vec<String> {
     let mut path = Vec::new();
     let mut seen = HashSet::new();
     if let Some(mut at) = shown.filter(|id| nodes.contains_key(*id)) {
@@ -140,7 +144,7 @@ fn shown_path(nodes: &HashMap<String, Node>, shown: Option<&str>) -> Vec<String>
         path.reverse();
         return path;
     }
-    let is_root = |node: &Node| node.parent.as_ref().is_none_or(|parent| !nodes.contains_key(parent));
+    let is_root = |node: &BranchNode| node.parent.as_ref().is_none_or(|parent| !nodes.contains_key(parent));
     let mut at = nodes.iter().filter(|(_, node)| is_root(node)).map(|(id, _)| id).min();
     while let Some(id) = at
         && let Some(node) = nodes.get(id)
@@ -154,7 +158,7 @@ fn shown_path(nodes: &HashMap<String, Node>, shown: Option<&str>) -> Vec<String>
 
 /// Adds the messages below `from`, parents first.
 fn collect_descendants(
-    nodes: &mut HashMap<String, Node>,
+    nodes: &mut HashMap<String, BranchNode>,
     from: &str,
     follows: Option<String>,
     visited: &mut HashSet<String>,
@@ -168,10 +172,10 @@ fn collect_descendants(
         }
         let mut below = follows.clone();
         match std::mem::take(&mut node.content) {
-            Content::Talk(message) if message.text.len() > MESSAGE_BYTES_MAX => {
+            NodeContent::Talk(message) if message.text.len() > MESSAGE_BYTES_MAX => {
                 versions.skips.push(Skip::new(message.place, "a version that was not shown is too long"));
             }
-            Content::Talk(message) => {
+            NodeContent::Talk(message) => {
                 let (ExternalId::Given(own) | ExternalId::Digest(own)) = &message.id;
                 below = Some(own.clone());
                 versions.alternatives.push(Alternative {
@@ -184,8 +188,8 @@ fn collect_descendants(
                     model: message.model,
                 });
             }
-            Content::NoTalk(skip) => versions.skips.push(skip),
-            Content::Empty => {}
+            NodeContent::NoTalk(skip) => versions.skips.push(skip),
+            NodeContent::Empty => {}
         }
         for child in node.children.iter().rev() {
             pending.push((child.clone(), below.clone()));

@@ -48,7 +48,7 @@ pub(super) fn build_message(
 
 /// The message, or why it is skipped: it has neither text nor files, or is too long.
 pub(super) fn check_message(mut message: Message) -> Item {
-    message.model = message.model.map(|model| cut_name(&model));
+    message.model = message.model.map(|model| shorten_name(&model));
     message.place = message.place.chars().take(PLACE_CHARS_MAX).collect();
     let more = message.attachments.len().saturating_sub(ATTACHMENTS_MAX);
     if more > 0 {
@@ -74,13 +74,13 @@ pub(super) fn begin_conversation(id: &str, title: Option<&str>) -> Item {
 
 /// Begins a conversation as [`begin_conversation`] does, for formats in which an owner marks conversations.
 pub(super) fn conversation_with_star(id: &str, title: Option<&str>, is_starred: bool) -> Item {
-    let title = title.map(|title| cut_name(title.trim())).filter(|title| !title.is_empty());
+    let title = title.map(|title| shorten_name(title.trim())).filter(|title| !title.is_empty());
     Item::Conversation(Conversation { id: bounded_id(id), title, is_starred })
 }
 
 /// The name without surrounding white space and invisible marks, cut to its limit; never empty.
 pub(super) fn speaker_name(name: &str) -> String {
-    let name = cut_name(
+    let name = shorten_name(
         name.trim_matches(|character: char| character.is_whitespace() || is_invisible_mark(character)),
     );
     if name.is_empty() { UNNAMED_SPEAKER.to_owned() } else { name }
@@ -91,18 +91,18 @@ pub(super) fn is_invisible_mark(character: char) -> bool {
     matches!(character, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
 
-fn cut_name(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     name.chars().filter(|character| !character.is_control()).take(NAME_CHARS_MAX).collect()
 }
 
 /// An attachment by its file name: the part after the last separator, kind by its ending.
-pub(super) fn attachment_of(path: &str) -> Attachment {
+pub(super) fn attachment_from_path(path: &str) -> Attachment {
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    let name = cut_name(path.rsplit(['/', '\\']).next().unwrap_or_default().trim());
-    Attachment { kind: kind_of(&name), name: (!name.is_empty()).then_some(name) }
+    let name = shorten_name(path.rsplit(['/', '\\']).next().unwrap_or_default().trim());
+    Attachment { kind: kind_by_ending(&name), name: (!name.is_empty()).then_some(name) }
 }
 
-fn kind_of(name: &str) -> AttachmentKind {
+fn kind_by_ending(name: &str) -> AttachmentKind {
     let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     match ending.as_str() {
         "jpg" | "jpeg" | "png" | "gif" | "webp" | "heic" | "bmp" | "avif" => AttachmentKind::Image,
@@ -116,7 +116,7 @@ fn kind_of(name: &str) -> AttachmentKind {
 }
 
 /// Role by a word for it; `None` for what is not talk: system messages, tools.
-pub(super) fn role_of(word: &str) -> Option<Role> {
+pub(super) fn role_from_word(word: &str) -> Option<Role> {
     match word.trim().to_lowercase().as_str() {
         "user" | "human" | "me" | "you" | "self" | "prompter" | "我" => Some(Role::User),
         "assistant" | "ai" | "bot" | "model" | "persona" | "character" | "char" | "gpt" | "chatgpt"

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::{Reader, reader_of_one};
+use super::{Reader, single_item_reader};
 use crate::item::{Item, Skip};
-use crate::json::refusal_of;
+use crate::json::parse_refusal;
 
-pub(super) fn reader_of_skip(name: &str, reason: String) -> Reader {
-    reader_of_one(Item::Skip(Skip::new(name, reason)))
+pub(super) fn skipping_reader(name: &str, reason: String) -> Reader {
+    single_item_reader(Item::Skip(Skip::new(name, reason)))
 }
 
 pub(super) fn parse(json: &str) -> Result<Value, String> {
-    if let Some(reason) = refusal_of(json.as_bytes()) {
+    if let Some(reason) = parse_refusal(json.as_bytes()) {
         return Err(reason);
     }
     serde_json::from_str(json.trim_start_matches('\u{FEFF}'))

@@ -5,9 +5,9 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine::DecodePaddingMode};
 use serde_json::Value;
 
-use super::card_json::{parse, reader_of_skip};
-use super::listed::text_at;
-use super::{Context, Format, Reader, lorebook, png, reader_of_one};
+use super::card_json::{parse, skipping_reader};
+use super::listed::string_field;
+use super::{Format, Reader, ReaderContext, lorebook, png, single_item_reader};
 use crate::card::{Card, Picture};
 use crate::error::ImportError;
 use crate::item::Item;
@@ -23,7 +23,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-fn is_card(context: &Context<'_>) -> bool {
+fn is_card(context: &ReaderContext<'_>) -> bool {
     let head = context.head;
     let is_named = head.text.contains("chara_card_v");
     head.bytes.starts_with(png::SIGNATURE)
@@ -33,10 +33,10 @@ fn is_card(context: &Context<'_>) -> bool {
         || head.is_object_with(&["char_name", "char_persona"])
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let name = context.source.name();
     let Some(bytes) = context.source.read_whole(DOCUMENT_BYTES_MAX)? else {
-        return Ok(reader_of_skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
+        return Ok(skipping_reader(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
     };
     let card = if bytes.starts_with(png::SIGNATURE) {
         from_png(&bytes, name)
@@ -48,8 +48,8 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         })
     };
     Ok(match card {
-        Ok(card) => reader_of_one(Item::Card(Box::new(card))),
-        Err(reason) => reader_of_skip(name, reason),
+        Ok(card) => single_item_reader(Item::Card(Box::new(card))),
+        Err(reason) => skipping_reader(name, reason),
     })
 }
 
@@ -75,7 +75,7 @@ fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
 }
 
 pub(crate) fn from_json(json: &Value, name: &str) -> Result<Card, String> {
-    let spec_version = match text_at(json, "spec") {
+    let spec_version = match string_field(json, "spec") {
         Some("chara_card_v3") => "3.0",
         Some(_) => "2.0",
         None if json.get("data").is_some() => "2.0",
@@ -84,7 +84,7 @@ pub(crate) fn from_json(json: &Value, name: &str) -> Result<Card, String> {
     let data = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
     let text = |keys: &[&str]| {
         keys.iter()
-            .find_map(|key| text_at(data, key).or_else(|| text_at(json, key)))
+            .find_map(|key| string_field(data, key).or_else(|| string_field(json, key)))
             .unwrap_or_default()
             .to_owned()
     };
@@ -121,13 +121,15 @@ pub(crate) fn from_json(json: &Value, name: &str) -> Result<Card, String> {
 }
 
 /// Reads the icon from the archive that the card is in.
-fn read_icon(context: &Context<'_>, json: &Value) -> Option<Picture> {
+fn read_icon(context: &ReaderContext<'_>, json: &Value) -> Option<Picture> {
     let assets = json.get("data").unwrap_or(json).get("assets")?.as_array()?;
-    let icons = || assets.iter().filter(|asset| text_at(asset, "type") == Some("icon"));
-    let icon = icons().find(|asset| text_at(asset, "name") == Some("main")).or_else(|| icons().next())?;
-    let path =
-        ["embeded://", "embedded://"].iter().find_map(|scheme| text_at(icon, "uri")?.strip_prefix(scheme))?;
-    let source = context.sources.sibling_named(context.source, path)?;
+    let icons = || assets.iter().filter(|asset| string_field(asset, "type") == Some("icon"));
+    let icon =
+        icons().find(|asset| string_field(asset, "name") == Some("main")).or_else(|| icons().next())?;
+    let path = ["embeded://", "embedded://"]
+        .iter()
+        .find_map(|scheme| string_field(icon, "uri")?.strip_prefix(scheme))?;
+    let source = context.sources.find_sibling(context.source, path)?;
     let bytes = source.read_whole(DOCUMENT_BYTES_MAX).ok()??;
     let media_type = match bytes.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => "image/png",

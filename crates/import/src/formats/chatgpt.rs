@@ -6,18 +6,18 @@ use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::branches::{Content, Node, add_tree};
-use super::building::{attachment_of, build_message, conversation_with_star};
+use super::branches::{BranchNode, NodeContent, add_tree};
+use super::building::{attachment_from_path, build_message, conversation_with_star};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, deserialize_lenient, text_at};
-use super::{Context, Format, statements};
+use super::listed::{self, Element, ListedFormat, deserialize_lenient, string_field};
+use super::{Format, ReaderContext, statements};
 use crate::item::{Attachment, AttachmentKind, CoreBlock, CoreDraft, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
 pub(super) const FORMAT: Format = Format {
     id: "chatgpt",
     name: "ChatGPT export",
-    detect: |context: &Context<'_>| context.head.has_keys(&["mapping"]),
+    detect: |context: &ReaderContext<'_>| context.head.has_keys(&["mapping"]),
     open: |context| listed::open(context, ChatGpt::default()),
 };
 
@@ -124,14 +124,14 @@ impl ListedFormat for ChatGpt {
         let mut nodes = HashMap::new();
         for (node_id, node) in exported.mapping {
             let content = match node.message.map(serde_json::from_value::<ExportedMessage>) {
-                None => Content::Empty,
+                None => NodeContent::Empty,
                 Some(Ok(message)) => self.content(&id, &node_id, message, &element, items),
                 Some(Err(error)) => {
                     let place = format!("{}, node {node_id}", element.place);
-                    Content::NoTalk(Skip::new(place, format!("it is not in the expected form: {error}")))
+                    NodeContent::NoTalk(Skip::new(place, format!("it is not in the expected form: {error}")))
                 }
             };
-            nodes.insert(node_id, Node { parent: node.parent, children: node.children, content });
+            nodes.insert(node_id, BranchNode { parent: node.parent, children: node.children, content });
         }
         add_tree(nodes, exported.current_node.as_deref(), items);
     }
@@ -145,17 +145,17 @@ impl ChatGpt {
         exported: ExportedMessage,
         element: &Element<'_>,
         items: &mut VecDeque<Item>,
-    ) -> Content {
-        let Some(content) = exported.content else { return Content::Empty };
+    ) -> NodeContent {
+        let Some(content) = exported.content else { return NodeContent::Empty };
         let place = format!("{}, node {node_id}", element.place);
         let profile = exported.metadata.user_context_message_data.as_ref();
         for (block, text) in [
-            (CoreBlock::User, profile.and_then(|data| text_at(data, "about_user_message"))),
-            (CoreBlock::Style, profile.and_then(|data| text_at(data, "about_model_message"))),
+            (CoreBlock::User, profile.and_then(|data| string_field(data, "about_user_message"))),
+            (CoreBlock::Style, profile.and_then(|data| string_field(data, "about_model_message"))),
             (CoreBlock::User, content.user_profile.as_deref()),
             (CoreBlock::Style, content.user_instructions.as_deref()),
         ] {
-            self.instruction(block, text, &place, items);
+            self.add_instruction(block, text, &place, items);
         }
         for (day, text) in
             content.model_set_context.iter().flat_map(|text| statements::statements_of_numbered_list(text))
@@ -166,11 +166,11 @@ impl ChatGpt {
         if exported.recipient.as_deref() == Some("bio") {
             let day = exported.create_time.map(MessageTime::from_seconds).and_then(|time| time.civil_day());
             self.saved_memory(&text_and_pictures(&content).0, day, &place, items);
-            return Content::Empty;
+            return NodeContent::Empty;
         }
         let kind = content.content_type.as_deref().unwrap_or("text");
         if matches!(kind, "user_editable_context" | "model_editable_context") {
-            return Content::Empty;
+            return NodeContent::Empty;
         }
         let author = exported.author.as_ref();
         let (speaker, role) = match author.and_then(|author| author.role.as_deref()) {
@@ -179,27 +179,35 @@ impl ChatGpt {
                 _ => ("User", Role::User),
             },
             Some("assistant") => ("ChatGPT", Role::Persona),
-            _ if is_blank(&content) => return Content::Empty,
+            _ if is_blank(&content) => return NodeContent::Empty,
             _ => {
-                return Content::NoTalk(Skip::new(
+                return NodeContent::NoTalk(Skip::new(
                     place,
                     "it is an instruction or a tool's output, not talk",
                 ));
             }
         };
         if exported.metadata.is_visually_hidden_from_conversation == Some(true) {
-            return Content::Empty;
+            return NodeContent::Empty;
         }
         let is_to_all = exported.recipient.as_deref().is_none_or(|recipient| recipient == "all");
         if !is_to_all || !matches!(kind, "text" | "multimodal_text" | "code") {
-            return Content::NoTalk(Skip::new(place, "it is a tool's call or the model's notes, not talk"));
+            return NodeContent::NoTalk(Skip::new(
+                place,
+                "it is a tool's call or the model's notes, not talk",
+            ));
         }
         let (text, mut attachments) = text_and_pictures(&content);
         attachments.extend(
-            exported.metadata.attachments.iter().filter_map(|file| text_at(file, "name")).map(attachment_of),
+            exported
+                .metadata
+                .attachments
+                .iter()
+                .filter_map(|file| string_field(file, "name"))
+                .map(attachment_from_path),
         );
         if text.trim().is_empty() && attachments.is_empty() {
-            return Content::Empty;
+            return NodeContent::Empty;
         }
         let id = ExternalId::Given(exported.id.unwrap_or_else(|| node_id.to_owned()));
         let time = exported.create_time.map_or(MessageTime::Unknown, MessageTime::from_seconds);
@@ -207,7 +215,7 @@ impl ChatGpt {
         message.attachments = attachments;
         message.model = exported.metadata.model_slug.filter(|_| role == Role::Persona);
         message.is_cleaned = element.is_cleaned;
-        Content::Talk(Box::new(message))
+        NodeContent::Talk(Box::new(message))
     }
 
     fn saved_memory(&mut self, text: &str, day: Option<Date>, place: &str, items: &mut VecDeque<Item>) {
@@ -216,7 +224,13 @@ impl ChatGpt {
         }
     }
 
-    fn instruction(&mut self, block: CoreBlock, text: Option<&str>, place: &str, items: &mut VecDeque<Item>) {
+    fn add_instruction(
+        &mut self,
+        block: CoreBlock,
+        text: Option<&str>,
+        place: &str,
+        items: &mut VecDeque<Item>,
+    ) {
         let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return };
         if self.instructions.insert(stable_id(&[text])) {
             let title = "Custom instructions".to_owned();
@@ -242,16 +256,16 @@ fn text_and_pictures(content: &ExportedContent) -> (String, Vec<Attachment>) {
     for part in &content.parts {
         match part {
             Value::String(text) => texts.push(text),
-            Value::Object(_) => match text_at(part, "content_type") {
+            Value::Object(_) => match string_field(part, "content_type") {
                 Some("image_asset_pointer") => {
                     attachments.push(Attachment { kind: AttachmentKind::Image, name: None })
                 }
-                Some("audio_transcription") => texts.extend(text_at(part, "text")),
+                Some("audio_transcription") => texts.extend(string_field(part, "text")),
                 Some(kind) if kind.contains("audio") => {
                     attachments.push(Attachment { kind: AttachmentKind::Audio, name: None });
                 }
                 Some(_) => attachments.push(Attachment { kind: AttachmentKind::File, name: None }),
-                None => texts.extend(text_at(part, "text")),
+                None => texts.extend(string_field(part, "text")),
             },
             _ => {}
         }

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::branches::{Content, Node, add_tree};
-use super::building::{attachment_of, build_message, conversation_with_star};
+use super::branches::{BranchNode, NodeContent, add_tree};
+use super::building::{attachment_from_path, build_message, conversation_with_star};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, deserialize_lenient, text_at};
-use super::openclaw::day_of;
-use super::{Context, Format, statements};
+use super::listed::{self, Element, ListedFormat, deserialize_lenient, string_field};
+use super::openclaw::leading_day;
+use super::{Format, ReaderContext, statements};
 use crate::item::{Attachment, CoreBlock, CoreDraft, Document, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-fn is_claude(context: &Context<'_>) -> bool {
+fn is_claude(context: &ReaderContext<'_>) -> bool {
     let head = context.head;
     head.has_keys(&["uuid", "chat_messages"])
         || head.has_keys(&["uuid", "is_private", "docs"])
@@ -93,14 +93,14 @@ fn add_conversation(exported: ExportedConversation, element: &Element<'_>, items
     let name = exported.name.as_deref().unwrap_or_default();
     let messages = exported.chat_messages;
     let id = exported.uuid.clone().unwrap_or_else(|| {
-        let first = messages.first().and_then(|message| text_at(message, "uuid"));
+        let first = messages.first().and_then(|message| string_field(message, "uuid"));
         stable_id(&[name, first.unwrap_or_default()])
     });
     items.push_back(conversation_with_star(&id, exported.name.as_deref(), exported.is_starred));
-    let mut nodes: HashMap<String, Node> = HashMap::new();
+    let mut nodes: HashMap<String, BranchNode> = HashMap::new();
     let mut previous: Option<String> = None;
-    let known: HashSet<&str> = messages.iter().filter_map(|message| text_at(message, "uuid")).collect();
-    let parent_of = |message: &Value| text_at(message, "parent_message_uuid").map(str::to_owned);
+    let known: HashSet<&str> = messages.iter().filter_map(|message| string_field(message, "uuid")).collect();
+    let parent_of = |message: &Value| string_field(message, "parent_message_uuid").map(str::to_owned);
     let is_tree =
         messages.iter().any(|message| parent_of(message).is_some_and(|parent| known.contains(&*parent)));
     for (number, message) in (1..).zip(&messages) {
@@ -135,25 +135,25 @@ fn content(
     exported: ExportedMessage,
     element: &Element<'_>,
     items: &mut VecDeque<Item>,
-) -> Content {
+) -> NodeContent {
     let place = format!("{}, message {}", element.place, exported.uuid);
     let (speaker, role) = match exported.sender.as_deref() {
         Some("human" | "user") => ("Human", Role::User),
         Some("assistant") => ("Claude", Role::Persona),
         other => (other.unwrap_or_default(), Role::Other),
     };
-    let parts = exported.content.iter().filter(|part| text_at(part, "type") == Some("text"));
-    let parts: Vec<&str> = parts.filter_map(|part| text_at(part, "text")).collect();
+    let parts = exported.content.iter().filter(|part| string_field(part, "type") == Some("text"));
+    let parts: Vec<&str> = parts.filter_map(|part| string_field(part, "text")).collect();
     let text = if parts.is_empty() { exported.text.unwrap_or_default() } else { parts.join("\n") };
     let mut attachments: Vec<Attachment> = Vec::new();
     for (index, file) in exported.attachments.iter().chain(&exported.files).enumerate() {
-        let name = text_at(file, "file_name").unwrap_or("pasted text");
-        attachments.push(attachment_of(name));
-        if let Some(text) = text_at(file, "extracted_content") {
+        let name = string_field(file, "file_name").unwrap_or("pasted text");
+        attachments.push(attachment_from_path(name));
+        if let Some(text) = string_field(file, "extracted_content") {
             items.push_back(Item::Document(Document {
                 id: format!("{}#{index}", exported.uuid),
                 name: name.to_owned(),
-                day: exported.created_at.as_deref().and_then(day_of),
+                day: exported.created_at.as_deref().and_then(leading_day),
                 text: text.to_owned(),
                 is_cleaned: element.is_cleaned,
                 place: place.clone(),
@@ -161,19 +161,19 @@ fn content(
         }
     }
     if text.trim().is_empty() && attachments.is_empty() {
-        return Content::Empty;
+        return NodeContent::Empty;
     }
     let time = exported.created_at.as_deref().map_or(MessageTime::Unknown, MessageTime::parse);
     let mut message =
         build_message(ExternalId::Given(exported.uuid), conversation, (speaker, role), time, text, place);
     message.attachments = attachments;
     message.is_cleaned = element.is_cleaned;
-    Content::Talk(Box::new(message))
+    NodeContent::Talk(Box::new(message))
 }
 
 fn add_project(project: &Value, element: &Element<'_>, items: &mut VecDeque<Item>) {
-    let name = text_at(project, "name").unwrap_or("project");
-    if let Some(text) = text_at(project, "prompt_template").filter(|text| !text.trim().is_empty()) {
+    let name = string_field(project, "name").unwrap_or("project");
+    if let Some(text) = string_field(project, "prompt_template").filter(|text| !text.trim().is_empty()) {
         items.push_back(Item::CoreDraft(CoreDraft {
             block: CoreBlock::Style,
             title: format!("Instructions of the project {name}"),
@@ -182,13 +182,13 @@ fn add_project(project: &Value, element: &Element<'_>, items: &mut VecDeque<Item
         }));
     }
     for document in project.get("docs").and_then(Value::as_array).into_iter().flatten() {
-        let file = text_at(document, "filename").unwrap_or("document");
+        let file = string_field(document, "filename").unwrap_or("document");
         let full_name = format!("{name}/{file}");
         items.push_back(Item::Document(Document {
-            id: text_at(document, "uuid").map_or_else(|| full_name.clone(), str::to_owned),
+            id: string_field(document, "uuid").map_or_else(|| full_name.clone(), str::to_owned),
             name: full_name,
-            day: text_at(document, "created_at").and_then(day_of),
-            text: text_at(document, "content").unwrap_or_default().to_owned(),
+            day: string_field(document, "created_at").and_then(leading_day),
+            text: string_field(document, "content").unwrap_or_default().to_owned(),
             is_cleaned: element.is_cleaned,
             place: element.place.clone(),
         }));
@@ -197,7 +197,7 @@ fn add_project(project: &Value, element: &Element<'_>, items: &mut VecDeque<Item
 
 fn add_memory(memory: &Value, element: &Element<'_>, items: &mut VecDeque<Item>) {
     let projects = memory.get("project_memories").and_then(Value::as_object).into_iter().flatten();
-    let texts = text_at(memory, "conversations_memory")
+    let texts = string_field(memory, "conversations_memory")
         .into_iter()
         .chain(projects.filter_map(|(_, text)| text.as_str()));
     let statements = texts.flat_map(statements::statements_of_markdown);

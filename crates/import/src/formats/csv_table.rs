@@ -5,8 +5,8 @@ use std::io;
 
 use super::dates::{DateOrder, OrderEvidence, WrittenTime};
 use super::records::{Columns, RecordItems};
-use super::{Context, Format, Reader, Step, reader_of_one, reader_of_steps};
-use crate::csv::{CsvRecord, CsvRecords, separator_of};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps, single_item_reader};
+use crate::csv::{CsvRecord, CsvRecords, detect_separator};
 use crate::error::ImportError;
 use crate::head::Head;
 use crate::item::{Item, Skip};
@@ -17,23 +17,23 @@ pub(super) const FORMAT: Format =
     Format { id: "csv", name: "CSV, a message each", detect: |context| columns(context).is_some(), open };
 
 /// Separator and columns of the header.
-fn columns(context: &Context<'_>) -> Option<(u8, Columns)> {
+fn columns(context: &ReaderContext<'_>) -> Option<(u8, Columns)> {
     if context.head.bytes.starts_with(b"%") || context.head.json.is_some() {
         return None;
     }
-    let separator = separator_of(header_line(context.head)?)?;
+    let separator = detect_separator(header_line(context.head)?)?;
     Some((separator, Columns::from_header(&header(context)?, context.fields)?))
 }
 
 /// Names of the columns.
-fn header(context: &Context<'_>) -> Option<Vec<String>> {
-    columns_of(context.head)
+fn header(context: &ReaderContext<'_>) -> Option<Vec<String>> {
+    column_names(context.head)
 }
 
 /// Names of the columns, if the first line has several.
-pub(super) fn columns_of(head: &Head) -> Option<Vec<String>> {
+pub(super) fn column_names(head: &Head) -> Option<Vec<String>> {
     let line = header_line(head)?;
-    let mut records = CsvRecords::new(line.as_bytes(), separator_of(line)?, 64 * 1024);
+    let mut records = CsvRecords::new(line.as_bytes(), detect_separator(line)?, 64 * 1024);
     match records.next_record() {
         Ok(Some(CsvRecord::Fields { fields, .. })) => Some(fields),
         _ => None,
@@ -42,7 +42,7 @@ pub(super) fn columns_of(head: &Head) -> Option<Vec<String>> {
 
 /// The row below the header, if it is whole.
 pub(super) fn first_row(head: &Head) -> Option<Vec<String>> {
-    let separator = separator_of(header_line(head)?)?;
+    let separator = detect_separator(header_line(head)?)?;
     let mut records = CsvRecords::new(head.text.as_bytes(), separator, RECORD_BYTES_MAX);
     records.next_record().ok()?;
     match records.next_record() {
@@ -52,13 +52,13 @@ pub(super) fn first_row(head: &Head) -> Option<Vec<String>> {
 }
 
 /// True if the text is a table: by the file's name, or because its first lines have as many columns as each other, three or more.
-pub(super) fn is_table(context: &Context<'_>) -> bool {
+pub(super) fn is_table(context: &ReaderContext<'_>) -> bool {
     let name = context.source.name().to_lowercase();
     if name.ends_with(".csv") || name.ends_with(".tsv") {
         return true;
     }
     let head = context.head;
-    let Some(separator) = header_line(head).and_then(separator_of) else { return false };
+    let Some(separator) = header_line(head).and_then(detect_separator) else { return false };
     let lines: Vec<&str> =
         head.complete_lines().filter(|line| !line.trim().is_empty()).take(TABLE_LINES).collect();
     let columns = |line: &str| line.bytes().filter(|byte| *byte == separator).count() + 1;
@@ -70,11 +70,11 @@ fn header_line(head: &Head) -> Option<&str> {
     head.complete_lines().find(|line| !line.trim().is_empty())
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let Some((separator, columns)) = columns(context) else {
         let columns = header(context).unwrap_or_default().join(", ");
         let reason = format!("its first line names no column of a text and of a speaker or time: {columns}");
-        return Ok(reader_of_one(Item::Skip(Skip::new(context.source.name(), reason))));
+        return Ok(single_item_reader(Item::Skip(Skip::new(context.source.name(), reason))));
     };
     let open = || Ok(CsvRecords::new(context.source.open_text()?, separator, RECORD_BYTES_MAX));
     let order = date_order(open()?, &columns).map_err(ImportError::io(context.source.name()))?;
@@ -82,7 +82,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         records: open()?,
         columns,
         name: context.source.name().to_owned(),
-        items: RecordItems::in_order(order),
+        items: RecordItems::with_date_order(order),
         has_header: false,
     }))
 }

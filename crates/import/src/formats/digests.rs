@@ -39,7 +39,7 @@ impl DigestIds {
         self.look_up(conversation, speaker, time, text).2
     }
 
-    /// Key of the content, how many with it there were, and the next digest.
+    /// Key of the content, the number of earlier messages with the same content, and the next digest.
     fn look_up(
         &self,
         conversation: &str,

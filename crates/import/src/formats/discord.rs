@@ -5,10 +5,10 @@ use std::io;
 
 use serde_json::Value;
 
-use super::building::{attachment_of, begin_conversation, build_message, check_message};
-use super::listed::{self, Element, ListedFormat, read_id, text_at};
+use super::building::{attachment_from_path, begin_conversation, build_message, check_message};
+use super::listed::{self, Element, ListedFormat, read_id, string_field};
 use super::ordering::oldest_first;
-use super::{Context, Format, Reader, Step, reader_of_steps};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps};
 use crate::csv::{CsvRecord, CsvRecords};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
@@ -19,7 +19,7 @@ use crate::sources::DecodedReader;
 pub(super) const EXPORTER_FORMAT: Format = Format {
     id: "discord",
     name: "DiscordChatExporter JSON",
-    detect: |context: &Context<'_>| context.head.is_object_with(&["guild", "channel", "messages"]),
+    detect: |context: &ReaderContext<'_>| context.head.is_object_with(&["guild", "channel", "messages"]),
     open: |context| listed::open(context, Exporter::default()),
 };
 
@@ -40,9 +40,9 @@ impl ListedFormat for Exporter {
 
     fn read_field(&mut self, key: &str, value: &Value) {
         match key {
-            "guild" => self.guild = text_at(value, "name").map(str::to_owned),
+            "guild" => self.guild = string_field(value, "name").map(str::to_owned),
             "channel" => {
-                let name = text_at(value, "name").unwrap_or_default().to_owned();
+                let name = string_field(value, "name").unwrap_or_default().to_owned();
                 self.channel = read_id(value, "id").map(|id| (id, name));
             }
             _ => {}
@@ -70,7 +70,7 @@ impl ListedFormat for Exporter {
 fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Item {
     let place = element.place;
     if !matches!(
-        text_at(value, "type"),
+        string_field(value, "type"),
         // Answers to commands: the exporter writes kinds that it does not know as numbers.
         None | Some(
             "Default"
@@ -86,14 +86,15 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
     }
     let Some(id) = read_id(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
     let author = value.get("author").unwrap_or(&Value::Null);
-    let speaker = text_at(author, "nickname").or_else(|| text_at(author, "name")).unwrap_or_default();
-    let time = text_at(value, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
+    let speaker =
+        string_field(author, "nickname").or_else(|| string_field(author, "name")).unwrap_or_default();
+    let time = string_field(value, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
     // Forwarded words are not those of the one who forwards them, and come without their author.
     let forwarded = value.get("forwardedMessage").filter(|forwarded| forwarded.is_object());
     let forwarder = format!("forwarded by {speaker}");
     let (value, speaker) = forwarded.map_or((value, speaker), |forwarded| (forwarded, &forwarder));
     let list = |key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();
-    let text = match text_at(value, "content") {
+    let text = match string_field(value, "content") {
         Some(text) => text.to_owned(),
         // What a bot says is often in its embeds alone.
         None => {
@@ -102,13 +103,15 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
     };
     let mut message =
         build_message(ExternalId::Given(id), conversation, (speaker, Role::Other), time, text, place);
-    message.attachments =
-        list("attachments").filter_map(|file| text_at(file, "fileName")).map(attachment_of).collect();
+    message.attachments = list("attachments")
+        .filter_map(|file| string_field(file, "fileName"))
+        .map(attachment_from_path)
+        .collect();
     message.attachments.extend(list("stickers").map(|sticker| Attachment {
         kind: AttachmentKind::Sticker,
-        name: text_at(sticker, "name").map(str::to_owned),
+        name: string_field(sticker, "name").map(str::to_owned),
     }));
-    let links = list("embeds").filter_map(|embed| text_at(embed, "url"));
+    let links = list("embeds").filter_map(|embed| string_field(embed, "url"));
     if message.text.is_empty() && message.attachments.is_empty() {
         let names = links.map(|link| Attachment {
             kind: AttachmentKind::File,
@@ -123,15 +126,17 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
 /// Title, description and fields of an embed, as lines.
 fn embedded_text(embed: &Value) -> String {
     let fields = embed.get("fields").and_then(Value::as_array).into_iter().flatten().map(|field| {
-        let parts = [text_at(field, "name"), text_at(field, "value")];
+        let parts = [string_field(field, "name"), string_field(field, "value")];
         parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
     });
-    let texts =
-        [text_at(embed, "title"), text_at(embed, "description")].into_iter().flatten().map(str::to_owned);
+    let texts = [string_field(embed, "title"), string_field(embed, "description")]
+        .into_iter()
+        .flatten()
+        .map(str::to_owned);
     texts.chain(fields).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn is_package(context: &Context<'_>) -> bool {
+fn is_package(context: &ReaderContext<'_>) -> bool {
     let is_csv = context
         .head
         .complete_lines()
@@ -140,20 +145,20 @@ fn is_package(context: &Context<'_>) -> bool {
     is_csv || context.head.is_array_of(&["ID", "Timestamp", "Contents", "Attachments"])
 }
 
-fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
-    let channel = json_beside(context, "channel.json").unwrap_or_default();
+fn open_package(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
+    let channel = read_json_in_folder(context, "channel.json").unwrap_or_default();
     let fallback = context.source.folder().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let id = read_id(&channel, "id").unwrap_or_else(|| fallback.trim_start_matches('c').to_owned());
-    let guild = channel.get("guild").and_then(|guild| text_at(guild, "name"));
-    let title = match (guild, text_at(&channel, "name")) {
+    let guild = channel.get("guild").and_then(|guild| string_field(guild, "name"));
+    let title = match (guild, string_field(&channel, "name")) {
         (Some(guild), Some(name)) => Some(format!("{guild} / {name}")),
         (_, name) => name.map(str::to_owned),
     };
     let user = ["../../account/user.json", "../../Account/user.json"]
         .iter()
-        .find_map(|path| json_above(context, path));
+        .find_map(|path| read_json_two_folders_up(context, path));
     let speaker = user.as_ref().and_then(|user| {
-        text_at(user, "global_name").or_else(|| text_at(user, "username")).map(str::to_owned)
+        string_field(user, "global_name").or_else(|| string_field(user, "username")).map(str::to_owned)
     });
     let package =
         Package { id, title, speaker: speaker.unwrap_or_else(|| "User".to_owned()), has_begun: false };
@@ -171,13 +176,13 @@ fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
 }
 
 /// A small JSON file in the same folder.
-fn json_beside(context: &Context<'_>, name: &str) -> Option<Value> {
-    let source = context.sources.sibling_named(context.source, name)?;
+fn read_json_in_folder(context: &ReaderContext<'_>, name: &str) -> Option<Value> {
+    let source = context.sources.find_sibling(context.source, name)?;
     serde_json::from_slice(&source.read_text(1024 * 1024).ok()??).ok()
 }
 
 /// A small JSON file two folders up: the package has `messages/c<id>/` beside `account/`.
-fn json_above(context: &Context<'_>, path: &str) -> Option<Value> {
+fn read_json_two_folders_up(context: &ReaderContext<'_>, path: &str) -> Option<Value> {
     let mut folder = context.source.folder().trim_end_matches('/');
     let mut path = path;
     while let Some(rest) = path.strip_prefix("../") {
@@ -222,7 +227,7 @@ impl Package {
         let id = ExternalId::Given(id.to_owned());
         let mut message =
             build_message(id, &self.id, (&self.speaker, Role::User), time, text.to_owned(), place);
-        message.attachments = files.split_whitespace().map(attachment_of).collect();
+        message.attachments = files.split_whitespace().map(attachment_from_path).collect();
         message.is_cleaned = is_cleaned;
         items.push_back(check_message(message));
     }
@@ -233,7 +238,7 @@ impl ListedFormat for Package {
         match element.parse::<Value>() {
             Ok(value) => {
                 let id = read_id(&value, "ID").unwrap_or_default();
-                let text = |key: &str| text_at(&value, key).unwrap_or_default();
+                let text = |key: &str| string_field(&value, key).unwrap_or_default();
                 let fields = [id.as_str(), text("Timestamp"), text("Contents"), text("Attachments")];
                 self.add(fields, element.is_cleaned, element.place.clone(), items);
             }

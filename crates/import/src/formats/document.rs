@@ -3,9 +3,9 @@
 use jiff::civil::Date;
 
 use super::csv_table;
-use super::openclaw::day_of;
+use super::openclaw::leading_day;
 use super::transcript::is_utf16;
-use super::{Context, Format, Reader, reader_of_one};
+use super::{Format, Reader, ReaderContext, single_item_reader};
 use crate::error::ImportError;
 use crate::item::{Document, Item, Skip};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format =
 /// Share of the head's characters that may be replaced or control characters, as a divisor.
 const BROKEN_DIVISOR: usize = 20;
 
-fn is_text(context: &Context<'_>) -> bool {
+fn is_text(context: &ReaderContext<'_>) -> bool {
     let head = context.head;
     if head.json.is_some()
         || head.bytes.contains(&0) && !is_utf16(&head.bytes)
@@ -39,20 +39,20 @@ fn is_text(context: &Context<'_>) -> bool {
         && !is_markup
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let source = context.source;
     let Some(bytes) = source.read_text(DOCUMENT_BYTES_MAX)? else {
         let reason = format!("it is longer than {DOCUMENT_BYTES_MAX} bytes");
-        return Ok(reader_of_one(Item::Skip(Skip::new(source.name(), reason))));
+        return Ok(single_item_reader(Item::Skip(Skip::new(source.name(), reason))));
     };
     let (text, is_cleaned) = clean_text(bytes);
     if text.trim().is_empty() {
-        return Ok(reader_of_one(Item::Skip(Skip::new(source.name(), "the file is empty"))));
+        return Ok(single_item_reader(Item::Skip(Skip::new(source.name(), "the file is empty"))));
     }
-    Ok(reader_of_one(Item::Document(Document {
+    Ok(single_item_reader(Item::Document(Document {
         id: source.name().to_owned(),
         name: source.name().to_owned(),
-        day: day_of(source.stem()).or_else(|| first_day(&text)),
+        day: leading_day(source.stem()).or_else(|| first_day(&text)),
         text,
         is_cleaned,
         place: source.name().to_owned(),
@@ -63,5 +63,5 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 fn first_day(text: &str) -> Option<Date> {
     text.lines()
         .find(|line| !line.trim().is_empty())
-        .and_then(|line| day_of(line.trim_start_matches(['#', ' '])))
+        .and_then(|line| leading_day(line.trim_start_matches(['#', ' '])))
 }

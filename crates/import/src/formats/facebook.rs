@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::building::{attachment_of, begin_conversation, build_message, check_message};
+use super::building::{attachment_from_path, begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
-use super::listed::{self, Element, ListedFormat, text_at};
+use super::listed::{self, Element, ListedFormat, string_field};
 use super::ordering::oldest_first;
-use super::{Context, Format};
+use super::{Format, ReaderContext};
 use crate::item::{Attachment, AttachmentKind, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
@@ -29,11 +29,11 @@ const FILE_LISTS: [(&str, Option<AttachmentKind>); 6] = [
     ("media", None),
 ];
 
-fn is_facebook(context: &Context<'_>) -> bool {
+fn is_facebook(context: &ReaderContext<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
     json.has_top_keys(&["participants"])
-        && (json.inner_has("messages", &["sender_name", "timestamp_ms"])
-            || json.inner_has("messages", &["senderName", "timestamp"]))
+        && (json.inner_object_has_keys("messages", &["sender_name", "timestamp_ms"])
+            || json.inner_object_has_keys("messages", &["senderName", "timestamp"]))
 }
 
 #[derive(Default)]
@@ -76,10 +76,11 @@ impl ListedFormat for Facebook {
         {
             return items.push_back(Item::Skip(Skip::new(element.place, "its sender deleted it")));
         }
-        let either = |one: &str, other: &str| text_at(&value, one).or_else(|| text_at(&value, other));
+        let either =
+            |one: &str, other: &str| string_field(&value, one).or_else(|| string_field(&value, other));
         let speaker = either("sender_name", "senderName").map(repair_encoding).unwrap_or_default();
         let mut text = either("content", "text").map(repair_encoding).unwrap_or_default();
-        let link = value.get("share").and_then(|share| text_at(share, "link"));
+        let link = value.get("share").and_then(|share| string_field(share, "link"));
         if let Some(link) = link.filter(|link| !text.contains(*link)) {
             text = [text.as_str(), link]
                 .into_iter()
@@ -93,8 +94,8 @@ impl ListedFormat for Facebook {
         let mut message = build_message(id, &chat, (&speaker, Role::Other), time, text, element.place);
         for (list, kind) in FILE_LISTS {
             let files = value.get(list).and_then(Value::as_array).into_iter().flatten();
-            message.attachments.extend(files.filter_map(|file| text_at(file, "uri")).map(|path| {
-                let file = attachment_of(path);
+            message.attachments.extend(files.filter_map(|file| string_field(file, "uri")).map(|path| {
+                let file = attachment_from_path(path);
                 Attachment { kind: kind.unwrap_or(file.kind), ..file }
             }));
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::listed::{self, Element, ListedFormat};
 use super::records::{Record, RecordItems, are_message_keys};
-use super::{Context, Format};
+use super::{Format, ReaderContext};
 use crate::field_names::FieldNames;
 use crate::head::Head;
 use crate::item::{Item, Skip};
@@ -97,7 +97,7 @@ struct JsonList {
 }
 
 impl JsonList {
-    fn from_context(context: &Context<'_>) -> Self {
+    fn from_context(context: &ReaderContext<'_>) -> Self {
         Self { records: RecordItems::default(), fields: context.fields.clone() }
     }
 }

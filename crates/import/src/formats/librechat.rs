@@ -5,13 +5,13 @@ use std::io;
 
 use serde_json::Value;
 
-use super::branches::{Content, Node, add_tree};
-use super::building::{attachment_of, begin_conversation, build_message};
+use super::branches::{BranchNode, NodeContent, add_tree};
+use super::building::{attachment_from_path, begin_conversation, build_message};
 use super::digests::stable_id;
-use super::listed::text_at;
-use super::{Context, Format, Step, reader_of_steps};
+use super::listed::string_field;
+use super::{Format, ReaderContext, Step, reader_of_steps};
 use crate::item::{ExternalId, Item, Role, Skip};
-use crate::json::{EnteredValue, JsonReader, Raw};
+use crate::json::{EnteredValue, JsonReader, RawValue};
 use crate::limits::{ELEMENT_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::lines::clean_text;
 use crate::message_time::MessageTime;
@@ -33,10 +33,10 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-fn is_librechat(context: &Context<'_>) -> bool {
+fn is_librechat(context: &ReaderContext<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
     json.has_top_keys(&["conversationId", "messages"])
-        && json.inner_has("messages", &["messageId", "isCreatedByUser"])
+        && json.inner_object_has_keys("messages", &["messageId", "isCreatedByUser"])
 }
 
 struct LibreChat {
@@ -131,7 +131,7 @@ impl LibreChat {
 
     /// The next value; none if it is too long or too deep.
     fn value(&mut self) -> io::Result<Option<Value>> {
-        let Raw::Whole(bytes) = self.json.read_raw(MESSAGE_BYTES_MAX)? else { return Ok(None) };
+        let RawValue::Whole(bytes) = self.json.read_raw(MESSAGE_BYTES_MAX)? else { return Ok(None) };
         self.bytes += bytes.len();
         Ok(serde_json::from_str(&clean_text(bytes).0).ok())
     }
@@ -140,7 +140,7 @@ impl LibreChat {
 struct Tree<'a> {
     conversation: &'a str,
     file: &'a str,
-    nodes: HashMap<String, Node>,
+    nodes: HashMap<String, BranchNode>,
     /// Time and id of the newest message: the end of the branch that was shown last.
     newest: Option<(String, String)>,
 }
@@ -148,15 +148,15 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// Adds a message and returns its id; none if it has none, which is skipped.
     fn add(&mut self, parent: Option<String>, value: &Value, items: &mut VecDeque<Item>) -> Option<String> {
-        let Some(own) = text_at(value, "messageId").map(str::to_owned) else {
+        let Some(own) = string_field(value, "messageId").map(str::to_owned) else {
             items.push_back(Item::Skip(Skip::new(self.file, "the message has no id")));
             return None;
         };
-        let parent = parent.or_else(|| text_at(value, "parentMessageId").map(str::to_owned));
+        let parent = parent.or_else(|| string_field(value, "parentMessageId").map(str::to_owned));
         if let Some(parent) = &parent {
             self.nodes.entry(parent.clone()).or_default().children.push(own.clone());
         }
-        let created_at = text_at(value, "createdAt").unwrap_or_default();
+        let created_at = string_field(value, "createdAt").unwrap_or_default();
         if self.newest.as_ref().is_none_or(|(newest, _)| created_at >= newest.as_str()) {
             self.newest = Some((created_at.to_owned(), own.clone()));
         }
@@ -166,20 +166,20 @@ impl Tree<'_> {
         Some(own)
     }
 
-    fn content(&self, value: &Value, own: &str, created_at: &str) -> Content {
+    fn content(&self, value: &Value, own: &str, created_at: &str) -> NodeContent {
         let place = format!("{}, message {own}", self.file);
         let is_user = value.get("isCreatedByUser").and_then(Value::as_bool) == Some(true);
         let role = if is_user { Role::User } else { Role::Persona };
-        let speaker = text_at(value, "sender").unwrap_or(if is_user { "User" } else { "Assistant" });
+        let speaker = string_field(value, "sender").unwrap_or(if is_user { "User" } else { "Assistant" });
         let parts = value.get("content").and_then(Value::as_array).into_iter().flatten();
         // A part's text is a string, or an object that has it as `value`.
         let part_text = |part: &Value| match part.get("text") {
             Some(Value::String(text)) => Some(text.clone()),
-            Some(text) => text_at(text, "value").map(str::to_owned),
+            Some(text) => string_field(text, "value").map(str::to_owned),
             None => None,
         };
         let written: Vec<String> = parts.filter_map(part_text).collect();
-        let text = match text_at(value, "text").filter(|text| !text.trim().is_empty()) {
+        let text = match string_field(value, "text").filter(|text| !text.trim().is_empty()) {
             Some(text) => text.to_owned(),
             None => written.join("\n"),
         };
@@ -188,16 +188,16 @@ impl Tree<'_> {
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
-            .map(|file| attachment_of(text_at(file, "filename").unwrap_or("file")))
+            .map(|file| attachment_from_path(string_field(file, "filename").unwrap_or("file")))
             .collect();
         if text.trim().is_empty() && files.is_empty() {
-            return Content::NoTalk(Skip::new(place, "it has no text"));
+            return NodeContent::NoTalk(Skip::new(place, "it has no text"));
         }
         let id = ExternalId::Given(own.to_owned());
         let time = MessageTime::parse(created_at);
         let mut message = build_message(id, self.conversation, (speaker, role), time, text, place);
-        message.model = text_at(value, "model").filter(|_| !is_user).map(str::to_owned);
+        message.model = string_field(value, "model").filter(|_| !is_user).map(str::to_owned);
         message.attachments = files;
-        Content::Talk(Box::new(message))
+        NodeContent::Talk(Box::new(message))
     }
 }

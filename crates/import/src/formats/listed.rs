@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize as _, Deserializer};
 use serde_json::Value;
 
-use super::{Context, Reader, Step, reader_of_steps};
+use super::{Reader, ReaderContext, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Skip};
-use crate::json::{EnteredValue, JsonReader, Raw, refusal_of, without_lone_surrogates};
+use crate::json::{EnteredValue, JsonReader, RawValue, parse_refusal, without_lone_surrogates};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines, clean_text};
 use crate::sources::{DecodedReader, Source};
@@ -69,14 +69,14 @@ const FIELD_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Starts to read the file.
 pub(super) fn open(
-    context: &Context<'_>,
+    context: &ReaderContext<'_>,
     format: impl ListedFormat + 'static,
 ) -> Result<Reader, ImportError> {
     Ok(reader_of_steps(ListReader {
         json: JsonReader::new(context.source.open_text()?),
         source: context.source.clone(),
         format,
-        place: Place::Start,
+        place: ListPosition::Start,
         number: 0,
         has_read_fields: false,
     }))
@@ -84,7 +84,7 @@ pub(super) fn open(
 
 /// Starts to read a file with one element on each line; its places say the line.
 pub(super) fn open_lines(
-    context: &Context<'_>,
+    context: &ReaderContext<'_>,
     format: impl ListedFormat + 'static,
 ) -> Result<Reader, ImportError> {
     let lines = Lines::new(context.source.open_text()?, ELEMENT_BYTES_MAX);
@@ -109,7 +109,7 @@ impl<F: ListedFormat> Step for ListedLines<F> {
             Some(Line::Text { text, .. }) if text.trim().is_empty() => {}
             Some(Line::Text { number, text, is_cleaned }) => {
                 let place = format!("{}, line {number}", self.name);
-                if let Some(reason) = refusal_of(text.as_bytes()) {
+                if let Some(reason) = parse_refusal(text.as_bytes()) {
                     items.push_back(Item::Skip(Skip::new(place, reason)));
                     return Ok(true);
                 }
@@ -122,7 +122,7 @@ impl<F: ListedFormat> Step for ListedLines<F> {
     }
 }
 
-enum Place {
+enum ListPosition {
     Start,
     /// An element of a list; with the object around it, if it is in one.
     List(EnteredValue, Option<EnteredValue>),
@@ -134,7 +134,7 @@ struct ListReader<F> {
     json: JsonReader<DecodedReader>,
     source: Source,
     format: F,
-    place: Place,
+    place: ListPosition,
     number: u64,
     /// True if the file was read twice already.
     has_read_fields: bool,
@@ -142,20 +142,22 @@ struct ListReader<F> {
 
 impl<F: ListedFormat> Step for ListReader<F> {
     fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
-        self.place = match std::mem::replace(&mut self.place, Place::End) {
-            Place::Start if self.json.enter_array()? => Place::List(EnteredValue::default(), None),
-            Place::Start if self.json.enter_object()? => Place::Object(EnteredValue::default()),
-            Place::Start => return Err(self.json.invalid_json("neither a list nor an object")),
-            Place::List(mut list, object) => {
+        self.place = match std::mem::replace(&mut self.place, ListPosition::End) {
+            ListPosition::Start if self.json.enter_array()? => {
+                ListPosition::List(EnteredValue::default(), None)
+            }
+            ListPosition::Start if self.json.enter_object()? => ListPosition::Object(EnteredValue::default()),
+            ListPosition::Start => return Err(self.json.invalid_json("neither a list nor an object")),
+            ListPosition::List(mut list, object) => {
                 if self.json.next_element(&mut list)? {
                     self.read_list_element(items)?;
-                    Place::List(list, object)
+                    ListPosition::List(list, object)
                 } else {
-                    object.map_or(Place::End, Place::Object)
+                    object.map_or(ListPosition::End, ListPosition::Object)
                 }
             }
-            Place::Object(object) => self.field(object, items)?,
-            Place::End => {
+            ListPosition::Object(object) => self.field(object, items)?,
+            ListPosition::End => {
                 if self.json.peek_byte()?.is_some() {
                     let reason = "more follows the first JSON value; it was not read";
                     items.push_back(Item::Skip(Skip::new(self.source.name(), reason)));
@@ -172,30 +174,30 @@ impl<F: ListedFormat> ListReader<F> {
         self.number += 1;
         let place = format!("{}, element {}", self.source.name(), self.number);
         match self.json.read_raw(ELEMENT_BYTES_MAX)? {
-            Raw::Whole(bytes) => {
+            RawValue::Whole(bytes) => {
                 let (text, is_cleaned) = clean_text(bytes);
                 let (text, is_repaired) = without_lone_surrogates(text);
                 let is_cleaned = is_cleaned || is_repaired;
                 self.format.read_element(Element { json: text.as_bytes(), is_cleaned, place }, items);
             }
-            Raw::Refused(reason) => items.push_back(Item::Skip(Skip::new(place, reason))),
+            RawValue::Refused(reason) => items.push_back(Item::Skip(Skip::new(place, reason))),
         }
         Ok(())
     }
 
-    fn field(&mut self, mut object: EnteredValue, items: &mut VecDeque<Item>) -> io::Result<Place> {
+    fn field(&mut self, mut object: EnteredValue, items: &mut VecDeque<Item>) -> io::Result<ListPosition> {
         let Some(key) = self.json.next_key(&mut object)? else {
             self.format.read_end(items);
-            return Ok(Place::End);
+            return Ok(ListPosition::End);
         };
         if self.format.is_list(&key) && self.json.enter_array()? {
             if self.format.lacks_field() && !std::mem::replace(&mut self.has_read_fields, true) {
                 self.read_fields()?;
             }
-            return Ok(Place::List(EnteredValue::default(), Some(object)));
+            return Ok(ListPosition::List(EnteredValue::default(), Some(object)));
         }
         give_field(&mut self.json, &mut self.format, &key)?;
-        Ok(Place::Object(object))
+        Ok(ListPosition::Object(object))
     }
 
     /// Gives all fields of the root object, reading past the lists.
@@ -224,7 +226,7 @@ fn give_field<R: Read>(
     format: &mut impl ListedFormat,
     key: &str,
 ) -> io::Result<()> {
-    if let Raw::Whole(bytes) = json.read_raw(FIELD_BYTES_MAX)?
+    if let RawValue::Whole(bytes) = json.read_raw(FIELD_BYTES_MAX)?
         && let Ok(value) = serde_json::from_str(&clean_text(bytes).0)
     {
         format.read_field(key, &value);
@@ -233,7 +235,7 @@ fn give_field<R: Read>(
 }
 
 /// The string under a key.
-pub(super) fn text_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+pub(super) fn string_field<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::card_json::{parse, reader_of_skip};
-use super::listed::{read_id, text_at};
-use super::{Context, Format, Reader, reader_of_one};
+use super::card_json::{parse, skipping_reader};
+use super::listed::{read_id, string_field};
+use super::{Format, Reader, ReaderContext, single_item_reader};
 use crate::card::{LoreEntry, Lorebook};
 use crate::error::ImportError;
 use crate::item::Item;
@@ -48,7 +48,7 @@ const KNOWN_FIELDS: [&str; 31] = [
     "characterFilter",
 ];
 
-fn detect(context: &Context<'_>) -> bool {
+fn detect(context: &ReaderContext<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
     let text = &context.head.text;
     !json.is_array
@@ -56,18 +56,18 @@ fn detect(context: &Context<'_>) -> bool {
             || json.has_top_keys(&["data"]) && text.contains("lorebook_v"))
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let name = context.source.name();
     let Some(bytes) = context.source.read_text(DOCUMENT_BYTES_MAX)? else {
-        return Ok(reader_of_skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
+        return Ok(skipping_reader(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
     };
     let book = parse(&clean_text(bytes).0).and_then(|json| {
         let book = json.get("data").filter(|_| json.get("entries").is_none()).unwrap_or(&json);
         read(book, context.source.stem(), name)
     });
     Ok(match book {
-        Ok(book) => reader_of_one(Item::Lorebook(book)),
-        Err(reason) => reader_of_skip(name, reason),
+        Ok(book) => single_item_reader(Item::Lorebook(book)),
+        Err(reason) => skipping_reader(name, reason),
     })
 }
 
@@ -78,7 +78,7 @@ pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lor
         return Err(format!("the book has more than {LORE_ENTRIES_MAX} entries"));
     }
     let depth = read_depth(book, &["scan_depth", "scanDepth"]);
-    let name = text_at(book, "name").filter(|name| !name.trim().is_empty()).unwrap_or(fallback_name);
+    let name = string_field(book, "name").filter(|name| !name.trim().is_empty()).unwrap_or(fallback_name);
     Ok(Lorebook {
         name: name.to_owned(),
         entries: entries.into_iter().filter_map(|(at, entry)| read_entry(at, entry, depth)).collect(),
@@ -89,7 +89,7 @@ pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lor
 /// The entries of a book as they are in it, in the order of [`read`], and whether it is used: an entry without a text is not.
 pub(crate) fn raw_entries(book: &Value) -> Vec<(&Value, bool)> {
     let entries = numbered_entries(book).unwrap_or_default().into_iter();
-    entries.map(|(_, entry)| (entry, text_of(entry).is_some())).collect()
+    entries.map(|(_, entry)| (entry, entry_text(entry).is_some())).collect()
 }
 
 fn numbered_entries(book: &Value) -> Option<Vec<(String, &Value)>> {
@@ -106,13 +106,13 @@ fn numbered_entries(book: &Value) -> Option<Vec<(String, &Value)>> {
     })
 }
 
-fn text_of(entry: &Value) -> Option<&str> {
-    text_at(entry, "content").filter(|content| !content.trim().is_empty())
+fn entry_text(entry: &Value) -> Option<&str> {
+    string_field(entry, "content").filter(|content| !content.trim().is_empty())
 }
 
 /// An entry with a text.
 fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<LoreEntry> {
-    let content = text_of(entry)?;
+    let content = entry_text(entry)?;
     let (content, decorators) = without_decorators(content);
     let is_true = |names: &[&str]| entry_field(entry, names).and_then(Value::as_bool);
     let mut other = other_fields(entry);
@@ -133,7 +133,7 @@ fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<L
         id: read_id(entry, "uid").or_else(|| read_id(entry, "id")).unwrap_or(at),
         name: ["name", "comment"]
             .iter()
-            .filter_map(|key| text_at(entry, key))
+            .filter_map(|key| string_field(entry, key))
             .find(|name| !name.trim().is_empty())
             .unwrap_or_default()
             .to_owned(),

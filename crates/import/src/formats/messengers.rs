@@ -21,7 +21,7 @@ pub(super) enum MessengerLine<'a> {
     },
     /// The time of a message whose speaker is in the next line.
     Time(MessageTime),
-    /// Something that the program says.
+    /// A notice of the messenger itself.
     Notice,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn read_line(line: &str) -> Option<MessengerLine<'_>> {
         .or_else(|| parse_tabbed(line))
         .or_else(|| parse_bracketed(line))
         .or_else(|| parse_dated(line))
-        .or_else(|| time_alone(line).map(MessengerLine::Time))
+        .or_else(|| parse_time_line(line).map(MessengerLine::Time))
 }
 
 /// A line of LINE, cut by tabs: `14:03⇥Ann⇥hello`, `午後2:03⇥Ann⇥hello`.
@@ -95,7 +95,7 @@ fn written_time(text: &str) -> Option<WrittenTime> {
 }
 
 /// Programs for iMessage: `Mar 05, 2024  2:03:05 PM (Read by you after 5 seconds)`.
-fn time_alone(line: &str) -> Option<MessageTime> {
+fn parse_time_line(line: &str) -> Option<MessageTime> {
     let text = line.split(" (").next()?;
     month_and_clock(text).map(MessageTime::Local)
 }
@@ -121,26 +121,26 @@ fn heading_day(line: &str) -> Option<Date> {
         return rest.trim().is_empty().then_some(day);
     }
     if let Some((weekday, date)) = text.split_once(", ")
-        && let Some(weekday) = weekday_of(weekday)
+        && let Some(weekday) = weekday_from_name(weekday)
         && let Some((parts, rest)) = date_parts(date)
         && rest.trim().is_empty()
     {
         let [one, other, year] = parts.numbers;
-        let days = [(one, other), (other, one)].map(|(month, day)| date_of(year, month, day));
+        let days = [(one, other), (other, one)].map(|(month, day)| checked_date(year, month, day));
         return days.into_iter().flatten().find(|day| day.weekday().to_monday_zero_offset() == weekday);
     }
     let (parts, rest) = date_parts(text)?;
     let rest = rest.trim().trim_matches(['(', ')', '（', '）']);
     // KakaoTalk on older phones gives the time of the day's first message.
-    let is_heading = weekday_of(rest).is_some() || text.contains('년') && time_of_day(rest).is_some();
+    let is_heading = weekday_from_name(rest).is_some() || text.contains('년') && time_of_day(rest).is_some();
     if !is_heading {
         return None;
     }
     let [year, month, day] = parts.numbers;
-    parts.is_year_first.then(|| date_of(year, month, day)).flatten()
+    parts.is_year_first.then(|| checked_date(year, month, day)).flatten()
 }
 
-fn date_of(year: u16, month: u16, day: u16) -> Option<Date> {
+fn checked_date(year: u16, month: u16, day: u16) -> Option<Date> {
     Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
@@ -162,7 +162,7 @@ fn month_date(text: &str) -> Option<(Date, &str)> {
     ];
     let text = text.trim();
     let text = match text.split_once(", ") {
-        Some((weekday, rest)) if weekday_of(weekday).is_some() => rest,
+        Some((weekday, rest)) if weekday_from_name(weekday).is_some() => rest,
         _ => text,
     };
     let (name, rest) = text.split_once(' ')?;
@@ -172,13 +172,13 @@ fn month_date(text: &str) -> Option<(Date, &str)> {
     let (day, rest) = rest.split_once(',')?;
     let rest = rest.trim_start();
     let year = rest.get(..4)?;
-    let day = date_of(year.parse().ok()?, u16::try_from(month + 1).ok()?, day.trim().parse().ok()?)?;
+    let day = checked_date(year.parse().ok()?, u16::try_from(month + 1).ok()?, day.trim().parse().ok()?)?;
     Some((day, &rest[4..]))
 }
 
 /// The day of the week by its name, counted from Monday.
-fn weekday_of(name: &str) -> Option<i8> {
-    const NAMES: [[&str; 7]; 7] = [
+fn weekday_from_name(name: &str) -> Option<i8> {
+    const WEEKDAY_NAMES: [[&str; 7]; 7] = [
         ["monday", "mon", "月", "月曜日", "월요일", "周一", "星期一"],
         ["tuesday", "tue", "火", "火曜日", "화요일", "周二", "星期二"],
         ["wednesday", "wed", "水", "水曜日", "수요일", "周三", "星期三"],
@@ -188,6 +188,6 @@ fn weekday_of(name: &str) -> Option<i8> {
         ["sunday", "sun", "日", "日曜日", "일요일", "周日", "星期日"],
     ];
     let name = name.trim().trim_end_matches('.').to_lowercase();
-    let weekday = NAMES.iter().position(|names| names.contains(&name.as_str()))?;
+    let weekday = WEEKDAY_NAMES.iter().position(|names| names.contains(&name.as_str()))?;
     i8::try_from(weekday).ok()
 }

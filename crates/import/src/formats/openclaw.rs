@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use super::{Context, Format, Reader, reader_of_one, statements};
+use super::{Format, Reader, ReaderContext, single_item_reader, statements};
 use crate::error::ImportError;
 use crate::item::{CoreBlock, CoreDraft, Document, Item, Skip};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -18,13 +18,13 @@ const INSTRUCTION_FILES: [&str; 6] =
     ["AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.md", "SKILL.md"];
 
 /// Here the names are the form: the texts are free.
-fn is_home(context: &Context<'_>) -> bool {
+fn is_home(context: &ReaderContext<'_>) -> bool {
     let is_markdown = context.source.file_name().to_ascii_lowercase().ends_with(".md");
     is_markdown && home_folder(context).is_some()
 }
 
 /// The folder of the home that the file is in: its own, or one above.
-fn home_folder<'a>(context: &Context<'a>) -> Option<&'a str> {
+fn home_folder<'a>(context: &ReaderContext<'a>) -> Option<&'a str> {
     let name = context.source.name();
     let mut folder = context.source.folder();
     loop {
@@ -43,9 +43,9 @@ fn home_folder<'a>(context: &Context<'a>) -> Option<&'a str> {
     }
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let source = context.source;
-    let skip = |reason: String| Ok(reader_of_one(Item::Skip(Skip::new(source.name(), reason))));
+    let skip = |reason: String| Ok(single_item_reader(Item::Skip(Skip::new(source.name(), reason))));
     let Some(bytes) = source.read_text(DOCUMENT_BYTES_MAX)? else {
         return skip(format!("it is longer than {DOCUMENT_BYTES_MAX} bytes"));
     };
@@ -73,17 +73,17 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     };
     let place = source.name().to_owned();
     if let Some(block) = block {
-        return Ok(reader_of_one(Item::CoreDraft(CoreDraft {
+        return Ok(single_item_reader(Item::CoreDraft(CoreDraft {
             block,
             title: own_name.to_owned(),
             text,
             place,
         })));
     }
-    Ok(reader_of_one(Item::Document(Document {
+    Ok(single_item_reader(Item::Document(Document {
         id: own_name.to_owned(),
         name: own_name.to_owned(),
-        day: day_of(source.stem()),
+        day: leading_day(source.stem()),
         text,
         is_cleaned,
         place,
@@ -91,6 +91,6 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 }
 
 /// The day that a text begins with: `2026-01-05`, `2026-01-05-walk`, `2026-01-05T10:00:00Z`.
-pub(super) fn day_of(stem: &str) -> Option<Date> {
+pub(super) fn leading_day(stem: &str) -> Option<Date> {
     stem.get(..10)?.parse().ok()
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::building::{begin_conversation, build_message, check_message};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, read_id, text_at};
-use super::{Context, Format};
+use super::listed::{self, Element, ListedFormat, read_id, string_field};
+use super::{Format, ReaderContext};
 use crate::item::{ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     open: |context| listed::open_lines(context, Session::default()),
 };
 
-fn is_session(context: &Context<'_>) -> bool {
+fn is_session(context: &ReaderContext<'_>) -> bool {
     let head = context.head;
     let is_entry = head.is_object_with(&["type", "id", "timestamp"]);
     is_entry && (head.has_keys(&["cwd"]) || head.has_keys(&["parentId", "message"]))
@@ -35,8 +35,8 @@ impl ListedFormat for Session {
             Ok(entry) => entry,
             Err(skip) => return items.push_back(skip),
         };
-        match text_at(&entry, "type") {
-            Some("session") => self.begin(read_id(&entry, "id").unwrap_or_default(), items),
+        match string_field(&entry, "type") {
+            Some("session") => self.begin_session(read_id(&entry, "id").unwrap_or_default(), items),
             Some("message") => self.message(&entry, element, items),
             // Changes of settings count as little as the header does.
             _ => {}
@@ -54,7 +54,7 @@ fn is_heartbeat(role: Role, text: &str) -> bool {
 }
 
 impl Session {
-    fn begin(&mut self, id: String, items: &mut VecDeque<Item>) {
+    fn begin_session(&mut self, id: String, items: &mut VecDeque<Item>) {
         items.push_back(begin_conversation(&id, None));
         self.id = Some(id);
     }
@@ -62,7 +62,7 @@ impl Session {
     fn message(&mut self, entry: &Value, element: Element<'_>, items: &mut VecDeque<Item>) {
         let place = element.place;
         let said = entry.get("message").unwrap_or(&Value::Null);
-        let (speaker, role) = match text_at(said, "role") {
+        let (speaker, role) = match string_field(said, "role") {
             Some("user") => ("User", Role::User),
             Some("assistant") => ("Assistant", Role::Persona),
             _ => {
@@ -73,8 +73,8 @@ impl Session {
         let text = match said.get("content") {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Array(parts)) => {
-                let texts = parts.iter().filter(|part| text_at(part, "type") == Some("text"));
-                texts.filter_map(|part| text_at(part, "text")).collect::<Vec<_>>().join("\n")
+                let texts = parts.iter().filter(|part| string_field(part, "type") == Some("text"));
+                texts.filter_map(|part| string_field(part, "text")).collect::<Vec<_>>().join("\n")
             }
             _ => String::new(),
         };
@@ -89,14 +89,14 @@ impl Session {
             return items
                 .push_back(Item::Skip(Skip::new(place, "it is a heartbeat of the program, not talk")));
         }
-        let time = text_at(entry, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
+        let time = string_field(entry, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
         if self.id.is_none() {
-            self.begin(stable_id(&[&time.to_string(), &text]), items);
+            self.begin_session(stable_id(&[&time.to_string(), &text]), items);
         }
         let session = self.id.clone().unwrap_or_default();
         let id = read_id(entry, "id").unwrap_or_else(|| stable_id(&[&time.to_string(), &text]));
         let mut message = build_message(ExternalId::Given(id), &session, (speaker, role), time, text, place);
-        message.model = text_at(said, "model").map(str::to_owned).filter(|_| role == Role::Persona);
+        message.model = string_field(said, "model").map(str::to_owned).filter(|_| role == Role::Persona);
         message.is_cleaned = element.is_cleaned;
         items.push_back(check_message(message));
     }

@@ -8,7 +8,7 @@ use crate::item::Item;
 use crate::message_time::MessageTime;
 
 /// Largest file that is turned round, in bytes of text. It is held in memory; larger files are read as they are.
-const TURNED_BYTES_MAX: usize = 64 * 1024 * 1024;
+const REORDERED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The items of a file that may list its newest message first, in the order of the talk. A larger file keeps its order.
 pub(super) fn oldest_first(open: impl Fn() -> Result<Reader, ImportError>) -> Result<Reader, ImportError> {
@@ -22,7 +22,7 @@ pub(super) fn oldest_first(open: impl Fn() -> Result<Reader, ImportError>) -> Re
             last = Some(at);
         }
     }
-    if first <= last || bytes > TURNED_BYTES_MAX {
+    if first <= last || bytes > REORDERED_BYTES_MAX {
         return open();
     }
     // The conversation's start stays in front, and what could not be read behind.

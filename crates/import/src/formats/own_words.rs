@@ -8,9 +8,9 @@ use jiff::civil::Date;
 
 use super::building::{begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
-use super::openclaw::day_of;
+use super::openclaw::leading_day;
 use super::transcript::heading_day;
-use super::{Context, Format, Reader, Step, reader_of_steps};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Role};
 use crate::limits::LINE_BYTES_MAX;
@@ -26,13 +26,13 @@ const WRITER_NAME: &str = "writer";
 /// Longest message, in characters; a longer paragraph is cut at the end of a sentence.
 const PARAGRAPH_CHARS_MAX: usize = 4_000;
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let source = context.source;
     Ok(reader_of_steps(OwnWords {
         lines: Lines::new(source.open_text()?, LINE_BYTES_MAX),
         name: source.name().to_owned(),
         conversation: None,
-        day: day_of(source.stem()),
+        day: leading_day(source.stem()),
         ids: DigestIds::default(),
         paragraph: None,
     }))

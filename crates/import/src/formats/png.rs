@@ -46,7 +46,7 @@ impl<'a> Png<'a> {
             }
             let (whole, after) = rest.split_at(end);
             let data = &whole[8..end - 4];
-            chunks.push(Chunk { whole, text: text_of(kind, data) });
+            chunks.push(Chunk { whole, text: text_chunk(kind, data) });
             let is_end = kind == b"IEND";
             rest = after;
             if is_end {
@@ -106,7 +106,7 @@ impl Chunk<'_> {
 }
 
 /// Keyword and text of `tEXt`, `zTXt` and `iTXt`.
-fn text_of(kind: &[u8], data: &[u8]) -> Option<(String, String)> {
+fn text_chunk(kind: &[u8], data: &[u8]) -> Option<(String, String)> {
     let (keyword, rest) = split_at_zero(data)?;
     let keyword = from_latin1(keyword);
     let text = match kind {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use super::building::{begin_conversation, build_message, check_message, role_of};
+use super::building::{begin_conversation, build_message, check_message, role_from_word};
 use super::dates::{DateOrder, WrittenTime};
 use super::digests::{DigestIds, stable_id};
 use super::wechat::is_notice;
@@ -156,7 +156,7 @@ impl Record {
     pub(super) fn from_object(object: &Map<String, Value>, fields: &FieldNames) -> Option<Self> {
         let find = |kind, known: &[&str]| match fields.for_kind(kind) {
             Some(named) => value_at(object, named),
-            None => known.iter().find_map(|known| value_of(object, known)),
+            None => known.iter().find_map(|known| value_ignoring_case(object, known)),
         };
         let string = |kind, known: &[&str]| find(kind, known).and_then(short_string);
         let text = find(FieldKind::Text, TEXT_NAMES).and_then(long_text)?;
@@ -180,15 +180,15 @@ impl Record {
 }
 
 /// The value under a name, in whichever case the name is written.
-fn value_of<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+fn value_ignoring_case<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find(|(key, _)| key.to_lowercase() == name.to_lowercase()).map(|(_, value)| value)
 }
 
 /// The value under a name, else at a path of names with dots between them.
 fn value_at<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    value_of(object, path).or_else(|| {
+    value_ignoring_case(object, path).or_else(|| {
         let (first, rest) = path.split_once('.')?;
-        value_at(value_of(object, first)?.as_object()?, rest)
+        value_at(value_ignoring_case(object, first)?.as_object()?, rest)
     })
 }
 
@@ -229,13 +229,13 @@ pub(super) struct RecordItems {
     order: Option<DateOrder>,
     /// The conversation that was started last.
     current: Option<String>,
-    /// The one of records that name none.
+    /// The conversation of records that name none.
     unnamed: Option<String>,
 }
 
 impl RecordItems {
     /// A reader for a file whose dates have this order of day, month and year.
-    pub(super) fn in_order(order: DateOrder) -> Self {
+    pub(super) fn with_date_order(order: DateOrder) -> Self {
         Self { order: Some(order), ..Self::default() }
     }
 
@@ -247,13 +247,13 @@ impl RecordItems {
         is_cleaned: bool,
         items: &mut VecDeque<Item>,
     ) {
-        let Some(role) = record.role.as_deref().map_or(Some(Role::Other), role_of) else {
+        let Some(role) = record.role.as_deref().map_or(Some(Role::Other), role_from_word) else {
             items
                 .push_back(Item::Skip(Skip::new(place, "it is an instruction or a tool's output, not talk")));
             return;
         };
         let speaker = record.speaker.or(record.role).unwrap_or_default();
-        let role = if role == Role::Other { role_of(&speaker).unwrap_or(Role::Other) } else { role };
+        let role = if role == Role::Other { role_from_word(&speaker).unwrap_or(Role::Other) } else { role };
         let time = record.time.resolve(self.order);
         let id = match record.conversation {
             Some(id) => id,

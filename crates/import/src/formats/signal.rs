@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::building::{attachment_of, begin_conversation, build_message, check_message};
-use super::listed::{self, Element, ListedFormat, read_id, text_at};
-use super::{Context, Format};
+use super::building::{attachment_from_path, begin_conversation, build_message, check_message};
+use super::listed::{self, Element, ListedFormat, read_id, string_field};
+use super::{Format, ReaderContext};
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
@@ -20,12 +20,12 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-fn is_signal(context: &Context<'_>) -> bool {
+fn is_signal(context: &ReaderContext<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
     const SIGNAL_KEYS: &[&str] = &["sent_at", "conversationId", "type"];
     json.is_array && json.has_top_keys(SIGNAL_KEYS)
-        || json.inner_has("messages", SIGNAL_KEYS)
-        || json.inner_has("messsages", SIGNAL_KEYS)
+        || json.inner_object_has_keys("messages", SIGNAL_KEYS)
+        || json.inner_object_has_keys("messsages", SIGNAL_KEYS)
 }
 
 struct SignalReader {
@@ -45,7 +45,7 @@ impl ListedFormat for SignalReader {
             Err(skip) => return items.push_back(skip),
         };
         let place = element.place.clone();
-        let role = match text_at(&value, "type") {
+        let role = match string_field(&value, "type") {
             Some("outgoing") => Role::User,
             Some("incoming") => Role::Other,
             _ => {
@@ -70,7 +70,7 @@ impl ListedFormat for SignalReader {
             .map_or(MessageTime::Unknown, MessageTime::from_millis);
         let external = read_id(&value, "id")
             .unwrap_or_else(|| format!("{}-{time}", speaker.as_deref().unwrap_or_default()));
-        let text = text_at(&value, "body").unwrap_or_default().to_owned();
+        let text = string_field(&value, "body").unwrap_or_default().to_owned();
         let speaker = speaker.unwrap_or_default();
         let mut message =
             build_message(ExternalId::Given(external), &id, (&speaker, role), time, text, place);
@@ -83,18 +83,21 @@ impl ListedFormat for SignalReader {
 fn attachments(value: &Value) -> Vec<Attachment> {
     let list = value.get("attachments").and_then(Value::as_array).into_iter().flatten();
     let files = list.map(|file| {
-        let kind = match text_at(file, "contentType").and_then(|kind| kind.split('/').next()) {
+        let kind = match string_field(file, "contentType").and_then(|kind| kind.split('/').next()) {
             Some("image") => AttachmentKind::Image,
             Some("video") => AttachmentKind::Video,
             Some("audio") => AttachmentKind::Audio,
             _ => AttachmentKind::File,
         };
-        Attachment { kind, name: text_at(file, "fileName").and_then(|name| attachment_of(name).name) }
+        Attachment {
+            kind,
+            name: string_field(file, "fileName").and_then(|name| attachment_from_path(name).name),
+        }
     });
     let sticker = value.get("sticker").filter(|sticker| sticker.is_object());
     let sticker = sticker.map(|sticker| Attachment {
         kind: AttachmentKind::Sticker,
-        name: text_at(sticker, "emoji").map(str::to_owned),
+        name: string_field(sticker, "emoji").map(str::to_owned),
     });
     files.chain(sticker).collect()
 }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use jiff::civil::DateTime;
 use serde_json::Value;
 
-use super::building::{attachment_of, begin_conversation, build_message, check_message};
+use super::building::{attachment_from_path, begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
-use super::listed::{self, Element, ListedFormat, text_at};
-use super::{Context, Format};
+use super::listed::{self, Element, ListedFormat, string_field};
+use super::{Format, ReaderContext};
 use crate::item::{Alternative, Item, Role, Skip};
 use crate::limits::{ALTERNATIVES_MAX, MESSAGE_BYTES_MAX};
 use crate::macros::resolve_macros;
@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     open: |context| listed::open_lines(context, Chat::default()),
 };
 
-fn is_chat(context: &Context<'_>) -> bool {
+fn is_chat(context: &ReaderContext<'_>) -> bool {
     let head = context.head;
     head.is_object_with(&["user_name", "character_name"])
         || head.is_object_with(&["name", "is_user", "mes"])
@@ -55,17 +55,18 @@ impl ListedFormat for Chat {
 
 impl Chat {
     fn header(&mut self, header: &Value, items: &mut VecDeque<Item>) {
-        let named =
-            |key: &str| text_at(header, key).filter(|name| *name != "unused").unwrap_or_default().to_owned();
+        let named = |key: &str| {
+            string_field(header, key).filter(|name| *name != "unused").unwrap_or_default().to_owned()
+        };
         self.user_name = named("user_name");
         self.character_name = named("character_name");
-        let integrity = header.get("chat_metadata").and_then(|metadata| text_at(metadata, "integrity"));
+        let integrity = header.get("chat_metadata").and_then(|metadata| string_field(metadata, "integrity"));
         let names = [self.character_name.as_str(), &self.user_name];
         let id = match integrity {
             Some(id) => id.to_owned(),
             None => {
                 self.id_space = Some(stable_id(&names));
-                stable_id(&[names[0], names[1], text_at(header, "create_date").unwrap_or_default()])
+                stable_id(&[names[0], names[1], string_field(header, "create_date").unwrap_or_default()])
             }
         };
         self.begin(id, items);
@@ -81,9 +82,9 @@ impl Chat {
             items.push_back(Item::Skip(Skip::new(place, "it has no text")));
             return;
         };
-        let speaker = text_at(value, "name").unwrap_or_default();
+        let speaker = string_field(value, "name").unwrap_or_default();
         let extra = value.get("extra").unwrap_or(&Value::Null);
-        let kind = text_at(extra, "type").unwrap_or_default();
+        let kind = string_field(extra, "type").unwrap_or_default();
         let is_system = value.get("is_system").and_then(Value::as_bool) == Some(true);
         if matches!(kind, "comment" | "help" | "welcome" | "assistant_note" | "slash_commands" | "formatting")
             || is_system && matches!(speaker, "SillyTavern System" | "System" | "Note")
@@ -97,7 +98,7 @@ impl Chat {
             (false, "narrator") => Role::Other,
             (false, _) => Role::Persona,
         };
-        let time = time_of(value.get("send_date"));
+        let time = parse_send_date(value.get("send_date"));
         if self.conversation.is_none() {
             self.begin(stable_id(&[speaker, &time.to_string(), shown]), items);
         }
@@ -110,10 +111,10 @@ impl Chat {
         let id = self.ids.next_id(&id_space, speaker, time, &text);
         let mut message = build_message(id, &conversation, (speaker, role), time, text, place);
         message.id_space = own_space;
-        message.model = text_at(extra, "model").map(str::to_owned);
+        message.model = string_field(extra, "model").map(str::to_owned);
         message.is_cleaned = is_cleaned;
-        let files = ["image", "file", "video", "audio"].iter().filter_map(|key| text_at(extra, key));
-        message.attachments.extend(files.map(attachment_of));
+        let files = ["image", "file", "video", "audio"].iter().filter_map(|key| string_field(extra, key));
+        message.attachments.extend(files.map(attachment_from_path));
         let swipes = value.get("swipes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let shown_index =
             value.get("swipe_id").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
@@ -129,7 +130,7 @@ impl Chat {
             }
             let info = value.get("swipe_info").and_then(|info| info.get(index));
             let text = self.resolve_placeholders(swipe, character);
-            let time = info.map_or(time, |info| time_of(info.get("send_date")));
+            let time = info.map_or(time, |info| parse_send_date(info.get("send_date")));
             message.alternatives.push(Alternative {
                 // As if it were shown, so that one that was shown at an earlier export is known again.
                 id: self.ids.peek_id(&id_space, speaker, time, &text),
@@ -138,7 +139,7 @@ impl Chat {
                 role,
                 time,
                 text,
-                model: info.and_then(|info| text_at(info.get("extra")?, "model")).map(str::to_owned),
+                model: info.and_then(|info| string_field(info.get("extra")?, "model")).map(str::to_owned),
             });
         }
         items.push_back(check_message(message));
@@ -153,7 +154,7 @@ impl Chat {
 }
 
 /// The forms of all its versions: milliseconds, ISO 8601, `2023-5-14 @18h 20m 30s 123ms`, `June 19, 2023 4:20pm`.
-fn time_of(value: Option<&Value>) -> MessageTime {
+fn parse_send_date(value: Option<&Value>) -> MessageTime {
     match value {
         Some(Value::Number(number)) => number.as_f64().map_or(MessageTime::Unknown, MessageTime::from_number),
         Some(Value::String(text)) => match MessageTime::parse(text) {
@@ -225,8 +226,11 @@ mod tests {
             ("2023-13-14 @18h", ""),
             ("soon", ""),
         ] {
-            assert_eq!(time_of(Some(&Value::from(text))).to_string(), expected, "{text}");
+            assert_eq!(parse_send_date(Some(&Value::from(text))).to_string(), expected, "{text}");
         }
-        assert_eq!(time_of(Some(&Value::from(1_700_000_000_000_i64))).to_string(), "2023-11-14T22:13:20Z");
+        assert_eq!(
+            parse_send_date(Some(&Value::from(1_700_000_000_000_i64))).to_string(),
+            "2023-11-14T22:13:20Z"
+        );
     }
 }

@@ -69,16 +69,16 @@ fn is_heading(line: &str) -> bool {
 /// The text of `- text`, `* text`, `• text` and `1. text`.
 fn list_entry(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "+ ", "• "].iter().find_map(|bullet| line.strip_prefix(bullet));
-    bullet.or_else(|| after_number(line)).map(str::trim)
+    bullet.or_else(|| strip_list_number(line)).map(str::trim)
 }
 
-fn after_number(line: &str) -> Option<&str> {
+fn strip_list_number(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     (rest.len() < line.len()).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")))?
 }
 
 fn numbered_statement(line: &str) -> Option<(Option<Date>, String)> {
-    let text = after_number(line)?;
+    let text = strip_list_number(line)?;
     let dated = text.strip_prefix('[').and_then(|rest| {
         let (date, rest) = rest.split_once(']')?;
         Some((date.get(..10)?.parse::<Date>().ok()?, rest.trim_start_matches(['.', ' '])))

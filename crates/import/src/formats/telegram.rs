@@ -5,13 +5,13 @@ use std::io;
 
 use serde_json::Value;
 
-use super::building::{attachment_of, begin_conversation, build_message, check_message};
-use super::listed::{read_id, text_at};
-use super::{Context, Format, Reader, Step, reader_of_steps};
+use super::building::{attachment_from_path, begin_conversation, build_message, check_message};
+use super::listed::{read_id, string_field};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::head::Head;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
-use crate::json::{EnteredValue, JsonReader, Raw};
+use crate::json::{EnteredValue, JsonReader, RawValue};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::clean_text;
 use crate::message_time::MessageTime;
@@ -32,10 +32,10 @@ fn is_telegram(head: &Head) -> bool {
     json.has_top_keys(&["name", "type", "id", "messages"]) && head.text.contains("\"from_id\"")
         || json.has_top_keys(&["personal_information", "about"])
         || json.has_top_keys(&["chats", "about"])
-        || json.inner_has("chats", &["list"])
+        || json.inner_object_has_keys("chats", &["list"])
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     Ok(reader_of_steps(Telegram {
         json: JsonReader::new(context.source.open_text()?),
         name: context.source.name().to_owned(),
@@ -46,7 +46,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     }))
 }
 
-/// Containers from the outermost to the one that is read.
+/// The nested JSON containers, from the outermost to the one being read.
 enum Level {
     Start,
     Root(EnteredValue),
@@ -164,8 +164,8 @@ impl Telegram {
 
     fn value(&mut self) -> io::Result<Value> {
         Ok(match self.json.read_raw(64 * 1024)? {
-            Raw::Whole(bytes) => serde_json::from_str(&clean_text(bytes).0).unwrap_or_default(),
-            Raw::Refused(_) => Value::Null,
+            RawValue::Whole(bytes) => serde_json::from_str(&clean_text(bytes).0).unwrap_or_default(),
+            RawValue::Refused(_) => Value::Null,
         })
     }
 
@@ -177,8 +177,8 @@ impl Telegram {
             items.push_back(begin_conversation(&id, self.chat.name.as_deref()));
         }
         let bytes = match self.json.read_raw(ELEMENT_BYTES_MAX)? {
-            Raw::Whole(bytes) => bytes,
-            Raw::Refused(reason) => {
+            RawValue::Whole(bytes) => bytes,
+            RawValue::Refused(reason) => {
                 items.push_back(Item::Skip(Skip::new(place, reason)));
                 return Ok(());
             }
@@ -192,22 +192,23 @@ impl Telegram {
     }
 
     fn read_item(&self, conversation: &str, value: &Value, is_cleaned: bool, place: String) -> Item {
-        if text_at(value, "type").is_some_and(|kind| kind != "message") {
+        if string_field(value, "type").is_some_and(|kind| kind != "message") {
             return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
         }
         let Some(id) = read_id(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
-        let is_own = self.own_id.is_some() && self.own_id.as_deref() == text_at(value, "from_id");
+        let is_own = self.own_id.is_some() && self.own_id.as_deref() == string_field(value, "from_id");
         // Forwarded words are not those of the one who forwards them.
         let (speaker, role) = match value.get("forwarded_from") {
             Some(origin) => (origin.as_str().unwrap_or_default(), Role::Other),
-            None => {
-                (text_at(value, "from").unwrap_or_default(), if is_own { Role::User } else { Role::Other })
-            }
+            None => (
+                string_field(value, "from").unwrap_or_default(),
+                if is_own { Role::User } else { Role::Other },
+            ),
         };
         let time = read_id(value, "date_unixtime")
             .and_then(|seconds| seconds.parse().ok())
             .map(MessageTime::from_seconds)
-            .or_else(|| text_at(value, "date").map(MessageTime::parse))
+            .or_else(|| string_field(value, "date").map(MessageTime::parse))
             .unwrap_or(MessageTime::Unknown);
         let text = flat_text(value.get("text"));
         let mut message =
@@ -223,14 +224,14 @@ fn flat_text(text: Option<&Value>) -> String {
     match text {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
-            parts.iter().filter_map(|part| part.as_str().or_else(|| text_at(part, "text"))).collect()
+            parts.iter().filter_map(|part| part.as_str().or_else(|| string_field(part, "text"))).collect()
         }
         _ => String::new(),
     }
 }
 
 fn attachments(value: &Value) -> Vec<Attachment> {
-    let kind = match text_at(value, "media_type") {
+    let kind = match string_field(value, "media_type") {
         Some("sticker") => Some(AttachmentKind::Sticker),
         Some("voice_message" | "audio_file") => Some(AttachmentKind::Audio),
         Some("video_file" | "video_message" | "animation") => Some(AttachmentKind::Video),
@@ -238,13 +239,14 @@ fn attachments(value: &Value) -> Vec<Attachment> {
     };
     let mut attachments = Vec::new();
     for (key, default) in [("photo", AttachmentKind::Image), ("file", AttachmentKind::File)] {
-        let Some(path) = text_at(value, key) else { continue };
+        let Some(path) = string_field(value, key) else { continue };
         // Not exported files have a sentence in parentheses instead of a path.
-        let name = text_at(value, "file_name").or_else(|| Some(path).filter(|path| !path.starts_with('(')));
-        let mut file = name.map_or(Attachment { kind: default, name: None }, attachment_of);
+        let name =
+            string_field(value, "file_name").or_else(|| Some(path).filter(|path| !path.starts_with('(')));
+        let mut file = name.map_or(Attachment { kind: default, name: None }, attachment_from_path);
         file.kind = if key == "photo" { default } else { kind.unwrap_or(file.kind) };
         if file.kind == AttachmentKind::Sticker {
-            file.name = text_at(value, "sticker_emoji").map(str::to_owned).or(file.name);
+            file.name = string_field(value, "sticker_emoji").map(str::to_owned).or(file.name);
         }
         attachments.push(file);
     }

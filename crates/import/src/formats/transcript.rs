@@ -6,11 +6,11 @@ use std::io;
 
 use jiff::civil::Date;
 
-use super::building::{begin_conversation, build_message, check_message, role_of, speaker_name};
+use super::building::{begin_conversation, build_message, check_message, role_from_word, speaker_name};
 use super::dates::{DateOrder, OrderEvidence, WrittenTime};
 use super::digests::{DigestIds, stable_id};
 use super::messengers::{self, LineTime, MessengerLine};
-use super::{Context, Format, Reader, Step, reader_of_steps};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Role, Skip};
 use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
@@ -36,7 +36,7 @@ struct MessageStart<'a> {
     text: &'a str,
 }
 
-fn is_transcript(context: &Context<'_>) -> bool {
+fn is_transcript(context: &ReaderContext<'_>) -> bool {
     if context.head.json.is_some() || context.head.bytes.contains(&0) && !is_utf16(&context.head.bytes) {
         return false;
     }
@@ -48,7 +48,7 @@ fn is_transcript(context: &Context<'_>) -> bool {
     let mut speakers = BTreeSet::new();
     for line in lines {
         all += 1;
-        if let Some(start) = start_of(line) {
+        if let Some(start) = message_start(line) {
             starts += 1;
             speakers.insert(start.speaker.to_owned());
         }
@@ -64,7 +64,7 @@ pub(super) fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF")
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let order = date_order(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
         .map_err(ImportError::io(context.source.name()))?;
     Ok(reader_of_steps(Transcript {
@@ -87,7 +87,7 @@ fn date_order(mut lines: Lines<DecodedReader>) -> io::Result<DateOrder> {
         match lines.next_line() {
             Ok(None) => break,
             Ok(Some(Line::TooLong { .. })) => {}
-            Ok(Some(Line::Text { text, .. })) => match start_of(&text).and_then(|start| start.time) {
+            Ok(Some(Line::Text { text, .. })) => match message_start(&text).and_then(|start| start.time) {
                 Some(WrittenTime::Clear(_)) => break,
                 Some(time) => time.add_evidence(&mut evidence),
                 None => {}
@@ -148,7 +148,7 @@ impl Transcript {
         if self.is_of_messenger {
             return self.messenger_line(line, place, is_cleaned, items);
         }
-        if let Some(start) = start_of(line) {
+        if let Some(start) = message_start(line) {
             self.close(items);
             let day = self.day.map_or(MessageTime::Unknown, |day| MessageTime::Local(day.at(12, 0, 0, 0)));
             self.open_message = Some(OpenMessage {
@@ -240,7 +240,7 @@ impl Transcript {
             }
         };
         let external = self.ids.next_id(&id, &open.speaker, open.time, &text);
-        let role = role_of(&open.speaker).unwrap_or(Role::Other);
+        let role = role_from_word(&open.speaker).unwrap_or(Role::Other);
         let mut message = build_message(external, &id, (&open.speaker, role), open.time, text, open.place);
         message.is_cleaned = open.is_cleaned;
         items.push_back(check_message(message));
@@ -248,7 +248,7 @@ impl Transcript {
 }
 
 /// A time in brackets or bare, then a name and a colon.
-fn start_of(line: &str) -> Option<MessageStart<'_>> {
+fn message_start(line: &str) -> Option<MessageStart<'_>> {
     let line = line.trim_start_matches(['>', '-', ' ']);
     let (time, rest) = leading_time(line);
     let rest = rest.trim_start();

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::building::{begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
-use super::listed::{self, Element, ListedFormat, read_id, text_at};
-use super::{Context, Format, Reader, Step, reader_of_steps};
+use super::listed::{self, Element, ListedFormat, read_id, string_field};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps};
 use crate::csv::{CsvRecord, CsvRecords};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
@@ -22,17 +22,17 @@ pub(super) const FORMAT: Format =
 pub(super) const CSV_FORMAT: Format =
     Format { id: "wechat-csv", name: "WeChat (CSV)", detect: is_csv, open: open_csv };
 
-fn is_json(context: &Context<'_>) -> bool {
+fn is_json(context: &ReaderContext<'_>) -> bool {
     let head = context.head;
     let Some(json) = &head.json else { return false };
     json.has_top_keys(&["weflow", "session"])
         || json.has_top_keys(&["chatlab", "meta"])
-        || json.inner_has("messages", &["isSend", "senderUsername"])
+        || json.inner_object_has_keys("messages", &["isSend", "senderUsername"])
         || head.is_array_of(&["talker", "isSelf", "sender"])
         || head.is_array_of(&["MsgSvrID", "is_sender", "talker"])
 }
 
-fn is_csv(context: &Context<'_>) -> bool {
+fn is_csv(context: &ReaderContext<'_>) -> bool {
     context.head.complete_lines().next().is_some_and(|line| {
         let has = |names: &[&str]| names.iter().all(|name| line.contains(name));
         has(&["localId", "IsSender", "StrContent", "CreateTime"])
@@ -40,7 +40,7 @@ fn is_csv(context: &Context<'_>) -> bool {
     })
 }
 
-fn open_json(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open_json(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let has = |key: &str| context.head.json.as_ref().is_some_and(|json| json.has_top_keys(&[key]));
     let is_chatlab = has("chatlab");
     let format = WeChat { file: context.source.stem().to_owned(), is_chatlab, ..WeChat::default() };
@@ -85,16 +85,17 @@ impl ListedFormat for WeChat {
     fn read_field(&mut self, key: &str, value: &Value) {
         match key {
             "session" => {
-                let name = ["remark", "displayName", "nickname"].iter().find_map(|key| text_at(value, key));
-                let id = text_at(value, "wxid").or_else(|| text_at(value, "username"));
+                let name =
+                    ["remark", "displayName", "nickname"].iter().find_map(|key| string_field(value, key));
+                let id = string_field(value, "wxid").or_else(|| string_field(value, "username"));
                 self.chat = id.or(name).map(|id| (id.to_owned(), name.unwrap_or(id).to_owned()));
             }
             "meta" => {
-                let name = text_at(value, "name").unwrap_or_default();
-                let id =
-                    text_at(value, "groupId").map_or_else(|| stable_id(&["chatlab", name]), str::to_owned);
+                let name = string_field(value, "name").unwrap_or_default();
+                let id = string_field(value, "groupId")
+                    .map_or_else(|| stable_id(&["chatlab", name]), str::to_owned);
                 self.chat = Some((id, name.to_owned()));
-                self.own_id = text_at(value, "ownerId").map(str::to_owned);
+                self.own_id = string_field(value, "ownerId").map(str::to_owned);
             }
             "members" => value.as_array().into_iter().flatten().for_each(|member| self.add_member(member)),
             _ => {}
@@ -110,12 +111,12 @@ impl ListedFormat for WeChat {
             return;
         }
         match element.parse::<Value>() {
-            Ok(value) if text_at(&value, "_type") == Some("header") => {
+            Ok(value) if string_field(&value, "_type") == Some("header") => {
                 if let Some(meta) = value.get("meta") {
                     self.read_field("meta", meta);
                 }
             }
-            Ok(value) if text_at(&value, "_type") == Some("member") => self.add_member(&value),
+            Ok(value) if string_field(&value, "_type") == Some("member") => self.add_member(&value),
             Ok(value) => {
                 let record = self.record(&value);
                 self.add(record, element.is_cleaned, element.place, items);
@@ -127,8 +128,8 @@ impl ListedFormat for WeChat {
 
 impl WeChat {
     fn add_member(&mut self, member: &Value) {
-        let name = text_at(member, "groupNickname").or_else(|| text_at(member, "accountName"));
-        if let (Some(id), Some(name)) = (text_at(member, "platformId"), name) {
+        let name = string_field(member, "groupNickname").or_else(|| string_field(member, "accountName"));
+        if let (Some(id), Some(name)) = (string_field(member, "platformId"), name) {
             self.names.insert(id.to_owned(), name.to_owned());
         }
     }
@@ -140,7 +141,7 @@ impl WeChat {
             Some(Value::String(text)) => Some(text == "1"),
             _ => None,
         };
-        let first = |keys: &[&str]| keys.iter().find_map(|key| text_at(value, key)).map(str::to_owned);
+        let first = |keys: &[&str]| keys.iter().find_map(|key| string_field(value, key)).map(str::to_owned);
         let sender = first(&["sender", "senderUsername"]);
         let is_own = flag("isSend")
             .or_else(|| flag("isSelf"))
@@ -241,7 +242,7 @@ fn attachment_kind(kind: &str) -> Option<AttachmentKind> {
     }
 }
 
-fn open_csv(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open_csv(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     Ok(reader_of_steps(WeChatCsv {
         records: CsvRecords::new(context.source.open_text()?, b',', ELEMENT_BYTES_MAX),
         name: context.source.name().to_owned(),

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader};
 
-use super::building::{attachment_of, begin_conversation, build_message, check_message};
+use super::building::{attachment_from_path, begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
-use super::{Context, Format, Reader, Step, reader_of_steps};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, Item, Role, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
@@ -19,13 +19,13 @@ pub(super) const FORMAT: Format =
 /// Longest object, in bytes; its text may be escaped to twice its length.
 const OBJECT_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;
 
-fn is_page(context: &Context<'_>) -> bool {
+fn is_page(context: &ReaderContext<'_>) -> bool {
     let text = &context.head.text;
     text.trim_start().starts_with('<')
         && ["chatMessages", "is_send", "avatar_path"].iter().all(|word| text.contains(word))
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let text = &context.head.text;
     let title =
         text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>")).map(|(title, _)| title);
@@ -87,7 +87,7 @@ enum Object {
 impl Page {
     /// The next object that begins with its `type`.
     fn next_object(&mut self) -> io::Result<Object> {
-        const MARK: &[u8] = b"type:";
+        const OBJECT_MARK: &[u8] = b"type:";
         let mut matched: Option<usize> = None;
         let mut object = Vec::new();
         let mut length = 0usize;
@@ -95,18 +95,18 @@ impl Page {
         loop {
             let buffer = fill_buffer(&mut self.reader)?;
             if buffer.is_empty() {
-                return Ok(if matched == Some(MARK.len()) { Object::TooLong } else { Object::None });
+                return Ok(if matched == Some(OBJECT_MARK.len()) { Object::TooLong } else { Object::None });
             }
             for (at, &byte) in buffer.iter().enumerate() {
-                if matched != Some(MARK.len()) {
+                if matched != Some(OBJECT_MARK.len()) {
                     matched = match matched {
                         _ if byte == b'{' => Some(0),
                         Some(0) if byte.is_ascii_whitespace() => Some(0),
-                        Some(done) if byte == MARK[done] => Some(done + 1),
+                        Some(done) if byte == OBJECT_MARK[done] => Some(done + 1),
                         _ => None,
                     };
-                    if matched == Some(MARK.len()) {
-                        object.extend_from_slice(MARK);
+                    if matched == Some(OBJECT_MARK.len()) {
+                        object.extend_from_slice(OBJECT_MARK);
                     }
                     continue;
                 }
@@ -177,7 +177,7 @@ fn content(
 ) -> (String, Option<Attachment>) {
     let field = |key: &str| fields.get(key).map(|value| unescape_html(value)).unwrap_or_default();
     let named = |kind: AttachmentKind, path: &str| {
-        let name = attachment_of(path).name;
+        let name = attachment_from_path(path).name;
         Some(Attachment { kind, name })
     };
     match (kind, sub_kind) {

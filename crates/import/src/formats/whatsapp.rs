@@ -9,7 +9,7 @@ use std::io;
 use super::building::{begin_conversation, build_message, check_message, is_invisible_mark, speaker_name};
 use super::dates::{DateOrder, OrderEvidence};
 use super::digests::{DigestIds, stable_id};
-use super::{Context, Format, Reader, Step, reader_of_steps};
+use super::{Format, Reader, ReaderContext, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
 use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
@@ -17,26 +17,26 @@ use crate::lines::{Line, Lines, too_long};
 use crate::message_time::MessageTime;
 use crate::sources::DecodedReader;
 
-use header::{Header, HeaderRest, header_of};
+use header::{Header, HeaderRest, parse_header};
 
 pub(super) const FORMAT: Format = Format { id: "whatsapp", name: "WhatsApp chat", detect: is_whatsapp, open };
 
 /// Lines of the head that are looked at. A first message may be a long text of many lines.
 const DETECTION_LINES: usize = 50;
 
-fn is_whatsapp(context: &Context<'_>) -> bool {
+fn is_whatsapp(context: &ReaderContext<'_>) -> bool {
     if context.head.json.is_some() && !context.head.text.trim_start().starts_with('[') {
         return false;
     }
     let lines: Vec<&str> = context.head.complete_lines().take(DETECTION_LINES).collect();
-    let headers: Vec<Header<'_>> = lines.iter().filter_map(|line| header_of(line)).collect();
+    let headers: Vec<Header<'_>> = lines.iter().filter_map(|line| parse_header(line)).collect();
     let first = lines.iter().find(|line| !line.trim().is_empty());
     let has_speaker = headers.iter().any(|header| matches!(header.rest, HeaderRest::Message { .. }));
-    first.is_some_and(|line| header_of(line).is_some()) && has_speaker
+    first.is_some_and(|line| parse_header(line).is_some()) && has_speaker
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
-    let survey = Survey::from_lines(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
+fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
+    let survey = FileSurvey::from_lines(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
         .map_err(ImportError::io(context.source.name()))?;
     let title = chat_name(context.source.name());
     // Two people's chat is known by them: an export without media begins later than one with media. A group has its
@@ -70,13 +70,13 @@ fn chat_name(name: &str) -> Option<String> {
 
 /// Facts about the whole file that are needed before its first message.
 #[derive(Default)]
-struct Survey {
+struct FileSurvey {
     evidence: OrderEvidence,
     speakers: BTreeSet<String>,
     first_line: Option<String>,
 }
 
-impl Survey {
+impl FileSurvey {
     fn from_lines(mut lines: Lines<DecodedReader>) -> io::Result<Self> {
         let mut survey = Self::default();
         loop {
@@ -84,7 +84,7 @@ impl Survey {
                 Ok(None) => return Ok(survey),
                 Ok(Some(Line::TooLong { .. })) => {}
                 Ok(Some(Line::Text { text, .. })) => {
-                    let Some(header) = header_of(&text) else { continue };
+                    let Some(header) = parse_header(&text) else { continue };
                     survey.evidence.add(&header.date, header.clock.is_twelve_hour());
                     if let HeaderRest::Message { speaker, .. } = header.rest
                         && survey.speakers.len() < 3
@@ -133,7 +133,7 @@ impl Step for Chat {
                 self.close(items);
                 items.push_back(too_long(&self.name, number));
             }
-            Some(Line::Text { number, text, is_cleaned }) => match header_of(&text) {
+            Some(Line::Text { number, text, is_cleaned }) => match parse_header(&text) {
                 Some(header) => {
                     self.close(items);
                     self.open_message = Some(self.pending_message(&header, number, is_cleaned));

@@ -65,7 +65,7 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
     }
     let source = match &source.place {
         SourcePlace::Entry(_) if depth > 1 => {
-            return sources.skip(source.name, "it is an archive in an archive in an archive");
+            return sources.skip_place(source.name, "it is an archive in an archive in an archive");
         }
         SourcePlace::Entry(_) => {
             let left = NESTED_ZIP_BYTES_MAX.saturating_sub(sources.nested_bytes);
@@ -78,9 +78,9 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
                     let reason = format!(
                         "archives in archives may have {NESTED_ZIP_BYTES_MAX} bytes together; import it by itself"
                     );
-                    return sources.skip(source.name, reason);
+                    return sources.skip_place(source.name, reason);
                 }
-                Err(error) => return sources.skip(source.name, format!("it is damaged: {error}")),
+                Err(error) => return sources.skip_place(source.name, format!("it is damaged: {error}")),
             }
         }
         SourcePlace::File(_) | SourcePlace::Bytes(_) => source,
@@ -90,7 +90,9 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
     match ZipArchive::new(BufReader::new(file)) {
         Ok(archive) if archive.len() > SOURCES_MAX => Err(ImportError::TooManySources { max: SOURCES_MAX }),
         Ok(archive) => expand_archive(&source, archive, depth, sources),
-        Err(error) => sources.skip(source.name, format!("it is not a zip archive that can be read: {error}")),
+        Err(error) => {
+            sources.skip_place(source.name, format!("it is not a zip archive that can be read: {error}"))
+        }
     }
 }
 
@@ -122,7 +124,7 @@ fn expand_archive(
         let entry = match archive.by_index_raw(index) {
             Ok(entry) => entry,
             Err(error) => {
-                sources.skip(
+                sources.skip_place(
                     format!("{}, entry {}", source.name, index + 1),
                     format!("it is damaged: {error}"),
                 )?;
@@ -141,12 +143,12 @@ fn expand_archive(
             CompressionMethod::Stored => false,
             CompressionMethod::Deflated => true,
             other => {
-                sources.skip(name, format!("its compression ({other:?}) is not supported"))?;
+                sources.skip_place(name, format!("its compression ({other:?}) is not supported"))?;
                 continue;
             }
         };
         if entry.encrypted() {
-            sources.skip(name, "it is locked with a password; unlock it and import again")?;
+            sources.skip_place(name, "it is locked with a password; unlock it and import again")?;
             continue;
         }
         let Some(start) = entry.data_start() else { continue };
@@ -162,12 +164,12 @@ fn expand_archive(
         });
     }
     if compressed_total > source.size.max(source_length(source)) {
-        return sources.skip(&source.name, "its entries overlap, which real archives never do");
+        return sources.skip_place(&source.name, "its entries overlap, which real archives never do");
     }
     for entry in entries {
         match add_or_expand(entry.clone(), depth + 1, sources) {
             Err(ImportError::Io { reason: error, .. }) => {
-                sources.skip(entry.name, format!("it is damaged: {error}"))?;
+                sources.skip_place(entry.name, format!("it is damaged: {error}"))?;
             }
             result => result?,
         }

@@ -29,7 +29,7 @@ impl DecodedReader {
         Self { reader, form: Encoding::Unread, pending: Vec::new(), pending_at: 0, high: None }
     }
 
-    fn read_mark(&mut self) -> io::Result<()> {
+    fn read_byte_order_mark(&mut self) -> io::Result<()> {
         let head = self.reader.fill_buf()?;
         let (form, length) = match head {
             [0xEF, 0xBB, 0xBF, ..] => (Encoding::Utf8, 3),
@@ -104,7 +104,7 @@ impl DecodedReader {
 impl Read for DecodedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.form == Encoding::Unread {
-            self.read_mark()?;
+            self.read_byte_order_mark()?;
         }
         if self.form == Encoding::Utf8 {
             return self.reader.read(buffer);

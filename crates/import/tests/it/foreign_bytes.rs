@@ -1,13 +1,14 @@
 //! Any bytes as a file of a format. They may be refused; what is read follows the laws. Used by the targets in `fuzz/` too.
 
-use import::{Input, Item, Mapper, Mapping, Position, ReadOptions, Sources, limits, look, read};
+use import::{Input, Item, Mapper, Mapping, ReadOptions, ReadPosition, Sources, limits, look, read};
 
 /// Reads the bytes in a format, or in the one that is detected, and checks what holds for every file.
 pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
     let input = Input::Bytes { name: "file".to_owned(), bytes: bytes.into() };
     let sources = Sources::open(&[input]).unwrap();
     let options = ReadOptions { format: format.map(str::to_owned), ..ReadOptions::default() };
-    let all: Vec<_> = read(&sources, &options, Position::default()).unwrap().map(Result::unwrap).collect();
+    let all: Vec<_> =
+        read(&sources, &options, ReadPosition::default()).unwrap().map(Result::unwrap).collect();
     let counted = all.iter().filter(|found| found.item.is_counted()).count();
     assert_eq!(look(&sources, &options).unwrap().found, counted as u64);
     let mut mapper = Mapper::new(Mapping::default()).unwrap();

@@ -1,6 +1,8 @@
 //! What holds for every file: order, counts, resumption, digests.
 
-use import::{FoundItem, Item, MappedItem, Mapper, Mapping, MessageTime, Position, ReadOptions, look, read};
+use import::{
+    FoundItem, Item, MappedItem, Mapper, Mapping, MessageTime, ReadOptions, ReadPosition, look, read,
+};
 use proptest::prelude::*;
 
 use crate::reading::{found, items, messages, sources, talk};
@@ -11,7 +13,7 @@ fn reading_resumes_at_every_position() {
     for (format, name, bytes) in samples() {
         let sources = sources(name, &bytes);
         let all = found(&sources);
-        let mut before = Position::default();
+        let mut before = ReadPosition::default();
         for (index, found) in all.iter().enumerate() {
             assert!(found.position > before, "{format}: positions rise");
             before = found.position;
@@ -25,14 +27,14 @@ fn reading_resumes_at_every_position() {
 #[test]
 fn a_position_beyond_the_files_is_refused() {
     let sources = sources("_chat.txt", crate::whatsapp::IOS);
-    for position in [Position { source: 0, item: 99 }, Position { source: 2, item: 0 }] {
+    for position in [ReadPosition { source: 0, item: 99 }, ReadPosition { source: 2, item: 0 }] {
         assert!(read(&sources, &ReadOptions::default(), position).is_err(), "{position:?}");
     }
     assert!(
         read(
             &sources,
             &ReadOptions { format: Some("fax".to_owned()), ..ReadOptions::default() },
-            Position::default()
+            ReadPosition::default()
         )
         .is_err()
     );

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write};
 
 use import::{
-    FieldNames, FoundItem, Input, Item, Look, Message, Position, ReadOptions, Skip, Sources, look, read,
+    FieldNames, FoundItem, Input, Item, Look, Message, ReadOptions, ReadPosition, Skip, Sources, look, read,
 };
 
 pub(crate) fn sources(name: &str, bytes: impl AsRef<[u8]>) -> Sources {
@@ -11,7 +11,7 @@ pub(crate) fn sources(name: &str, bytes: impl AsRef<[u8]>) -> Sources {
 }
 
 pub(crate) fn found(sources: &Sources) -> Vec<FoundItem> {
-    read(sources, &ReadOptions::default(), Position::default()).unwrap().map(Result::unwrap).collect()
+    read(sources, &ReadOptions::default(), ReadPosition::default()).unwrap().map(Result::unwrap).collect()
 }
 
 pub(crate) fn items(name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
@@ -21,7 +21,7 @@ pub(crate) fn items(name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
 pub(crate) fn items_as(format: &str, name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
     let options = ReadOptions { format: Some(format.to_owned()), ..ReadOptions::default() };
     let sources = sources(name, bytes);
-    read(&sources, &options, Position::default()).unwrap().map(|found| found.unwrap().item).collect()
+    read(&sources, &options, ReadPosition::default()).unwrap().map(|found| found.unwrap().item).collect()
 }
 
 /// Reads with fields named as on the command line.
@@ -29,7 +29,7 @@ pub(crate) fn items_by(fields: &[&str], name: &str, bytes: impl AsRef<[u8]>) -> 
     let fields = FieldNames::parse(fields.iter().copied()).unwrap();
     let options = ReadOptions { fields, ..ReadOptions::default() };
     let sources = sources(name, bytes);
-    read(&sources, &options, Position::default()).unwrap().map(|found| found.unwrap().item).collect()
+    read(&sources, &options, ReadPosition::default()).unwrap().map(|found| found.unwrap().item).collect()
 }
 
 pub(crate) fn messages(items: &[Item]) -> Vec<&Message> {

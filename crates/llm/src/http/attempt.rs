@@ -18,7 +18,7 @@ use super::streaming::{StreamedAnswer, into_stream};
 use super::{Capabilities, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_ERROR_BYTES, ParsedAnswer, Protocol, retry};
 use crate::settings::is_loopback;
 use crate::{
-    Completion, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier, TierModels,
+    Completion, LlmError, ModelTier, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, TierModels,
 };
 
 /// A [`Provider`] that speaks a [`Protocol`]. Cheap to clone.
@@ -59,7 +59,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
         self.shared.protocol.name()
     }
 
-    fn model(&self, tier: Tier) -> String {
+    fn model(&self, tier: ModelTier) -> String {
         self.shared.models.for_tier(tier).to_owned()
     }
 
@@ -71,7 +71,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
         let start = Instant::now();
         let mut retries = 0;
         let answer = loop {
-            match self.shared.ask(&request).await {
+            match self.shared.attempt_completion(&request).await {
                 Ok(answer) => break answer,
                 Err(error) => self.shared.pause_or_give_up(&mut retries, error, &request).await?,
             }
@@ -92,7 +92,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
         let mut retries = 0;
         loop {
-            match self.shared.begin(&request).await {
+            match self.shared.attempt_stream(&request).await {
                 Ok((first, answer)) => return Ok(into_stream(first, answer)),
                 Err(error) => self.shared.pause_or_give_up(&mut retries, error, &request).await?,
             }
@@ -102,21 +102,22 @@ impl<P: Protocol> Provider for HttpProvider<P> {
 
 impl<P: Protocol> SharedState<P> {
     /// One attempt at a whole answer.
-    async fn ask(&self, request: &Request) -> Result<ParsedAnswer, LlmError> {
+    async fn attempt_completion(&self, request: &Request) -> Result<ParsedAnswer, LlmError> {
         let _permit = self.acquire_permit().await?;
         let deadline = Deadline::new(Instant::now(), self.limits.whole, "finish its answer");
-        let mut response = self.send(request, false, deadline).await?;
-        let body = deadline.limit(self.protocol.host(), self.read(&mut response, MAX_BODY_BYTES)).await??;
-        let body = body.ok_or_else(|| self.too_large())?;
+        let mut response = self.post_request(request, false, deadline).await?;
+        let body =
+            deadline.limit(self.protocol.host(), self.read_body(&mut response, MAX_BODY_BYTES)).await??;
+        let body = body.ok_or_else(|| self.too_large_error())?;
         let answer = self.protocol.parse_answer(&body)?;
         if answer.text.len() > MAX_ANSWER_BYTES {
-            return Err(self.too_large());
+            return Err(self.too_large_error());
         }
         Ok(answer)
     }
 
     /// One attempt at a stream, up to its first event.
-    async fn begin(
+    async fn attempt_stream(
         self: &Arc<Self>,
         request: &Request,
     ) -> Result<(StreamEvent, StreamedAnswer<P>), LlmError> {
@@ -124,7 +125,7 @@ impl<P: Protocol> SharedState<P> {
         let start = Instant::now();
         let whole = Deadline::new(start, self.limits.whole, "finish its answer");
         let first = Deadline::new(start, self.limits.first_token, "begin to answer").earlier_of(whole);
-        let mut response = self.send(request, true, first).await?;
+        let mut response = self.post_request(request, true, first).await?;
         self.refuse_other_than_stream(&mut response, first).await?;
         let mut answer = StreamedAnswer::new(Arc::clone(self), request, response, first, whole, permit);
         let event = answer.next().await?;
@@ -133,7 +134,12 @@ impl<P: Protocol> SharedState<P> {
 
     /// Posts the request in the best form that the endpoint is known to accept, and in the next one when
     /// it refuses that form.
-    async fn send(&self, request: &Request, streaming: bool, by: Deadline) -> Result<Response, LlmError> {
+    async fn post_request(
+        &self,
+        request: &Request,
+        streaming: bool,
+        by: Deadline,
+    ) -> Result<Response, LlmError> {
         let model = self.models.for_tier(request.tier);
         let mut accepts = self.accepted_capabilities(model);
         loop {
@@ -146,15 +152,16 @@ impl<P: Protocol> SharedState<P> {
                 .body(body);
             let response = by.limit(self.protocol.host(), post.send()).await?;
             let mut response =
-                response.map_err(|error| refusal::of_transport(self.protocol.host(), &error))?;
+                response.map_err(|error| refusal::transport_error(self.protocol.host(), &error))?;
             let status = response.status();
             if status.is_success() {
-                self.remember(model, accepts);
+                self.remember_capabilities(model, accepts);
                 return Ok(response);
             }
-            let body = by.limit(self.protocol.host(), self.read(&mut response, MAX_ERROR_BYTES)).await?;
+            let body = by.limit(self.protocol.host(), self.read_body(&mut response, MAX_ERROR_BYTES)).await?;
             let complaint = ErrorBody::read(&body.ok().flatten().unwrap_or_default());
-            let error = refusal::of_status(self.protocol.host(), status, response.headers(), &complaint);
+            let error =
+                refusal::error_of_status(self.protocol.host(), status, response.headers(), &complaint);
             let about_form = matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
                 && error.kind() == "fatal";
             match accepts.fallback(&complaint.message, request, streaming).filter(|_| about_form) {
@@ -181,7 +188,7 @@ impl<P: Protocol> SharedState<P> {
             return Ok(());
         }
         let host = self.protocol.host();
-        let body = by.limit(host, self.read(response, MAX_ERROR_BYTES)).await??.unwrap_or_default();
+        let body = by.limit(host, self.read_body(response, MAX_ERROR_BYTES)).await??.unwrap_or_default();
         let document = serde_json::from_slice(&body).unwrap_or_default();
         Err(match ErrorBody::find(&document) {
             Some(complaint) => refusal::error_in_stream(host, &complaint),
@@ -192,10 +199,10 @@ impl<P: Protocol> SharedState<P> {
     }
 
     /// The body, or `None` when it is larger than `most`. What is too large is not read to its end.
-    async fn read(&self, response: &mut Response, most: usize) -> Result<Option<Vec<u8>>, LlmError> {
+    async fn read_body(&self, response: &mut Response, most: usize) -> Result<Option<Vec<u8>>, LlmError> {
         let mut body = Vec::new();
         while let Some(chunk) =
-            response.chunk().await.map_err(|error| refusal::of_transport(self.protocol.host(), &error))?
+            response.chunk().await.map_err(|error| refusal::transport_error(self.protocol.host(), &error))?
         {
             if body.len() + chunk.len() > most {
                 return Ok(None);
@@ -213,7 +220,7 @@ impl<P: Protocol> SharedState<P> {
         request: &Request,
     ) -> Result<(), LlmError> {
         let error = self.without_secret(error);
-        let pause = retry::pause_before(*retries, &error, self.pauses.jitter());
+        let pause = retry::pause_before_retry(*retries, &error, self.pauses.jitter());
         match pause.filter(|_| *retries < self.limits.max_retries) {
             Some(pause) => {
                 *retries += 1;
@@ -244,7 +251,7 @@ impl<P: Protocol> SharedState<P> {
         accepted.get(model).copied().unwrap_or_else(|| self.protocol.assumed_capabilities())
     }
 
-    fn remember(&self, model: &str, accepts: Capabilities) {
+    fn remember_capabilities(&self, model: &str, accepts: Capabilities) {
         self.accepted.lock().insert(model.to_owned(), accepts);
     }
 }

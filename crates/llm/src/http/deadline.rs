@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::LlmError;
 
-/// A point in time by which something has to be there.
+/// A point in time by which an answer has to arrive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline {
     at: Instant,

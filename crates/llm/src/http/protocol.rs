@@ -148,7 +148,7 @@ pub(crate) fn schema_instructions(schema: &serde_json::Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tier;
+    use crate::ModelTier;
 
     const FRESH: Capabilities = Capabilities {
         json: JsonMode::Schema,
@@ -160,7 +160,7 @@ mod tests {
     fn request(answer: AnswerFormat) -> Request {
         Request {
             task: "extraction".to_owned(),
-            tier: Tier::Small,
+            tier: ModelTier::Small,
             system: String::new(),
             user: String::new(),
             answer,

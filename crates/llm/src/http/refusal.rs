@@ -29,7 +29,7 @@ const NO_CREDIT_PHRASES: &[&str] =
 const AUTH_PHRASES: &[&str] =
     &["invalid_api_key", "authentication_error", "permission_error", "unauthorized"];
 const RATE_PHRASES: &[&str] = &["rate_limit", "rate limit", "too many requests"];
-const PASSING_PHRASES: &[&str] = &["overloaded", "server_error", "api_error", "timeout", "unavailable"];
+const TRANSIENT_PHRASES: &[&str] = &["overloaded", "server_error", "api_error", "timeout", "unavailable"];
 
 /// An endpoint's own account of what went wrong, in any of the customary shapes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl ErrorBody {
     }
 
     /// True if its words name any of these.
-    fn speaks_of(&self, phrases: &[&str]) -> bool {
+    fn contains_phrase(&self, phrases: &[&str]) -> bool {
         let words = format!("{} {}", self.code, self.message).to_lowercase();
         phrases.iter().any(|phrase| words.contains(phrase))
     }
@@ -91,7 +91,7 @@ impl ErrorBody {
 }
 
 /// The error for an answer with this status.
-pub(crate) fn of_status(
+pub(crate) fn error_of_status(
     host: &str,
     status: StatusCode,
     headers: &HeaderMap,
@@ -119,14 +119,15 @@ fn classify(
     let code = status.unwrap_or(0);
     let shown = status.map_or(String::new(), |status| format!(" ({status})"));
     let said = complaint.short_message();
-    if complaint.speaks_of(NO_CREDIT_PHRASES) || code == 402 {
+    if complaint.contains_phrase(NO_CREDIT_PHRASES) || code == 402 {
         let message = format!(
             "The account at {host} has no credit left{shown}. Nothing was lost; add credit or choose another provider."
         );
         return LlmError::Auth { message };
     }
     // The endpoint's words are left out here: some repeat part of the key.
-    if matches!(code, 401 | 403) && !complaint.speaks_of(REFUSED_PHRASES) || complaint.speaks_of(AUTH_PHRASES)
+    if matches!(code, 401 | 403) && !complaint.contains_phrase(REFUSED_PHRASES)
+        || complaint.contains_phrase(AUTH_PHRASES)
     {
         let message = format!(
             "The language model at {host} does not accept the API key{shown}. Check the key and what it may use."
@@ -134,25 +135,26 @@ fn classify(
         return LlmError::Auth { message };
     }
     // A limit on tokens per minute speaks of too many tokens as well.
-    if code == 413 || (code != 429 && complaint.speaks_of(TOO_LONG_PHRASES)) {
+    if code == 413 || (code != 429 && complaint.contains_phrase(TOO_LONG_PHRASES)) {
         let message = format!(
             "The prompt is too long for the language model at {host}. Send less, or choose a model with a larger window.{said}"
         );
         return LlmError::TooLong { message };
     }
-    if complaint.speaks_of(REFUSED_PHRASES) {
+    if complaint.contains_phrase(REFUSED_PHRASES) {
         return LlmError::Refused {
             message: format!("The language model at {host} would not answer this.{said}"),
         };
     }
-    if code == 429 || complaint.speaks_of(RATE_PHRASES) || (code == 503 && retry_after.is_some()) {
+    if code == 429 || complaint.contains_phrase(RATE_PHRASES) || (code == 503 && retry_after.is_some()) {
         let wait = retry_after.map_or(String::new(), |wait| format!(" and to wait {wait:?}"));
         let message = format!(
             "The language model at {host} asks for fewer calls{wait}. Nothing was lost; it will take more calls later."
         );
         return LlmError::RateLimited { retry_after, message };
     }
-    let passing = matches!(code, 0 | 408 | 409 | 425 | 500..=599) || complaint.speaks_of(PASSING_PHRASES);
+    let passing =
+        matches!(code, 0 | 408 | 409 | 425 | 500..=599) || complaint.contains_phrase(TRANSIENT_PHRASES);
     if passing {
         return LlmError::transient(format!(
             "The language model at {host} is not available right now{shown}. Nothing was lost; try again in a moment.{said}"
@@ -164,7 +166,7 @@ fn classify(
 }
 
 /// The error for a connection that did not open, or broke.
-pub(crate) fn of_transport(host: &str, error: &reqwest::Error) -> LlmError {
+pub(crate) fn transport_error(host: &str, error: &reqwest::Error) -> LlmError {
     let cause = root_cause(error);
     if error.is_builder() {
         return LlmError::fatal_error(format!("The request to {host} could not be written ({cause})."));
@@ -208,7 +210,7 @@ mod tests {
 
     fn kind(status: u16, body: &str) -> &'static str {
         let status = StatusCode::from_u16(status).unwrap();
-        of_status("a.test", status, &HeaderMap::new(), &ErrorBody::read(body.as_bytes())).kind()
+        error_of_status("a.test", status, &HeaderMap::new(), &ErrorBody::read(body.as_bytes())).kind()
     }
 
     #[test]

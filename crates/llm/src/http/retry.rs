@@ -15,7 +15,7 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
 ///
 /// Backoff doubles from 0.5 s to 8 s and is spread over its upper half by `jitter` in `[0, 1)`. An
 /// endpoint's own `retry_after` is a lower bound, spread by the same amount.
-pub(super) fn pause_before(retry: u32, error: &LlmError, jitter: f64) -> Option<Duration> {
+pub(super) fn pause_before_retry(retry: u32, error: &LlmError, jitter: f64) -> Option<Duration> {
     if !error.is_transient() {
         return None;
     }
@@ -40,16 +40,18 @@ mod tests {
     #[test]
     fn backoff_doubles_up_to_its_bound() {
         let error = LlmError::transient("down");
-        let waits: Vec<_> =
-            [0, 1, 2, 3, 4, 5, 99].iter().filter_map(|retry| pause_before(*retry, &error, 0.0)).collect();
+        let waits: Vec<_> = [0, 1, 2, 3, 4, 5, 99]
+            .iter()
+            .filter_map(|retry| pause_before_retry(*retry, &error, 0.0))
+            .collect();
         assert_eq!(waits, [250, 500, 1000, 2000, 4000, 4000, 4000].map(Duration::from_millis));
-        assert_eq!(pause_before(0, &error, 0.5), Some(Duration::from_millis(375)));
+        assert_eq!(pause_before_retry(0, &error, 0.5), Some(Duration::from_millis(375)));
     }
 
     #[test]
     fn the_requested_wait_is_a_lower_bound() {
-        assert_eq!(pause_before(0, &rate_limited(7), 0.0), Some(Duration::from_secs(7)));
-        assert_eq!(pause_before(0, &rate_limited(31), 0.0), None);
+        assert_eq!(pause_before_retry(0, &rate_limited(7), 0.0), Some(Duration::from_secs(7)));
+        assert_eq!(pause_before_retry(0, &rate_limited(31), 0.0), None);
     }
 
     #[test]
@@ -60,7 +62,7 @@ mod tests {
             LlmError::Auth { message: String::new() },
             LlmError::fatal_error(""),
         ] {
-            assert_eq!(pause_before(0, &error, 0.0), None, "{}", error.kind());
+            assert_eq!(pause_before_retry(0, &error, 0.0), None, "{}", error.kind());
         }
     }
 }

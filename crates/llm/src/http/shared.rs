@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
 use super::{Capabilities, MAX_ANSWER_BYTES, Protocol};
-use crate::{LlmError, Request, RetryTimer, Tier, TierModels, Usage};
+use crate::{LlmError, ModelTier, Request, RetryTimer, TierModels, Usage};
 
 pub(super) struct SharedState<P> {
     pub(super) protocol: P,
@@ -36,11 +36,11 @@ pub(super) struct Limits {
 }
 
 impl<P: Protocol> SharedState<P> {
-    pub(super) fn model(&self, tier: Tier) -> &str {
+    pub(super) fn model(&self, tier: ModelTier) -> &str {
         self.models.for_tier(tier)
     }
 
-    pub(super) fn too_large(&self) -> LlmError {
+    pub(super) fn too_large_error(&self) -> LlmError {
         LlmError::fatal_error(format!(
             "The answer of the language model at {} is too large (over {} KiB) and was dropped. Nothing was lost; choose another model if it happens again.",
             self.protocol.host(),

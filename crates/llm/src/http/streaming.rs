@@ -57,7 +57,7 @@ impl<P: Protocol> StreamedAnswer<P> {
         }
     }
 
-    /// The next words, or the end. After an error or the end there is nothing more to ask for.
+    /// The next part of the answer; `None` after the end or an error.
     pub(super) async fn next(&mut self) -> Result<StreamEvent, LlmError> {
         if self.said_bytes > 0 {
             // The time that the reader took is not the model's silence.
@@ -72,7 +72,7 @@ impl<P: Protocol> StreamedAnswer<P> {
                     self.said_bytes += text.len();
                     self.estimate.output_tokens += estimated_tokens(&text);
                     if self.said_bytes > MAX_ANSWER_BYTES {
-                        return Err(self.shared.too_large());
+                        return Err(self.shared.too_large_error());
                     }
                     return Ok(StreamEvent::Delta(text));
                 }
@@ -99,13 +99,13 @@ impl<P: Protocol> StreamedAnswer<P> {
             }
             let host = self.shared.protocol.host();
             let chunk = self.next_token.limit(host, self.response.chunk()).await?;
-            let Some(chunk) = chunk.map_err(|error| refusal::of_transport(host, &error))? else {
+            let Some(chunk) = chunk.map_err(|error| refusal::transport_error(host, &error))? else {
                 return Err(LlmError::transient(format!(
                     "The language model at {host} stopped before the end of its answer. What it said was kept; ask again for the rest."
                 )));
             };
             self.decoder.push(&chunk, |event| self.events.push_back(event)).map_err(|error| match error {
-                EventError::TooLarge => self.shared.too_large(),
+                EventError::TooLarge => self.shared.too_large_error(),
                 EventError::Unreadable => LlmError::fatal_error(format!(
                     "The answer of the language model at {host} is not readable text. Check llm.base_url."
                 )),

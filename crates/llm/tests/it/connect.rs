@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use llm::{LlmError, LocalEndpoint, Provider, ProviderKind, ProviderSettings, Tier};
+use llm::{LlmError, LocalEndpoint, ModelTier, Provider, ProviderKind, ProviderSettings};
 use offline::OfflineProvider;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -39,7 +39,7 @@ async fn auto_takes_a_model_server_on_this_machine_and_keeps_the_cloud_key_to_it
     ])
     .await;
     let provider = connect(auto(&[nobody().await, server.base_url()])).await.unwrap();
-    assert_eq!((provider.name(), provider.model(Tier::Large).as_str()), ("openai", "qwen3:8b"));
+    assert_eq!((provider.name(), provider.model(ModelTier::Large).as_str()), ("openai", "qwen3:8b"));
     let asked = provider.endpoint().unwrap();
     assert!(asked.starts_with("127.0.0.1:") && server.base_url().contains(&asked), "{asked}");
     provider.complete(crate::text_request()).await.unwrap();
@@ -71,7 +71,7 @@ async fn auto_prefers_the_earlier_endpoint() {
     let first = ScriptedServer::start([models(&["first"])]).await;
     let second = ScriptedServer::start([models(&["second"])]).await;
     let provider = connect(auto(&[first.base_url(), second.base_url()])).await.unwrap();
-    assert_eq!(provider.model(Tier::Small), "first");
+    assert_eq!(provider.model(ModelTier::Small), "first");
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn auto_asks_nobody_outside_this_machine() {
 async fn a_pinned_model_stays_pinned_on_a_local_server() {
     let server = ScriptedServer::start([models(&["qwen3:8b"])]).await;
     let settings = ProviderSettings { model: "mine".to_owned(), ..auto(&[server.base_url()]) };
-    assert_eq!(connect(settings).await.unwrap().model(Tier::Medium), "mine");
+    assert_eq!(connect(settings).await.unwrap().model(ModelTier::Medium), "mine");
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn settings_that_cannot_work_say_so() {
     }
     let default = connect(with(ProviderKind::Anthropic, "http://127.0.0.1:9", Some("k"))).await.unwrap();
     assert_eq!(default.name(), "anthropic");
-    assert_ne!(default.model(Tier::Small), default.model(Tier::Large));
+    assert_ne!(default.model(ModelTier::Small), default.model(ModelTier::Large));
 }
 
 #[tokio::test]
@@ -138,5 +138,5 @@ async fn a_server_on_this_machine_may_name_its_own_model() {
         base_url: server.base_url(),
         ..ProviderSettings::default()
     };
-    assert_eq!(connect(settings).await.unwrap().model(Tier::Large), "qwen3:8b");
+    assert_eq!(connect(settings).await.unwrap().model(ModelTier::Large), "qwen3:8b");
 }

@@ -17,7 +17,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use llm::{
-    AnswerFormat, LlmError, Provider, ProviderKind, ProviderSettings, Request, RetryTimer, StreamEvent, Tier,
+    AnswerFormat, LlmError, ModelTier, Provider, ProviderKind, ProviderSettings, Request, RetryTimer,
+    StreamEvent,
 };
 use offline::OfflineProvider;
 use serde_json::{Value, json};
@@ -63,7 +64,7 @@ async fn connected(settings: ProviderSettings) -> Arc<dyn Provider> {
 fn text_request() -> Request {
     Request {
         task: "reply".to_owned(),
-        tier: Tier::Large,
+        tier: ModelTier::Large,
         system: "You are Echo.".to_owned(),
         user: "你还记得我的猫吗".to_owned(),
         answer: AnswerFormat::Text,
@@ -77,7 +78,7 @@ fn json_request() -> Request {
     let schema = json!({"type": "object", "properties": {"thoughts": {"type": "array"}}});
     Request {
         task: "reflection".to_owned(),
-        tier: Tier::Small,
+        tier: ModelTier::Small,
         answer: AnswerFormat::Json { name: "reflection".to_owned(), schema },
         ..text_request()
     }

@@ -5,7 +5,7 @@ use crate::text::at_word_borders;
 use crate::text::lexicon::people as lexicon;
 
 /// Words between "my" and whom it belongs to ("my older sister"). More would join "my" with a person of the next phrase.
-const BETWEEN_MAX: usize = 2;
+const WORDS_AFTER_MY_MAX: usize = 2;
 /// Characters that end a clause.
 const CLAUSE_ENDS: &[char] = &[
     ',', ';', '.', '!', '?', ':', '\n', '\u{ff0c}', '\u{ff1b}', '\u{3002}', '\u{ff01}', '\u{ff1f}',
@@ -17,7 +17,7 @@ const USER_SUBJECTS: &[(&str, &str)] =
 
 /// The person that a quote is about, if that is not the user although the description says so. `names` are the folded names
 /// of people; `start` is the offset of the quote, in characters.
-pub(super) fn somebody_else(
+pub(super) fn other_person_of_quote(
     description: &str,
     content: &str,
     start: usize,
@@ -41,7 +41,7 @@ pub(super) fn somebody_else(
         if let Some(found) = first_person_or_somebody(&clause, names) {
             let somebody = found.somebody?;
             let rest = &clause[found.end..];
-            return if says_i(rest) { None } else { Some(somebody) };
+            return if has_first_person(rest) { None } else { Some(somebody) };
         }
     }
     None
@@ -59,17 +59,17 @@ fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
         .iter()
         .map(|name| -> &str { name })
         .chain(lexicon::PEOPLE.iter().map(|word| -> &str { word }))
-        .filter_map(|word| find(clause, word).map(|start| (start, word)))
+        .filter_map(|word| find_word(clause, word).map(|start| (start, word)))
         .min_by_key(|(start, word)| (*start, std::cmp::Reverse(word.len())))
         .map(|(start, word)| Person { somebody: Some(word.to_owned()), start, end: start + word.len() });
     let speaker = lexicon::FIRST_PERSON
         .iter()
-        .filter_map(|word| find(clause, word).map(|start| (start, word)))
+        .filter_map(|word| find_word(clause, word).map(|start| (start, word)))
         .min_by_key(|(start, _)| *start)
         .map(|(start, word)| Person { somebody: None, start, end: start + word.len() });
     match (speaker, somebody) {
         (Some(speaker), Some(somebody)) if speaker.start < somebody.start => {
-            let owns = owner_of(&clause[..somebody.start], speaker.start);
+            let owns = only_names_owner(&clause[..somebody.start], speaker.start);
             Some(if owns { somebody } else { speaker })
         }
         (speaker, somebody) => somebody.or(speaker),
@@ -77,22 +77,22 @@ fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
 }
 
 /// True if the words before somebody only say whose that one is ("我的", "my older").
-fn owner_of(before: &str, from: usize) -> bool {
+fn only_names_owner(before: &str, from: usize) -> bool {
     let before = before[from..].trim();
     lexicon::POSSESSIVES.iter().any(|possessive| {
         before.strip_prefix(possessive).is_some_and(|rest| {
             let rest = rest.trim();
             rest.is_empty()
-                || (rest.is_ascii() && rest.split(' ').count() <= BETWEEN_MAX && before.is_ascii())
+                || (rest.is_ascii() && rest.split(' ').count() <= WORDS_AFTER_MY_MAX && before.is_ascii())
         })
     })
 }
 
-fn says_i(text: &str) -> bool {
-    lexicon::FIRST_PERSON.iter().any(|word| find(text, word).is_some())
+fn has_first_person(text: &str) -> bool {
+    lexicon::FIRST_PERSON.iter().any(|word| find_word(text, word).is_some())
 }
 
-fn find(text: &str, word: &str) -> Option<usize> {
+fn find_word(text: &str, word: &str) -> Option<usize> {
     if !is_named_in_text(text, word) {
         return None;
     }
@@ -109,7 +109,7 @@ mod tests {
 
     fn other_person_in(description: &str, content: &str, quote: &str) -> Option<String> {
         let (start, _) = crate::text::find_quote(content, quote).unwrap();
-        somebody_else(description, content, start, &["小明".to_owned(), "anna".to_owned()])
+        other_person_of_quote(description, content, start, &["小明".to_owned(), "anna".to_owned()])
     }
 
     #[test]

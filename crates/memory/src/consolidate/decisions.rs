@@ -26,7 +26,7 @@ pub enum SlowCycleDecision {
     Runs,
     /// The slow cycle is switched off.
     Disabled,
-    /// The last one was a moment ago, and nothing waives the rest.
+    /// The last cycle ended too recently, and no shock or correction waives the pause.
     CoolingDown,
     /// The day's cycles are used up.
     CyclesSpent,

@@ -30,7 +30,7 @@ const QUOTATION_MARKS: &[(char, char)] =
 
 /// A text that the user may have repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source<'a> {
+pub(super) enum EchoedText<'a> {
     /// A line of the persona.
     Persona(&'a str),
     /// A memory, in the third person.
@@ -38,47 +38,47 @@ pub(super) enum Source<'a> {
 }
 
 /// True if the stretch `start..end` (in characters) of a user's message only repeats one of these texts.
-pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[Source<'_>]) -> bool {
+pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[EchoedText<'_>]) -> bool {
     let sentence = sentences_around(&message.content, start, end);
     let mut unframed = sentence.to_lowercase();
     for frame in lexicon::FRAMES.iter() {
         unframed = unframed.replace(frame, " ");
     }
-    let said = terms_of(&unframed);
+    let said = limited_terms(&unframed);
     let quoted = in_quotation_marks(&message.content, start, end)
-        .then(|| terms_of(&message.content.chars().skip(start).take(end - start).collect::<String>()));
+        .then(|| limited_terms(&message.content.chars().skip(start).take(end - start).collect::<String>()));
     earlier.iter().any(|source| {
-        let (Source::Persona(text) | Source::Memory(text)) = source;
-        let source_terms = terms_of(text);
+        let (EchoedText::Persona(text) | EchoedText::Memory(text)) = source;
+        let source_terms = limited_terms(text);
         if let Some(quoted) = &quoted
             && covered_share(quoted, &terms_in_common(quoted, &source_terms)) >= QUOTED_SHARE_MIN
         {
             return true;
         }
         let mark = match source {
-            Source::Memory(_) => Some(lexicon::THIRD_PERSON),
-            Source::Persona(text)
+            EchoedText::Memory(_) => Some(lexicon::THIRD_PERSON),
+            EchoedText::Persona(text)
                 if Utterance::new(text).is_question() && !Utterance::new(&sentence).is_question() =>
             {
                 Some(lexicon::SECOND_PERSON)
             }
-            Source::Persona(_) => None,
+            EchoedText::Persona(_) => None,
         };
-        is_copy(&said, &source_terms, mark)
+        is_copy_of(&said, &source_terms, mark)
     })
 }
 
-/// True if an earlier message of the user says what the later one says at this stretch.
+/// True if an earlier message of the user already said the same words.
 pub(super) fn is_said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
-    let said = terms_of(&sentences_around(&later.content, start, end));
-    covered_share(&said, &terms_in_common(&said, &terms_of(&earlier.content))) >= ECHO_SHARE_MIN
+    let said = limited_terms(&sentences_around(&later.content, start, end));
+    covered_share(&said, &terms_in_common(&said, &limited_terms(&earlier.content))) >= ECHO_SHARE_MIN
 }
 
 /// True if these terms are a copy. Where there are marks, one of them must have been copied too.
-fn is_copy(said: &[String], source: &[String], marks: Option<WordList>) -> bool {
+fn is_copy_of(said: &[String], source: &[String], marks: Option<WordList>) -> bool {
     let covered = terms_in_common(said, source);
     let weight: f64 =
-        said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| weight_of(term)).sum();
+        said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| term_weight(term)).sum();
     if weight < SHARED_WEIGHT_MIN || covered_share(said, &covered) < ECHO_SHARE_MIN {
         return false;
     }
@@ -117,7 +117,8 @@ fn terms_in_common(said: &[String], source: &[String]) -> Vec<bool> {
         }
         let longest = next.iter().copied().max().unwrap_or(0);
         let run = at + 1 - longest..=at;
-        if longest > 0 && said[run.clone()].iter().map(|term| weight_of(term)).sum::<f64>() >= RUN_WEIGHT_MIN
+        if longest > 0
+            && said[run.clone()].iter().map(|term| term_weight(term)).sum::<f64>() >= RUN_WEIGHT_MIN
         {
             covered[run].fill(true);
         }
@@ -127,17 +128,17 @@ fn terms_in_common(said: &[String], source: &[String]) -> Vec<bool> {
 }
 
 fn covered_share(said: &[String], covered: &[bool]) -> f64 {
-    let total: f64 = said.iter().map(|term| weight_of(term)).sum();
+    let total: f64 = said.iter().map(|term| term_weight(term)).sum();
     let copied: f64 =
-        said.iter().zip(covered).filter(|(_, covered)| **covered).map(|(term, _)| weight_of(term)).sum();
+        said.iter().zip(covered).filter(|(_, covered)| **covered).map(|(term, _)| term_weight(term)).sum();
     if total == 0.0 { 0.0 } else { copied / total }
 }
 
-fn weight_of(term: &str) -> f64 {
+fn term_weight(term: &str) -> f64 {
     if term.chars().all(is_unspaced) { 2.0 / 3.0 } else { 1.0 }
 }
 
-fn terms_of(text: &str) -> Vec<String> {
+fn limited_terms(text: &str) -> Vec<String> {
     index_terms(text).split(' ').filter(|term| !term.is_empty()).take(TERMS_MAX).map(str::to_owned).collect()
 }
 
@@ -173,7 +174,7 @@ mod tests {
     fn is_whole_line_echo(line: &str, source: &str) -> bool {
         let message = user_says(line);
         let is_memory = source.starts_with("用户") || source.starts_with("The user");
-        let source = if is_memory { Source::Memory(source) } else { Source::Persona(source) };
+        let source = if is_memory { EchoedText::Memory(source) } else { EchoedText::Persona(source) };
         is_echo(&message, 0, line.chars().count(), &[source])
     }
 
@@ -217,7 +218,7 @@ mod tests {
         let message = user_says("我喜欢你那句“你一定很爱爬山”,真好玩");
         let quote = "你一定很爱爬山";
         let (start, end) = crate::text::find_quote(&message.content, quote).unwrap();
-        assert!(is_echo(&message, start, end, &[Source::Persona("你一定很爱爬山吧?")]));
-        assert!(!is_echo(&message, 0, 4, &[Source::Persona("你一定很爱爬山吧?")]));
+        assert!(is_echo(&message, start, end, &[EchoedText::Persona("你一定很爱爬山吧?")]));
+        assert!(!is_echo(&message, 0, 4, &[EchoedText::Persona("你一定很爱爬山吧?")]));
     }
 }

@@ -25,7 +25,7 @@ use crate::vector_index::cosine;
 const KNOWN_ENTITIES_MAX: usize = 60;
 /// Open questions about who is whom that the model is shown. Each takes a line of the prompt, and what is left open is shown
 /// after the next session.
-const DOUBTS_MAX: u32 = 10;
+const IDENTITY_DOUBTS_MAX: u32 = 10;
 /// Nearest entities among which one of an agreeing kind is looked for. The nearest one may be of another kind, as a city with
 /// the name of a person.
 const NEAREST_MAX: usize = 5;
@@ -75,7 +75,7 @@ impl Consolidator<'_> {
         let (mut known, latest, entities_in_doubt) = try_join!(
             named_in_any(self.store, scope, &said),
             self.store.entities(scope, limit),
-            self.store.entities_in_doubt(scope, None, DOUBTS_MAX),
+            self.store.entities_in_doubt(scope, None, IDENTITY_DOUBTS_MAX),
         )?;
         for entity in latest {
             if known.iter().all(|other| other.id != entity.id) {
@@ -165,7 +165,7 @@ impl Consolidator<'_> {
             let Some(embedding) = embedding else { continue };
             let id = named.new[*place].id;
             if let Some((likeness, known)) =
-                self.nearest(session, named, &vectors, &embedding, mention.kind).await?
+                self.nearest_entity(session, named, &vectors, &embedding, mention.kind).await?
             {
                 named.mark_doubtful(*place, likeness, known);
             }
@@ -176,7 +176,7 @@ impl Consolidator<'_> {
     }
 
     /// The nearest entity of an agreeing kind, if it is near enough to matter.
-    async fn nearest(
+    async fn nearest_entity(
         &self,
         session: &Session,
         named: &NamedEntities,
@@ -216,7 +216,8 @@ impl Consolidator<'_> {
     ) -> Result<(), ConsolidateError> {
         let Some(clarification) = &answer.clarification else { return Ok(()) };
         let (a, b) = (fold_name(&clarification.a), fold_name(&clarification.b));
-        let (of_a, of_b) = (self.who_is(session, &a, named).await?, self.who_is(session, &b, named).await?);
+        let (of_a, of_b) =
+            (self.resolve_name(session, &a, named).await?, self.resolve_name(session, &b, named).await?);
         let said = fold_name(said);
         let spoken_of = |name: &str, hits: &[AliasHit]| {
             let aliases = hits.iter().flat_map(|hit| &hit.entity.aliases).map(|alias| fold_name(alias));
@@ -249,7 +250,7 @@ impl Consolidator<'_> {
         Ok(())
     }
 
-    async fn who_is(
+    async fn resolve_name(
         &self,
         session: &Session,
         folded: &str,
@@ -278,7 +279,7 @@ impl Consolidator<'_> {
         }
         let mut about = named_entities_with(self.store, &session.scope, &text, &named.hits).await?;
         for listed in &checked.event.entities {
-            let hits = self.who_is(session, &fold_name(listed), named).await?;
+            let hits = self.resolve_name(session, &fold_name(listed), named).await?;
             for hit in hits {
                 if about.iter().all(|known| known.entity.id != hit.entity.id) {
                     about.push(hit);
@@ -350,7 +351,7 @@ fn settled_identity(entity: EntityId, other: EntityId, same: bool) -> SettledIde
     SettledIdentity { entity, other, same }
 }
 
-/// True if it is asked if these two are one.
+/// True if it is an open question whether two entities are the same.
 fn are_in_doubt(one: &Entity, other: &Entity) -> bool {
     let asks =
         |a: &Entity, b: &Entity| a.merge_status == MergeStatus::Uncertain && a.merge_target == Some(b.id);

@@ -10,7 +10,7 @@ use crate::nodes::{EventTime, Evidence};
 use crate::text::{TimePhrase, fold, tells_when, time_phrases};
 
 /// Hour up to which the night still belongs to the day before for those who are awake: 昨天 may be either.
-const NIGHT_ENDS: i8 = 5;
+const NIGHT_END_HOUR: i8 = 5;
 
 /// Corrects the time that a model gave to an event, by the words that the event quotes. Returns a description of the change.
 ///
@@ -87,7 +87,7 @@ fn named_times(
     let has_moment = phrases.iter().any(|phrase| phrase.moment.is_some());
     let has_number = rest.chars().any(|character| character.is_ascii_digit()) && !has_moment;
     let tells_more = has_number || tells_when(&rest);
-    let awake_late = message.created_at.to_zoned(zone.clone()).hour() < NIGHT_ENDS;
+    let awake_late = message.created_at.to_zoned(zone.clone()).hour() < NIGHT_END_HOUR;
     let said = |phrase: TimePhrase| {
         let days = phrase.slack_days + i64::from(awake_late);
         let time = match phrase.moment {

@@ -1,8 +1,8 @@
 //! No evidence, no memory: every quote is looked up in the session's own messages, by the speaker it needs.
 
 use super::assent::answered_question;
-use super::attribution::somebody_else;
-use super::echo::{Source, is_echo, is_said_before};
+use super::attribution::other_person_of_quote;
+use super::echo::{EchoedText, is_echo, is_said_before};
 use crate::identifiers::MessageId;
 use crate::messages::{Message, Role};
 use crate::nodes::{Evidence, NodeKind, Proposal, RejectedQuote, Subject};
@@ -26,7 +26,7 @@ pub(super) struct CheckedEvent {
 
 impl CheckedEvent {
     /// True if each of its quotes holds, and there is one.
-    pub(super) fn holds_entirely(&self) -> bool {
+    pub(super) fn has_only_held_quotes(&self) -> bool {
         self.failures.is_empty() && !self.evidence.is_empty()
     }
 
@@ -114,7 +114,12 @@ fn unfounded_reason(
     }
     let mut whose = evidence.iter().filter_map(|quote| {
         let message = grounds.messages.iter().find(|message| message.id == quote.message_id)?;
-        Some(somebody_else(&event.description, &message.content, quote.start as usize, grounds.people))
+        Some(other_person_of_quote(
+            &event.description,
+            &message.content,
+            quote.start as usize,
+            grounds.people,
+        ))
     });
     // One quote about the user is enough.
     if let Some(Some(somebody)) = whose.next()
@@ -128,8 +133,8 @@ fn unfounded_reason(
 }
 
 /// The words as the message has them, with their position, if the speaker is the one that the subject requires.
-pub fn quote_of(message: &Message, quote: &str, subject: Subject) -> Option<Evidence> {
-    if !may_say(message.role, subject) {
+pub fn evidence_for_quote(message: &Message, quote: &str, subject: Subject) -> Option<Evidence> {
+    if !may_be_source(message.role, subject) {
         return None;
     }
     let (start, end) = find_quote(&message.content, quote)?;
@@ -140,7 +145,7 @@ pub fn quote_of(message: &Message, quote: &str, subject: Subject) -> Option<Evid
 
 /// True if a speaker can be the source: the user for statements about the user, the persona for its own intentions, either
 /// for both. Others prove nothing.
-fn may_say(role: Role, subject: Subject) -> bool {
+fn may_be_source(role: Role, subject: Subject) -> bool {
     match subject {
         Subject::User => role == Role::User,
         Subject::Persona => role == Role::Persona,
@@ -163,8 +168,8 @@ fn locate_quote(
     let found = named.into_iter().chain(messages);
     let mut echoed = false;
     for message in found {
-        let Some(evidence) = quote_of(message, &proposed.quote, event.subject) else { continue };
-        if event.subject == Subject::User && repeats_others(message, &evidence, grounds) {
+        let Some(evidence) = evidence_for_quote(message, &proposed.quote, event.subject) else { continue };
+        if event.subject == Subject::User && is_only_repeated(message, &evidence, grounds) {
             echoed = true;
             continue;
         }
@@ -185,13 +190,13 @@ fn locate_quote(
 
 /// True if the user's words only copy what the persona said before, or a memory that was put before the persona, and the
 /// user had not said so before of their own accord.
-fn repeats_others(message: &Message, evidence: &Evidence, grounds: EvidenceSources<'_>) -> bool {
+fn is_only_repeated(message: &Message, evidence: &Evidence, grounds: EvidenceSources<'_>) -> bool {
     let (start, end) = (evidence.start as usize, evidence.end as usize);
     let before = |id: MessageId| grounds.messages.iter().take_while(move |other| other.id != id);
     let copies = |message: &Message, start, end| {
         let of_persona = before(message.id).filter(|other| other.role == Role::Persona);
-        let of_persona = of_persona.map(|other| Source::Persona(&other.content));
-        let recalled = grounds.recalled.iter().map(|text| Source::Memory(text));
+        let of_persona = of_persona.map(|other| EchoedText::Persona(&other.content));
+        let recalled = grounds.recalled.iter().map(|text| EchoedText::Memory(text));
         is_echo(message, start, end, &of_persona.chain(recalled).collect::<Vec<_>>())
     };
     let own = |other: &&Message| {
@@ -271,7 +276,7 @@ mod tests {
     fn a_quote_is_found_with_its_span_and_as_it_stands() {
         let said = user_says("我养了只白猫,\n 叫小黑。");
         let checked = check(event(Subject::User, &[(&said, "白猫, 叫小黑")]), std::slice::from_ref(&said));
-        assert!(checked.holds_entirely());
+        assert!(checked.has_only_held_quotes());
         assert_eq!(checked.evidence[0].quote, "白猫,\n 叫小黑");
         assert_eq!((checked.evidence[0].start, checked.evidence[0].end), (4, 12));
     }
@@ -286,7 +291,9 @@ mod tests {
         let guessed = check(event(Subject::User, &[(&persona, "love hiking")]), &messages);
         assert!(guessed.evidence.is_empty());
         assert!(guessed.rejection_reason().contains("somebody else said"));
-        assert!(check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).holds_entirely());
+        assert!(
+            check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).has_only_held_quotes()
+        );
         assert!(check(event(Subject::User, &[]), &messages).evidence.is_empty());
     }
 
@@ -304,7 +311,7 @@ mod tests {
             );
         }
         let both = check(event(Subject::Shared, &[(&said, "to the lake"), (&other, "my job")]), &messages);
-        assert!(!both.holds_entirely() && both.evidence.len() == 1);
+        assert!(!both.has_only_held_quotes() && both.evidence.len() == 1);
     }
 
     #[test]
@@ -320,7 +327,7 @@ mod tests {
         let (long, short) = (user_says("我养了猫"), user_says("猫"));
         let messages = [long.clone(), short.clone()];
         assert!(check(event(Subject::User, &[(&long, "猫")]), &messages).evidence.is_empty());
-        assert!(check(event(Subject::User, &[(&short, "猫")]), &messages).holds_entirely());
+        assert!(check(event(Subject::User, &[(&short, "猫")]), &messages).has_only_held_quotes());
     }
 
     #[test]
@@ -334,7 +341,7 @@ mod tests {
         let wish = persona_says("maybe tomorrow would be nice");
         let refusal = persona_says("I can't do that");
         let holds = |message: &Message, all: &[Message]| {
-            check(intention(message, &message.content), all).holds_entirely()
+            check(intention(message, &message.content), all).has_only_held_quotes()
         };
         assert!(holds(&promise, std::slice::from_ref(&promise)));
         assert!(!holds(&vague, std::slice::from_ref(&vague)), "no time");
@@ -354,7 +361,7 @@ mod tests {
                 event_time: Some(crate::nodes::EventTime { start: jiff::Timestamp::UNIX_EPOCH, end: None }),
                 ..event(Subject::Persona, &[(&said, quoted)])
             };
-            check(promise, &all).holds_entirely()
+            check(promise, &all).has_only_held_quotes()
         };
         for kept in
             ["我明天会问你,我答应你", "我会下周再问你一次", "I will ask you on Friday", "I promise, tomorrow"]
@@ -388,7 +395,7 @@ mod tests {
                     event_time,
                     ..event(Subject::Persona, &[(&said, quoted)])
                 };
-                check(promise, std::slice::from_ref(&said)).holds_entirely()
+                check(promise, std::slice::from_ref(&said)).has_only_held_quotes()
             };
             assert!(holds(Some(time)), "{quoted}");
             assert!(!holds(None), "no time: {quoted}");

@@ -8,10 +8,10 @@ use futures_util::{TryFutureExt, try_join};
 
 use super::entities::{KnownEntities, NamedEntities};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
-use super::known::{is_remembered, people_of};
-use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
+use super::known::{folded_names_of_people, is_remembered};
+use super::merge::{ComparedEvent, MERGE_COSINE_MIN, says_the_same};
 use super::pairs::NewMemory;
-use super::reask::{merge_second_answer, reconcile};
+use super::reask::{merge_answers, merge_second_answer};
 use super::vocatives::without_vocatives;
 use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
 use crate::entities::{fold_name, is_named_in_text};
@@ -57,20 +57,20 @@ impl Consolidator<'_> {
         parties: &Participants,
     ) -> Result<Option<serde_json::Value>, ConsolidateError> {
         let started = self.clock.now();
-        let sifted = self.ask(session, messages, parties).await?;
+        let sifted = self.ask_model(session, messages, parties).await?;
         let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
         let notes = trace::ModelNotes::from_answer(&sifted.answer);
         let commit = self.build_commit(session, sifted, &named, parties).await?;
         if self.store.commit_extraction(commit.clone()).await? != CommitOutcome::Committed {
             return Ok(None);
         }
-        let detail = trace::extraction(&commit, &named.resolved_entities(), &notes, started);
+        let detail = trace::extraction_json(&commit, &named.resolved_entities(), &notes, started);
         self.publish_extraction(session, commit, named).await?;
         Ok(Some(detail))
     }
 
     /// Asks, checks every quote, and asks once more about what failed.
-    async fn ask(
+    async fn ask_model(
         &self,
         session: &Session,
         messages: Vec<Message>,
@@ -98,16 +98,16 @@ impl Consolidator<'_> {
             failures: Vec::new(),
         };
         let mut answer = self.mind.extract(input.clone()).await?;
-        let first = check_all(&mut answer, &input, &messages, &recalled);
+        let first = check_quotes_of_all(&mut answer, &input, &messages, &recalled);
         let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
         let (mut accepted, failed): (Vec<_>, Vec<_>) =
-            first.into_iter().partition(CheckedEvent::holds_entirely);
+            first.into_iter().partition(CheckedEvent::has_only_held_quotes);
         let mut lost = Vec::new();
         if !failures.is_empty() {
             input.failures = failures;
             let second = match self.mind.extract(input.clone()).await {
                 Ok(mut second) => {
-                    let checked = check_all(&mut second, &input, &messages, &recalled);
+                    let checked = check_quotes_of_all(&mut second, &input, &messages, &recalled);
                     merge_second_answer(&mut answer, second);
                     checked
                 }
@@ -116,19 +116,19 @@ impl Consolidator<'_> {
                     Vec::new()
                 }
             };
-            lost = reconcile(&mut accepted, failed, second);
+            lost = merge_answers(&mut accepted, failed, second);
         }
         // What was corrected in the second answer needs no person any more.
         answer.refused.retain(|refused| {
             !accepted.iter().any(|checked| checked.event.description == refused.description)
         });
-        let refused = answer.refused.drain(..).map(|refused| self.refusal(session, refused));
+        let refused = answer.refused.drain(..).map(|refused| self.refused_memory(session, refused));
         let mut rejected: Vec<RejectedMemory> = refused.collect();
         rejected.extend(lost.iter().map(|checked| self.rejection(session, checked)));
         rejected.retain(|refused| !are_quotes_forgotten(&refused.evidence, &messages, &forgotten));
         accepted.retain(|checked| !is_remembered(checked, &remembered));
         accepted.retain(|checked| !is_forgotten(&checked.evidence, &forgotten));
-        leave_names_out(&mut answer, &input, &messages, &accepted);
+        remove_unwanted_names(&mut answer, &input, &messages, &accepted);
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
@@ -155,7 +155,7 @@ impl Consolidator<'_> {
         }
     }
 
-    fn refusal(&self, session: &Session, refused: RefusedEvent) -> RejectedMemory {
+    fn refused_memory(&self, session: &Session, refused: RefusedEvent) -> RejectedMemory {
         let at = self.clock.now();
         RejectedMemory {
             id: RejectedId(self.ids.next(at)),
@@ -267,7 +267,7 @@ impl Consolidator<'_> {
             return Ok(None);
         };
         let seqs: Vec<i64> = near.iter().map(|hit| hit.0).collect();
-        let new = Mention {
+        let new = ComparedEvent {
             description: &checked.event.description,
             emotional_impact: checked.event.emotional_impact,
             event_time: checked.event.event_time,
@@ -276,7 +276,7 @@ impl Consolidator<'_> {
         };
         for older in self.store.nodes_numbered(&session.scope, &seqs).await? {
             let linked = self.store.entities_of_nodes(&[older.node.id]).await?;
-            let mention = Mention {
+            let mention = ComparedEvent {
                 description: &older.node.description,
                 emotional_impact: older.node.emotional_impact,
                 event_time: older.node.event_time,
@@ -319,13 +319,13 @@ impl Consolidator<'_> {
 }
 
 /// Looks up the quotes of all events. What an event may replace is among what the model was shown, whoever answers.
-fn check_all(
+fn check_quotes_of_all(
     answer: &mut Extraction,
     input: &ExtractionInput,
     messages: &[Message],
     recalled: &[String],
 ) -> Vec<CheckedEvent> {
-    let people = people_of(answer, input);
+    let people = folded_names_of_people(answer, input);
     let grounds = EvidenceSources { messages, recalled, people: &people };
     let shown = |id: &NodeId| input.known_nodes.iter().any(|node| node.id == *id);
     let event = |mut event: ProposedEvent| {
@@ -337,7 +337,7 @@ fn check_all(
 
 /// Leaves out the names that were only called out, and those that stand in forgotten words alone, unless a memory tells
 /// of them or they are known.
-fn leave_names_out(
+fn remove_unwanted_names(
     answer: &mut Extraction,
     input: &ExtractionInput,
     messages: &[Message],

@@ -12,7 +12,7 @@ use crate::nodes::{Node, NodeKind, Subject};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::text::estimate_tokens;
 
-static NEXT: AtomicU64 = AtomicU64::new(1);
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// A message of the user.
 pub(super) fn user_says(text: &str) -> Message {
@@ -25,7 +25,7 @@ pub(super) fn persona_says(text: &str) -> Message {
 }
 
 fn message(role: Role, text: &str) -> Message {
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     Message {
         id: MessageId(Uuid::from_u128(u128::from(number))),
         seq: i64::try_from(number).unwrap(),
@@ -46,7 +46,7 @@ fn message(role: Role, text: &str) -> Message {
 
 /// A node of this kind about the user.
 pub(super) fn node_about_user(kind: NodeKind, description: &str) -> Node {
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     Node {
         id: NodeId(Uuid::from_u128(u128::from(number))),
         seq: i64::try_from(number).unwrap(),

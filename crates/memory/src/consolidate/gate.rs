@@ -19,7 +19,7 @@ const OWN_SENTENCE_SHARE: f64 = 1.0 / 3.0;
 /// The share for a sentence that is not of the user's own life. It is greater, because long sentences about the world hold many
 /// terms and tell nothing of the user.
 const SENTENCE_SHARE: f64 = 5.0 / 12.0;
-/// Terms that a Chinese character counts for: it says less than a word.
+/// Number of terms that a Chinese character counts as: less than one, because a word has more of them.
 const CHARACTER_WEIGHT: f64 = 0.8;
 
 /// Why a session goes to the model, or does not.

@@ -103,7 +103,7 @@ fn interleave_nodes(lists: Vec<Vec<Node>>) -> Vec<Node> {
 }
 
 /// Folded names of the people whom the answer names or who are known.
-pub(super) fn people_of(answer: &Extraction, input: &ExtractionInput) -> Vec<String> {
+pub(super) fn folded_names_of_people(answer: &Extraction, input: &ExtractionInput) -> Vec<String> {
     let mentioned = answer
         .mentioned_entities
         .iter()

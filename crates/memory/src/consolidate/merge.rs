@@ -16,7 +16,7 @@ const MERGE_SHARED_WORDS_MIN: f64 = 0.75;
 
 /// A description of an event that is compared with another one.
 #[derive(Clone, Debug)]
-pub struct Mention<'a> {
+pub struct ComparedEvent<'a> {
     pub description: &'a str,
     pub emotional_impact: i8,
     pub event_time: Option<EventTime>,
@@ -28,7 +28,7 @@ pub struct Mention<'a> {
 /// True if the older one already says all that the newer one says: close vectors, both readable, no content word that the
 /// older one lacks and few that only it has, the same numbers and entities, the same day where both have one, and no change
 /// of sign in the feeling. One other word is enough to keep both: a mother is no father.
-pub fn says_the_same(newer: &Mention<'_>, older: &Mention<'_>, cosine: f32) -> bool {
+pub fn says_the_same(newer: &ComparedEvent<'_>, older: &ComparedEvent<'_>, cosine: f32) -> bool {
     cosine >= MERGE_COSINE_MIN
         && newer.readability >= READABILITY_MIN
         && older.readability >= READABILITY_MIN
@@ -37,18 +37,18 @@ pub fn says_the_same(newer: &Mention<'_>, older: &Mention<'_>, cosine: f32) -> b
         && newer.event_time.is_none_or(|time| older.event_time.is_none_or(|other| time.start == other.start))
         && count_negations(newer.description) == count_negations(older.description)
         && numbers_in(newer.description) == numbers_in(older.description)
-        && words_of(newer.description).is_subset(&words_of(older.description))
+        && content_words(newer.description).is_subset(&content_words(older.description))
         && shared_words(newer.description, older.description) >= MERGE_SHARED_WORDS_MIN
 }
 
 /// Share of the content words, of both together, that both have.
 pub(super) fn shared_words(a: &str, b: &str) -> f64 {
-    let (a, b) = (words_of(a), words_of(b));
+    let (a, b) = (content_words(a), content_words(b));
     let union = a.union(&b).count();
     if union == 0 { 0.0 } else { a.intersection(&b).count() as f64 / union as f64 }
 }
 
-fn words_of(text: &str) -> BTreeSet<String> {
+fn content_words(text: &str) -> BTreeSet<String> {
     text::content_terms(text).into_iter().collect()
 }
 
@@ -68,8 +68,8 @@ pub(super) fn count_negations(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn mention(description: &str, impact: i8, readability: f32) -> Mention<'_> {
-        Mention {
+    fn mention(description: &str, impact: i8, readability: f32) -> ComparedEvent<'_> {
+        ComparedEvent {
             description,
             emotional_impact: impact,
             event_time: None,

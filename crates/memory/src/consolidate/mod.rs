@@ -29,11 +29,11 @@ mod slow_cycle_input;
 mod trace;
 
 pub use decisions::{ReflectionDecision, SlowCycleDecision};
-pub use evidence::quote_of;
+pub use evidence::evidence_for_quote;
 pub use gate::{GateDecision, decide_gate};
-pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
+pub use merge::{ComparedEvent, MERGE_COSINE_MIN, says_the_same};
 pub use patterns::Patterns;
-pub use reflect::{SHOCK_IMPACT, decide};
+pub use reflect::{SHOCK_IMPACT, decide_reflection};
 pub use slow_cycle::{SlowCycleSettings, decide_slow_cycle};
 
 use std::panic::AssertUnwindSafe;
@@ -77,7 +77,7 @@ pub struct ConsolidateSettings {
     /// Keywords beside the built-in ones that override the trivial gate.
     pub strong_emotion_words: Vec<String>,
     pub slow_cycle: SlowCycleSettings,
-    /// True if it is kept what each phase did.
+    /// True if a trace of each phase is stored.
     pub trace: bool,
 }
 
@@ -96,7 +96,7 @@ impl Default for ConsolidateSettings {
     }
 }
 
-/// Something that has become memory. Told only after its commit.
+/// A change of memory, published after its commit.
 #[derive(Clone, Debug)]
 pub enum ConsolidationEvent {
     /// An event or intention was written.
@@ -311,7 +311,7 @@ impl Consolidator<'_> {
         }
     }
 
-    /// Says what is to be noted of it; nothing where it was not this call that closed it.
+    /// The trace of a session that this call closed; `None` if another one closed it.
     async fn close(
         &self,
         session: &Session,

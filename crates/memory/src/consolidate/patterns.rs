@@ -58,16 +58,18 @@ fn occurs_in(text: &str, parts: &[String], as_words: bool) -> bool {
     let Some((first, rest)) = parts.split_first() else { return false };
     text.match_indices(first.as_str()).any(|(start, found)| {
         let end = start + found.len();
-        (!as_words || at_word_borders(text, start, end)) && rest_follows(&text[end..], rest, as_words)
+        (!as_words || at_word_borders(text, start, end))
+            && remaining_parts_follow(&text[end..], rest, as_words)
     })
 }
 
-fn rest_follows(text: &str, parts: &[String], as_words: bool) -> bool {
+fn remaining_parts_follow(text: &str, parts: &[String], as_words: bool) -> bool {
     let Some((first, rest)) = parts.split_first() else { return true };
     text.match_indices(first.as_str()).take_while(|(start, _)| text[..*start].chars().count() <= GAP_MAX).any(
         |(start, found)| {
             let end = start + found.len();
-            (!as_words || at_word_borders(text, start, end)) && rest_follows(&text[end..], rest, as_words)
+            (!as_words || at_word_borders(text, start, end))
+                && remaining_parts_follow(&text[end..], rest, as_words)
         },
     )
 }

@@ -10,7 +10,7 @@ const RETOLD_WORDS_MIN: f64 = 0.5;
 
 /// Takes what the second answer brought: new events that hold, and of those that failed before, what holds at least
 /// in part. Gives back what is lost: each event that failed once and that no accepted one tells.
-pub(super) fn reconcile(
+pub(super) fn merge_answers(
     accepted: &mut Vec<CheckedEvent>,
     failed: Vec<CheckedEvent>,
     second: Vec<CheckedEvent>,
@@ -58,7 +58,7 @@ fn is_of_same_event(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     a.event.description == b.event.description
 }
 
-/// True if both tell of one thing: in the same words, by the same quote, or nearly so.
+/// True if two events are the same: by their words, by their quotes, or nearly so.
 fn is_same_event(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     let quotes = |checked: &CheckedEvent| -> Vec<String> {
         checked.event.evidence.iter().map(|proposed| proposed.quote.trim().to_owned()).collect()

@@ -23,10 +23,10 @@ pub(super) const PAIRS_MAX: usize = 12;
 const QUOTE_LENGTH_MIN: usize = 2;
 /// An event that ended this long before the older statement was made does not replace it. "I lived in Rome in 2010" says
 /// nothing against a newer address; two months allow for dates that people round.
-const LONG_BEFORE: SignedDuration = SignedDuration::from_hours(60 * 24);
+const ENDED_BEFORE_MIN: SignedDuration = SignedDuration::from_hours(60 * 24);
 /// An event that starts this long after it was said is a plan. Until it happens, what it will replace is still true. Something
 /// later today counts as done.
-const PLANNED_AFTER: SignedDuration = SignedDuration::from_hours(24);
+const PLAN_AHEAD_MIN: SignedDuration = SignedDuration::from_hours(24);
 
 impl Consolidator<'_> {
     /// Asks about the pairs that wait and writes what the answers do; says what is to be noted of it, nothing where no pair waits.
@@ -72,7 +72,7 @@ impl Consolidator<'_> {
         at: Timestamp,
     ) -> PairOutcome {
         let Some(proposed) = proposed else { return PairOutcome::Unanswered };
-        let is_quoted = quotes_the_newer(pair, &proposed.quote);
+        let is_quoted = is_quote_of_newer(pair, &proposed.quote);
         match proposed.verdict {
             PairVerdict::Same | PairVerdict::Adds | PairVerdict::Unrelated => PairOutcome::BothStand,
             PairVerdict::Replaces | PairVerdict::Corrects | PairVerdict::Unsure if !is_quoted => {
@@ -88,7 +88,7 @@ impl Consolidator<'_> {
         }
     }
 
-    /// The memory that words without one become, only to be a former one.
+    /// A former memory, for an older statement that no memory was made of.
     fn former_memory(&self, pair: &WaitingPair, at: Timestamp) -> Option<Box<NewNode>> {
         let OlderStatement::Words(words) = &pair.older else { return None };
         Some(Box::new(NewNode {
@@ -141,7 +141,7 @@ fn pair_question(pair: &WaitingPair) -> PairQuestion {
     }
 }
 
-fn quotes_the_newer(pair: &WaitingPair, quote: &str) -> bool {
+fn is_quote_of_newer(pair: &WaitingPair, quote: &str) -> bool {
     quote.chars().filter(|character| !character.is_whitespace()).count() >= QUOTE_LENGTH_MIN
         && pair.newer_texts.iter().any(|text| find_quote(text, quote).is_some())
 }
@@ -150,15 +150,17 @@ fn quotes_the_newer(pair: &WaitingPair, quote: &str) -> bool {
 /// one says.
 fn is_of_another_time(pair: &WaitingPair) -> bool {
     let time = pair.newer.event_time.map(|time| (time.start, time.end.unwrap_or(time.start)));
-    let Some((start, end)) = time.or_else(|| proving_sentences(pair).find_map(year_in)) else { return false };
+    let Some((start, end)) = time.or_else(|| sentences_of_newer(pair).find_map(year_named_in)) else {
+        return false;
+    };
     let is_planned = |node: &Node| node.event_time.is_some_and(|time| time.start > pair.older_at);
     let is_about_plan = matches!(&pair.older, OlderStatement::Node(older, _) if is_planned(older));
-    let is_plan = start.duration_since(pair.newer_at) > PLANNED_AFTER;
-    pair.older_at.duration_since(end) > LONG_BEFORE || is_plan && !is_about_plan
+    let is_plan = start.duration_since(pair.newer_at) > PLAN_AHEAD_MIN;
+    pair.older_at.duration_since(end) > ENDED_BEFORE_MIN || is_plan && !is_about_plan
 }
 
 /// The sentences in which the newer statement was said.
-fn proving_sentences(pair: &WaitingPair) -> impl Iterator<Item = &str> {
+fn sentences_of_newer(pair: &WaitingPair) -> impl Iterator<Item = &str> {
     let quotes = pair.newer_evidence.iter().map(|evidence| evidence.quote.as_str());
     quotes.filter_map(|quote| {
         let mut sentences = pair.newer_texts.iter().flat_map(|text| split_sentences(text));
@@ -168,7 +170,7 @@ fn proving_sentences(pair: &WaitingPair) -> impl Iterator<Item = &str> {
 
 /// The year in which a sentence says that something happened, "in 1999" or 2015年, from its first to its last moment. Other numbers of
 /// four digits are none, and "since 1999" tells what is so now.
-fn year_in(sentence: &str) -> Option<(Timestamp, Timestamp)> {
+fn year_named_in(sentence: &str) -> Option<(Timestamp, Timestamp)> {
     let is_digit = |letter: char| letter.is_ascii_digit();
     let year = sentence.match_indices(is_digit).find_map(|(start, _)| {
         let (before, rest) = sentence.split_at(start);

@@ -23,7 +23,7 @@ const RECENT_EVENTS_READ: u32 = 200;
 
 /// Checked in this order: gate, shock, timer. `runs` are the times of reflection runs that stored a thought
 /// in the last 24 hours, `last` the time of the last such run ever.
-pub fn decide(
+pub fn decide_reflection(
     now: Timestamp,
     runs: &[Timestamp],
     last: Option<Timestamp>,
@@ -73,7 +73,7 @@ impl Consolidator<'_> {
             events.iter().filter(|event| event.source_session_id == Some(session.id)).collect();
         let impacts: Vec<i8> = fresh.iter().map(|event| event.emotional_impact).collect();
         let hard_gate = self.settings.reflection_hard_gate_24h;
-        let decision = decide(now, &runs, last, &impacts, hard_gate);
+        let decision = decide_reflection(now, &runs, last, &impacts, hard_gate);
         // What decided is noted while what it led to is done: the two share their flush to the disk.
         let noted = async {
             join!(
@@ -81,10 +81,10 @@ impl Consolidator<'_> {
                 self.note_phase(session.id, 'd', trace::timer_json(is_timer_due(now, last), runs.len())),
             )
         };
-        let thought = self.think(session, parties, decision, &events);
+        let thought = self.reflect_if_due(session, parties, decision, &events);
         let (_, thought) = join!(noted, thought);
         let Some((thoughts, notes, at)) = thought? else { return Ok(ReflectionOutcome::default()) };
-        let detail = trace::reflection(decision, &thoughts, &notes, now, at);
+        let detail = trace::reflection_json(decision, &thoughts, &notes, now, at);
         let written = u32::try_from(thoughts.len()).unwrap_or(u32::MAX);
         for node in thoughts {
             (self.formed)(ConsolidationEvent::Thought {
@@ -100,7 +100,7 @@ impl Consolidator<'_> {
 
     /// Asks, if it is time, and commits: what was thought, what is to be noted of it, and when. None where somebody else
     /// has committed it.
-    async fn think(
+    async fn reflect_if_due(
         &self,
         session: &Session,
         parties: &Participants,
@@ -196,26 +196,26 @@ mod tests {
     #[test]
     fn the_hard_gate_wins_over_a_shock() {
         let runs = [at(99), at(90), at(80)];
-        assert_eq!(decide(at(100), &runs, Some(at(99)), &[-9], 3), ReflectionDecision::HardGate);
+        assert_eq!(decide_reflection(at(100), &runs, Some(at(99)), &[-9], 3), ReflectionDecision::HardGate);
     }
 
     #[test]
     fn a_shock_does_not_wait_for_the_timer() {
-        assert_eq!(decide(at(100), &[at(99)], Some(at(99)), &[8], 3), ReflectionDecision::Shock);
-        assert_eq!(decide(at(100), &[at(99)], Some(at(99)), &[-8], 3), ReflectionDecision::Shock);
-        assert_eq!(decide(at(100), &[at(99)], Some(at(99)), &[7], 3), ReflectionDecision::NotDue);
+        assert_eq!(decide_reflection(at(100), &[at(99)], Some(at(99)), &[8], 3), ReflectionDecision::Shock);
+        assert_eq!(decide_reflection(at(100), &[at(99)], Some(at(99)), &[-8], 3), ReflectionDecision::Shock);
+        assert_eq!(decide_reflection(at(100), &[at(99)], Some(at(99)), &[7], 3), ReflectionDecision::NotDue);
     }
 
     #[test]
     fn the_timer_is_due_after_24_hours_or_when_there_was_never_one() {
-        assert_eq!(decide(at(100), &[], None, &[1], 3), ReflectionDecision::Timer);
-        assert_eq!(decide(at(100), &[], Some(at(75)), &[1], 3), ReflectionDecision::Timer);
-        assert_eq!(decide(at(100), &[at(76)], Some(at(76)), &[1], 3), ReflectionDecision::NotDue);
+        assert_eq!(decide_reflection(at(100), &[], None, &[1], 3), ReflectionDecision::Timer);
+        assert_eq!(decide_reflection(at(100), &[], Some(at(75)), &[1], 3), ReflectionDecision::Timer);
+        assert_eq!(decide_reflection(at(100), &[at(76)], Some(at(76)), &[1], 3), ReflectionDecision::NotDue);
     }
 
     #[test]
     fn runs_older_than_the_window_do_not_count() {
         let runs = [at(10), at(20), at(30)];
-        assert_eq!(decide(at(100), &runs, Some(at(30)), &[9], 3), ReflectionDecision::Shock);
+        assert_eq!(decide_reflection(at(100), &runs, Some(at(30)), &[9], 3), ReflectionDecision::Shock);
     }
 }

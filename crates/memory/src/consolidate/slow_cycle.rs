@@ -31,7 +31,7 @@ const EVENTS_MAX: u32 = 30;
 /// Newest thoughts that a cycle reads. They are there to be continued, not to be thought over again.
 const THOUGHTS_MAX: u32 = 5;
 /// Pending expectations and open promises that a cycle is shown, so that it does not repeat them.
-const STANDING_MAX: u32 = 10;
+const STANDING_ITEMS_MAX: u32 = 10;
 /// Memories that an entity needs before it is described. One or two events describe themselves.
 const LINKED_EVENTS_MIN: u32 = 3;
 /// Entities that one cycle may describe.
@@ -40,9 +40,9 @@ const ENTITIES_MAX: usize = 3;
 const EVENTS_PER_ENTITY: u32 = 6;
 
 /// Outcome of a cycle that was answered.
-const OK: &str = "ok";
+const OUTCOME_OK: &str = "ok";
 /// Outcome of a cycle that was not; why is in the session's trace, which can be forgotten.
-const FAILED: &str = "failed";
+const OUTCOME_FAILED: &str = "failed";
 
 /// Settings of the slow cycle that a person can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub fn decide_slow_cycle(
 
 /// A cycle that is being thought.
 #[derive(Clone, Copy)]
-struct Cycle<'a> {
+struct RunningCycle<'a> {
     session: &'a Session,
     input: &'a SlowCycleInput,
     started: Timestamp,
@@ -165,7 +165,7 @@ impl Consolidator<'_> {
         let events = events.into_iter().map(|event| event.node).collect();
         let tombstones = standing.tombstones;
         let input = self.read_input(session, parties, standing, events).await?;
-        let cycle = Cycle { session, input: &input, started, tombstones };
+        let cycle = RunningCycle { session, input: &input, started, tombstones };
         match self.mind.think_slowly(input.clone()).await {
             Ok(answer) => self.commit_cycle(cycle, answer).await,
             Err(error) => self.keep_failure(cycle, &error).await,
@@ -205,7 +205,7 @@ impl Consolidator<'_> {
             thoughts: self.store.nodes_about(scope, NodeKind::Thought, &everybody, THOUGHTS_MAX).await?,
             expectations: self
                 .store
-                .nodes_about(scope, NodeKind::Expectation, &everybody, STANDING_MAX)
+                .nodes_about(scope, NodeKind::Expectation, &everybody, STANDING_ITEMS_MAX)
                 .await?,
             salient_questions: standing.salient_questions,
             entities,
@@ -214,11 +214,11 @@ impl Consolidator<'_> {
         Ok(cut_to_tokens(input, settings.input_tokens_per_cycle))
     }
 
-    async fn commit_cycle(&self, cycle: Cycle<'_>, answer: SlowCycle) -> Result<(), StoreError> {
-        let Cycle { session, input, started, .. } = cycle;
+    async fn commit_cycle(&self, cycle: RunningCycle<'_>, answer: SlowCycle) -> Result<(), StoreError> {
+        let RunningCycle { session, input, started, .. } = cycle;
         let promises = self
             .store
-            .nodes_about(&session.scope, NodeKind::Intention, &[Subject::Persona], STANDING_MAX)
+            .nodes_about(&session.scope, NodeKind::Intention, &[Subject::Persona], STANDING_ITEMS_MAX)
             .await?;
         let mut voiced = Vec::new();
         for event in &input.events {
@@ -279,8 +279,8 @@ impl Consolidator<'_> {
     }
 
     /// A cycle that failed counts like any other, so that a broken model is not asked again and again.
-    async fn keep_failure(&self, cycle: Cycle<'_>, error: &MindError) -> Result<(), StoreError> {
-        let Cycle { session, input, started, .. } = cycle;
+    async fn keep_failure(&self, cycle: RunningCycle<'_>, error: &MindError) -> Result<(), StoreError> {
+        let RunningCycle { session, input, started, .. } = cycle;
         tracing::warn!(session = %session.id, "the slow cycle has no answer: {}", error.for_the_log());
         let at = self.clock.now();
         let id = CycleId(self.ids.next(at));
@@ -289,7 +289,7 @@ impl Consolidator<'_> {
             // What was not answered has not been thought about.
             read: Vec::new(),
             usage: TokenUsage { input_tokens, ..TokenUsage::default() },
-            outcome: FAILED.to_owned(),
+            outcome: OUTCOME_FAILED.to_owned(),
             salient_questions: input.salient_questions.clone(),
             ..self.empty_commit(id, cycle, at)
         };
@@ -299,8 +299,8 @@ impl Consolidator<'_> {
         Ok(())
     }
 
-    fn empty_commit(&self, id: CycleId, cycle: Cycle<'_>, at: Timestamp) -> SlowCycleCommit {
-        let Cycle { session, input, tombstones, .. } = cycle;
+    fn empty_commit(&self, id: CycleId, cycle: RunningCycle<'_>, at: Timestamp) -> SlowCycleCommit {
+        let RunningCycle { session, input, tombstones, .. } = cycle;
         SlowCycleCommit {
             id,
             scope: session.scope.clone(),
@@ -312,7 +312,7 @@ impl Consolidator<'_> {
             salient_questions: Vec::new(),
             read: input.events.iter().map(|event| event.id).collect(),
             usage: TokenUsage::default(),
-            outcome: OK.to_owned(),
+            outcome: OUTCOME_OK.to_owned(),
             transcript: None,
             tombstones,
         }

@@ -75,17 +75,17 @@ struct AnswerCheck<'a> {
 
 impl AnswerCheck<'_> {
     fn thought(&mut self, thought: ProposedThought) {
-        let filling = self.only_shown(thought.filling);
+        let filling = self.filter_shown(thought.filling);
         let description = truncate_text(&thought.description, DESCRIPTION_LENGTH_MAX);
         // What is between the two is told as what the persona sees in the user.
         let subject = if thought.subject == Subject::Persona { Subject::Persona } else { Subject::User };
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if filling.is_empty() {
-            self.drop("a thought", "it cites no event", &description);
+            self.note_dropped("a thought", "it cites no event", &description);
         } else if self.input.thoughts.iter().any(known) || self.has_node(NodeKind::Thought, &description) {
-            self.drop("a thought", "it was thought already", &description);
-        } else if self.count(NodeKind::Thought) == THOUGHTS_MAX {
-            self.drop("a thought", "there are enough", &description);
+            self.note_dropped("a thought", "it was thought already", &description);
+        } else if self.count_nodes(NodeKind::Thought) == THOUGHTS_MAX {
+            self.note_dropped("a thought", "there are enough", &description);
         } else {
             let impact = thought.emotional_impact;
             self.push_node(NodeKind::Thought, description, subject, impact, None, filling);
@@ -93,24 +93,24 @@ impl AnswerCheck<'_> {
     }
 
     fn expectation(&mut self, expectation: ProposedExpectation) {
-        let reasoning = self.only_shown(expectation.reasoning);
+        let reasoning = self.filter_shown(expectation.reasoning);
         let parts = [expectation.about.trim(), expectation.prediction.trim()];
         let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let description = truncate_text(&told.join(" — "), DESCRIPTION_LENGTH_MAX);
         let ends = expectation.due.map(last_moment);
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if reasoning.is_empty() {
-            self.drop("an expectation", "it is reasoned from no event", &description);
+            self.note_dropped("an expectation", "it is reasoned from no event", &description);
         } else if expectation.prediction.trim().is_empty() {
-            self.drop("an expectation", "it predicts nothing", &description);
+            self.note_dropped("an expectation", "it predicts nothing", &description);
         } else if ends.is_none_or(|ends| ends <= self.now) {
-            self.drop("an expectation", "it has no time to come", &description);
+            self.note_dropped("an expectation", "it has no time to come", &description);
         } else if self.input.expectations.iter().any(known)
             || self.has_node(NodeKind::Expectation, &description)
         {
-            self.drop("an expectation", "it is expected already", &description);
-        } else if self.count(NodeKind::Expectation) == EXPECTATIONS_MAX {
-            self.drop("an expectation", "there are enough", &description);
+            self.note_dropped("an expectation", "it is expected already", &description);
+        } else if self.count_nodes(NodeKind::Expectation) == EXPECTATIONS_MAX {
+            self.note_dropped("an expectation", "there are enough", &description);
         } else {
             let (due, impact) = (expectation.due, expectation.emotional_impact);
             self.push_node(NodeKind::Expectation, description, Subject::User, impact, due, reasoning);
@@ -118,26 +118,30 @@ impl AnswerCheck<'_> {
     }
 
     fn intention(&mut self, intention: ProposedIntention, promises: &[Node], voiced: &[NodeId]) {
-        let filling = self.only_shown(intention.filling);
+        let filling = self.filter_shown(intention.filling);
         let description = truncate_text(&intention.description, DESCRIPTION_LENGTH_MAX);
         let known = |known: &Node| shared_words(&known.description, &description) >= PROMISED_WORDS_MIN;
         let shown = self.input.events.iter().filter(|event| event.kind == NodeKind::Intention);
         if !filling.iter().any(|id| voiced.contains(id)) {
-            self.drop("an intention", "it cites no commitment that the persona has voiced", &description);
+            self.note_dropped(
+                "an intention",
+                "it cites no commitment that the persona has voiced",
+                &description,
+            );
         } else if intention.due.is_some_and(|due| last_moment(due) <= self.now) {
-            self.drop("an intention", "its time has gone by", &description);
+            self.note_dropped("an intention", "its time has gone by", &description);
         } else if promises.iter().chain(shown).any(known) || self.has_node(NodeKind::Intention, &description)
         {
-            self.drop("an intention", "it is promised already", &description);
-        } else if self.count(NodeKind::Intention) == INTENTIONS_MAX || description.is_empty() {
-            self.drop("an intention", "there are enough, or it says nothing", &description);
+            self.note_dropped("an intention", "it is promised already", &description);
+        } else if self.count_nodes(NodeKind::Intention) == INTENTIONS_MAX || description.is_empty() {
+            self.note_dropped("an intention", "there are enough, or it says nothing", &description);
         } else {
             self.push_node(NodeKind::Intention, description, Subject::Persona, 0, intention.due, filling);
         }
     }
 
     /// Ids that the cycle was shown; the port promises it, but a thought without evidence must not exist.
-    fn only_shown(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
+    fn filter_shown(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
         let shown = |id: &NodeId| self.input.events.iter().any(|event| event.id == *id);
         ids.into_iter().filter(shown).collect()
     }
@@ -149,11 +153,11 @@ impl AnswerCheck<'_> {
             })
     }
 
-    fn count(&self, kind: NodeKind) -> usize {
+    fn count_nodes(&self, kind: NodeKind) -> usize {
         self.nodes.iter().filter(|node| node.kind == kind).count()
     }
 
-    fn drop(&mut self, what: &str, why: &str, description: &str) {
+    fn note_dropped(&mut self, what: &str, why: &str, description: &str) {
         self.notes.push(format!("{what} was dropped: {why}: \"{}\"", truncate_text(description, 60)));
     }
 

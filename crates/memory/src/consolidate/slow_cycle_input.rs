@@ -23,20 +23,20 @@ pub(super) fn cut_to_tokens(mut input: SlowCycleInput, tokens: u32) -> SlowCycle
     blocks.style.clear();
     let mut room = u64::from(tokens).saturating_sub(INSTRUCTION_TOKENS);
     let fixed = [&blocks.persona, &blocks.user].into_iter().chain(&input.salient_questions);
-    room = room.saturating_sub(fixed.map(|text| tokens_of(text)).sum());
+    room = room.saturating_sub(fixed.map(|text| line_tokens(text)).sum());
     input.events.reverse();
-    input.events = take_within(std::mem::take(&mut input.events), &mut room, node_cost);
+    input.events = take_while_room(std::mem::take(&mut input.events), &mut room, node_cost);
     input.events.reverse();
-    input.thoughts = take_within(std::mem::take(&mut input.thoughts), &mut room, node_cost);
-    input.expectations = take_within(std::mem::take(&mut input.expectations), &mut room, node_cost);
+    input.thoughts = take_while_room(std::mem::take(&mut input.thoughts), &mut room, node_cost);
+    input.expectations = take_while_room(std::mem::take(&mut input.expectations), &mut room, node_cost);
     let told: BTreeSet<_> = input.events.iter().map(|event| event.id).collect();
     input.entities.retain(|entity| entity.events.iter().any(|event| told.contains(&event.id)));
-    input.entities = take_within(std::mem::take(&mut input.entities), &mut room, entity_cost);
+    input.entities = take_while_room(std::mem::take(&mut input.entities), &mut room, entity_cost);
     input
 }
 
 /// The items up to the first that has no room.
-fn take_within<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
+fn take_while_room<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
     let mut kept = Vec::new();
     for item in items {
         let Some(left) = room.checked_sub(cost(&item)) else { break };
@@ -47,15 +47,15 @@ fn take_within<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Ve
 }
 
 fn node_cost(node: &Node) -> u64 {
-    tokens_of(&node.description)
+    line_tokens(&node.description)
 }
 
 fn entity_cost(entity: &EntityToDescribe) -> u64 {
-    let described = entity.entity.description.as_deref().map_or(0, tokens_of);
+    let described = entity.entity.description.as_deref().map_or(0, line_tokens);
     LINE_TOKENS + described + entity.events.iter().map(node_cost).sum::<u64>()
 }
 
-fn tokens_of(text: &str) -> u64 {
+fn line_tokens(text: &str) -> u64 {
     u64::from(estimate_tokens(text)) + LINE_TOKENS
 }
 

@@ -39,7 +39,7 @@ impl ModelNotes {
 }
 
 /// Phase B. `entities` come under the ids that nodes are linked to, with how each was resolved.
-pub(super) fn extraction(
+pub(super) fn extraction_json(
     commit: &ExtractionCommit,
     entities: &[(EntityId, Entity, &'static str)],
     notes: &ModelNotes,
@@ -101,7 +101,7 @@ pub(super) fn timer_json(timer_due: bool, reflections_last_24h: usize) -> Value 
     json!({"timer_due": timer_due, "reflections_last_24h": reflections_last_24h})
 }
 
-pub(super) fn reflection(
+pub(super) fn reflection_json(
     decision: ReflectionDecision,
     thoughts: &[NewNode],
     notes: &[String],

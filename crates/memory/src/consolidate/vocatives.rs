@@ -30,24 +30,26 @@ pub(super) fn without_vocatives(
         if names.iter().any(|name| stays(name)) {
             return false;
         }
-        let mut mentions =
-            folded.iter().flat_map(|text| names.iter().flat_map(|name| mentions_in(text, name))).peekable();
+        let mut mentions = folded
+            .iter()
+            .flat_map(|text| names.iter().flat_map(|name| vocatives_among_mentions(text, name)))
+            .peekable();
         mentions.peek().is_some() && mentions.all(|called| called)
     };
     mentioned.into_iter().filter(|entity| !is_called(entity)).collect()
 }
 
 /// For each occurrence of the name, true if somebody is addressed with it.
-fn mentions_in(text: &str, name: &str) -> Vec<bool> {
+fn vocatives_among_mentions(text: &str, name: &str) -> Vec<bool> {
     if name.is_empty() {
         return Vec::new();
     }
     let places = text.match_indices(name).filter(|(at, found)| at_word_borders(text, *at, at + found.len()));
-    places.map(|(at, found)| is_called_at(text, at, at + found.len())).collect()
+    places.map(|(at, found)| is_vocative_at(text, at, at + found.len())).collect()
 }
 
 /// Called out: parted from the rest by pauses or the ends of the text, and not explained.
-fn is_called_at(text: &str, start: usize, end: usize) -> bool {
+fn is_vocative_at(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].trim_end();
     let after = text[end..].trim_start();
     let opens = before.is_empty()

@@ -2,7 +2,7 @@
 
 use super::correct::check_text;
 use super::{Approval, CorrectError, Corrector};
-use crate::consolidate::quote_of;
+use crate::consolidate::evidence_for_quote;
 use crate::identifiers::{NodeId, RejectedId};
 use crate::nodes::{Evidence, IMPACT_MAX, NewNode, RejectedMemory};
 use crate::ports::{CommitOutcome, StoreError};
@@ -11,7 +11,7 @@ use crate::text;
 
 /// Changes that a person makes to a proposal while approving it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Edits {
+pub struct ApprovalEdits {
     pub text: Option<String>,
     pub emotional_impact: Option<i8>,
 }
@@ -46,7 +46,7 @@ impl Corrector<'_> {
         &self,
         scope: &Scope,
         id: RejectedId,
-        edits: Edits,
+        edits: ApprovalEdits,
     ) -> Result<Option<NewNode>, ApproveError> {
         let pending = self.store.rejected_memory(id).await?;
         let Some(pending) = pending.filter(|pending| pending.scope == *scope && !pending.settled) else {
@@ -56,7 +56,7 @@ impl Corrector<'_> {
         let text = check_text(edits.text.as_deref().unwrap_or(&memory.description))?.to_owned();
         let emotional_impact = approved_impact(edits.emotional_impact, memory.emotional_impact)?;
         let at = self.clock.now();
-        let evidence = self.evidence_of(&memory).await?;
+        let evidence = self.load_evidence(&memory).await?;
         let embedding = self.embed(&text).await;
         let entities = self.entities_in(scope, &text).await?;
         let proposal = memory.proposal;
@@ -80,12 +80,12 @@ impl Corrector<'_> {
         Ok((outcome == CommitOutcome::Committed).then_some(node))
     }
 
-    async fn evidence_of(&self, memory: &RejectedMemory) -> Result<Vec<Evidence>, StoreError> {
+    async fn load_evidence(&self, memory: &RejectedMemory) -> Result<Vec<Evidence>, StoreError> {
         let mut evidence = Vec::new();
         for quote in &memory.evidence {
             let Some(id) = quote.message_id else { continue };
             let Some(message) = self.store.message(id).await? else { continue };
-            let found = quote_of(&message, &quote.quote, memory.proposal.subject);
+            let found = evidence_for_quote(&message, &quote.quote, memory.proposal.subject);
             evidence.extend(found.filter(|found| !evidence.contains(found)));
         }
         Ok(evidence)

@@ -12,7 +12,7 @@ use crate::vector_index::VectorIndex;
 /// Why a memory was not corrected. Nothing was written.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CorrectError {
-    /// There is nothing to remember.
+    /// The text is blank.
     #[error("the text is empty; nothing was changed. To take a memory away, delete it")]
     Empty,
     #[error("the text has {length} characters; at most {DESCRIPTION_LENGTH_MAX} fit, nothing was changed")]

@@ -9,7 +9,7 @@ mod replaced;
 mod value_words;
 mod word_keys;
 
-pub use approve::{ApproveError, Edits};
+pub use approve::{ApprovalEdits, ApproveError};
 pub use correct::{CorrectError, Corrector};
 pub use replaced::{ReplacedQuery, ReplacedSpan, ReplacedValue, ReplacedValues};
 pub use value_words::ValueWords;
@@ -51,7 +51,7 @@ pub enum VersionKind {
 /// One text of a memory's history.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NodeVersion {
-    /// The node that said it: another than was asked for where one replaced the other.
+    /// The node of this version: another than the requested one if a node replaced another.
     pub node_id: NodeId,
     /// The text; none if the messages that it came from were withdrawn.
     pub text: Option<String>,

@@ -70,7 +70,7 @@ pub struct ReplacedValue {
     pub session: Option<SessionId>,
     /// The words by which a text states the value.
     pub words: ValueWords,
-    /// The words by which a text says what is current.
+    /// Words by which a text is recognised to state the current value.
     pub current_words: ValueWords,
 }
 

@@ -32,8 +32,8 @@ impl ValueWords {
         (before.value_words(&now, names), now.value_words(&before, Vec::new()))
     }
 
-    /// True if only all of it says the value.
-    pub fn is_nameless(&self) -> bool {
+    /// True if the value has no name, so that only its whole wording is recognised.
+    pub fn has_no_name(&self) -> bool {
         self.names.is_empty() && self.common.is_none()
     }
 
@@ -41,7 +41,7 @@ impl ValueWords {
     pub fn word_keys(&self) -> Vec<Option<WordKey>> {
         let common = self.common.iter().map(|common| &common.value);
         // All of it has the names too.
-        let whole = self.is_nameless().then_some(&self.whole);
+        let whole = self.has_no_name().then_some(&self.whole);
         self.names.iter().chain(common).chain(whole).map(|phrase| WordKey::keys_of_phrase(phrase)).collect()
     }
 
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn value_without_a_name_is_recognised_by_all_of_it() {
         let (never, now) = ("用户不喝咖啡", "用户现在喝咖啡了");
-        assert!(ValueWords::from_both_values(never, now, std::iter::empty()).0.is_nameless());
+        assert!(ValueWords::from_both_values(never, now, std::iter::empty()).0.has_no_name());
         assert!(said(never, now, &[], "他以前说过用户不喝咖啡") && !said(never, now, &[], "咖啡很好喝"));
     }
 }

@@ -51,7 +51,7 @@ pub enum EraseError {
     )]
     Changed,
     /// The memory holds nothing of it. The core blocks that contain the text, which only a person edits.
-    #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", left_blocks(.0))]
+    #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", left_blocks_text(.0))]
     Nothing(Vec<CoreBlockLabel>),
     /// The store failed between two groups of a large erasure.
     #[error(
@@ -64,7 +64,7 @@ pub enum EraseError {
     Store(#[from] StoreError),
 }
 
-fn left_blocks(blocks: &[CoreBlockLabel]) -> String {
+fn left_blocks_text(blocks: &[CoreBlockLabel]) -> String {
     let names: Vec<&str> = blocks.iter().map(|label| label.as_str()).collect();
     if names.is_empty() {
         return String::new();
@@ -122,7 +122,7 @@ pub struct Eraser<'a> {
 impl Eraser<'_> {
     /// Previews an erasure. Changes nothing; the receipt's id confirms it for ten minutes.
     pub async fn dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
-        let act = self.act(&request);
+        let act = self.build_forget_request(&request);
         let mut receipt = self.receipt(&request, &act).await?;
         receipt.taken = self.store.preview_forgetting(act).await?;
         let (scope, taken) = (request.scope, receipt.taken.clone());
@@ -133,7 +133,7 @@ impl Eraser<'_> {
     /// Begins to erase; [`Self::erase_group`] does it. Overwriting the freed pages is a last step of its own,
     /// [`crate::ports::ForgetStore::overwrite_freed`].
     pub async fn begin(&self, request: ErasureRequest) -> Result<Erasure, EraseError> {
-        let act = self.act(&request);
+        let act = self.build_forget_request(&request);
         let shown = match request.confirm {
             Some(id) => {
                 let shown = self.confirmations.preview(id, &request.scope, act.at);
@@ -248,7 +248,7 @@ impl Eraser<'_> {
         }
     }
 
-    fn act(&self, request: &ErasureRequest) -> ForgetRequest {
+    fn build_forget_request(&self, request: &ErasureRequest) -> ForgetRequest {
         ForgetRequest {
             scope: request.scope.clone(),
             selection: request.selection.clone(),

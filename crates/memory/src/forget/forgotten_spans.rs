@@ -1,6 +1,6 @@
 //! Words that a person had forgotten while the message that says them stays: they become no memory a second time.
 
-use crate::consolidate::quote_of;
+use crate::consolidate::evidence_for_quote;
 use crate::identifiers::MessageId;
 use crate::messages::Message;
 use crate::nodes::{Evidence, RejectedQuote, Subject};
@@ -8,7 +8,7 @@ use crate::text::{content_terms, content_word_ranges, find_quote, split_sentence
 
 /// Replaces forgotten text in a transcript. The brackets separate it from a name beside it: a bare ellipsis would look like
 /// a pause after somebody was called.
-const GAP: &str = "[…]";
+const FORGOTTEN_TEXT_MARK: &str = "[…]";
 /// The share of somebody's content terms from which a sentence says their words again.
 const REPEATED_SHARE: f64 = 0.5;
 
@@ -29,7 +29,7 @@ impl ForgottenSpan {
 
     /// The span of the same text after its message was edited; none if the text is gone. It is searched at its old position
     /// first, then from the beginning.
-    pub fn after_edit(&self, before: &str, after: &str) -> Option<Self> {
+    pub fn relocate_after_edit(&self, before: &str, after: &str) -> Option<Self> {
         let (start, length) = (self.start as usize, self.end.saturating_sub(self.start) as usize);
         let words: String = before.chars().skip(start).take(length).collect();
         if words.is_empty() {
@@ -53,15 +53,16 @@ pub fn is_forgotten(evidence: &[Evidence], spans: &[ForgottenSpan]) -> bool {
 pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], spans: &[ForgottenSpan]) -> bool {
     let locate = |quote: &RejectedQuote| {
         let message = messages.iter().find(|message| Some(message.id) == quote.message_id)?;
-        quote_of(message, &quote.quote, Subject::Shared)
+        evidence_for_quote(message, &quote.quote, Subject::Shared)
     };
     let located: Option<Vec<Evidence>> = quotes.iter().map(locate).collect();
     located.is_some_and(|evidence| is_forgotten(&evidence, spans))
 }
 
-/// True if nothing but gaps and function words is left of a message.
+/// True if only gaps and function words remain of a message.
 pub fn is_left_empty(message: &Message) -> bool {
-    message.content.contains(GAP) && content_terms(&message.content.replace(GAP, " ")).is_empty()
+    message.content.contains(FORGOTTEN_TEXT_MARK)
+        && content_terms(&message.content.replace(FORGOTTEN_TEXT_MARK, " ")).is_empty()
 }
 
 /// The messages as they are shown to whoever distils them: forgotten words give way to an ellipsis, so that neither a
@@ -76,8 +77,8 @@ pub fn without_forgotten(messages: Vec<Message>, spans: &[ForgottenSpan]) -> Vec
         for (position, character) in (0_u32..).zip(message.content.chars()) {
             match own.iter().any(|span| span.contains(position)) {
                 false => content.push(character),
-                true if content.ends_with(GAP) => {}
-                true => content.push_str(GAP),
+                true if content.ends_with(FORGOTTEN_TEXT_MARK) => {}
+                true => content.push_str(FORGOTTEN_TEXT_MARK),
             }
         }
         Message { content, ..message }
@@ -192,10 +193,10 @@ mod tests {
     #[test]
     fn a_place_follows_its_words_through_an_edit() {
         let before = "I have a dog. I live in Bonn";
-        assert_eq!(span(0, 12).after_edit(before, "I have a dog. I live in Ulm"), Some(span(0, 12)));
-        assert_eq!(span(0, 12).after_edit(before, "Well, I have a dog."), Some(span(6, 18)));
-        assert_eq!(span(0, 12).after_edit(before, "I have a cat. I live in Bonn"), None);
-        assert_eq!(span(9, 9).after_edit(before, before), None);
+        assert_eq!(span(0, 12).relocate_after_edit(before, "I have a dog. I live in Ulm"), Some(span(0, 12)));
+        assert_eq!(span(0, 12).relocate_after_edit(before, "Well, I have a dog."), Some(span(6, 18)));
+        assert_eq!(span(0, 12).relocate_after_edit(before, "I have a cat. I live in Bonn"), None);
+        assert_eq!(span(9, 9).relocate_after_edit(before, before), None);
     }
 
     proptest! {
@@ -225,15 +226,15 @@ mod tests {
                     }
                 }
                 let shown = without_forgotten(vec![message(&said)], spans).remove(0).content;
-                prop_assert_eq!(shown.matches(GAP).count(), gaps);
-                prop_assert_eq!(shown.replace(GAP, ""), left);
+                prop_assert_eq!(shown.matches(FORGOTTEN_TEXT_MARK).count(), gaps);
+                prop_assert_eq!(shown.replace(FORGOTTEN_TEXT_MARK, ""), left);
             }
         }
 
         /// An edit that changes nothing leaves every place where it is.
         #[test]
         fn an_unchanged_message_keeps_its_places(said in "\\PC{1,20}", start in 0_u32..20, length in 1_u32..20) {
-            let moved = span(start, start + length).after_edit(&said, &said);
+            let moved = span(start, start + length).relocate_after_edit(&said, &said);
             let inside = start < u32::try_from(said.chars().count()).unwrap_or(0);
             prop_assert_eq!(moved.is_some(), inside);
         }

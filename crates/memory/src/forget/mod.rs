@@ -23,7 +23,7 @@ pub use forgotten_spans::{
 pub use lost_words::holds_lost_words;
 pub use preview::{Dependent, Dependents};
 pub use support::{
-    LossReason, Support, SupportingMention, SupportingQuote, Verdict, mention_count, quotes_prove,
+    LossReason, Support, SupportDecision, SupportingMention, SupportingQuote, mention_count, quotes_prove,
 };
 pub use withdraw::{ThoughtPolicy, Withdrawal};
 
@@ -268,7 +268,7 @@ pub struct ForgetResult {
 pub enum ForgetOutcome {
     /// The erasure is done and durable.
     Done(Box<ForgetResult>),
-    /// The erasure would have removed something else than was confirmed; nothing was done.
+    /// The erasure would remove other rows than the confirmed preview; no row was erased.
     Changed,
     /// There was nothing to take, and so there is no receipt. The core blocks that contain the text, if it was one.
     Nothing(Vec<CoreBlockLabel>),

@@ -43,7 +43,7 @@ pub struct Dependents {
 
 impl Dependents {
     /// Previews the deletion of the node.
-    pub async fn would_take(
+    pub async fn preview_deletion(
         &self,
         store: &dyn ForgetStore,
         thoughts: ForgetMode,

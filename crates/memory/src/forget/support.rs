@@ -10,9 +10,9 @@ use crate::text::{Language, is_bare_reply};
 /// Why words are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReason {
-    /// The message says something else now, or another reply took its place: it was not meant.
+    /// The message was edited, or another reply replaced it: it was not meant.
     Edited,
-    /// A person had it forgotten: nothing of it may stay.
+    /// A person had the message forgotten: none of its words may remain.
     Forgotten,
 }
 
@@ -49,7 +49,7 @@ pub struct Support<'a> {
     pub mentions: Vec<SupportingMention<'a>>,
     /// True if a person has vouched for it: approved it, or written its text.
     pub word_of_person: bool,
-    /// True if it depends on other memories; then its fate depends on those.
+    /// True if the memory was concluded from other memories, and is decided with them.
     pub cites: bool,
     /// True if an earlier loss of evidence has reduced its description to what the remaining quotes say.
     pub is_reduced: bool,
@@ -61,7 +61,7 @@ pub struct Support<'a> {
 
 /// The decision about a memory that lost evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SupportDecision {
     /// The node stays as it is.
     Keep,
     /// The node stays, with this text.
@@ -74,31 +74,31 @@ impl Support<'_> {
     /// words that only the lost ones said ([`holds_lost_words`]). One that is proven but holds such words says what is
     /// left of it, or goes if that will be found again. A person's word outweighs what was unsaid, never what was
     /// forgotten.
-    pub fn decide(&self, loss: LossReason) -> Verdict {
+    pub fn decide_after_loss(&self, loss: LossReason) -> SupportDecision {
         let vouched = self.word_of_person && loss == LossReason::Edited;
         if vouched || (self.quotes.is_empty() && self.cites) {
-            return Verdict::Keep;
+            return SupportDecision::Keep;
         }
         let loses_words = self.loses_words(self.description);
         if self.quotes.is_empty() {
-            return if loses_words { Verdict::Remove } else { Verdict::Keep };
+            return if loses_words { SupportDecision::Remove } else { SupportDecision::Keep };
         }
         let left: Vec<SupportingQuote<'_>> = self.quotes.iter().filter(|q| q.is_left).copied().collect();
         let holds = if self.word_of_person { !left.is_empty() } else { quotes_prove(self.subject, &left) };
         if left.len() < self.quotes.len() && !holds {
-            return Verdict::Remove;
+            return SupportDecision::Remove;
         }
         let says_less = loses_words || (self.is_reduced && self.description == self.text_before_loss());
         if !says_less {
-            return Verdict::Keep;
+            return SupportDecision::Keep;
         }
         if loss == LossReason::Edited && left.iter().all(|quote| quote.becomes_memory_again) {
-            return Verdict::Remove;
+            return SupportDecision::Remove;
         }
         let mentions: Vec<SupportingMention<'_>> =
             self.mentions.iter().filter(|m| m.is_left).copied().collect();
         let says = describe_support(&left, &mentions);
-        if says == self.description { Verdict::Keep } else { Verdict::Rewrite(says) }
+        if says == self.description { SupportDecision::Keep } else { SupportDecision::Rewrite(says) }
     }
 
     /// True if the text contains words that no remaining message supports, only erased ones: messages of its own session, or

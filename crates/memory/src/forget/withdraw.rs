@@ -9,7 +9,7 @@ pub enum ThoughtPolicy {
     /// Kept, with a mark that the event is gone.
     #[default]
     Orphan,
-    /// Removed if nothing else supports them and no person has corrected them.
+    /// Thoughts are removed if no other memory supports them and no person has corrected them.
     Recheck,
     Cascade,
 }

@@ -121,7 +121,7 @@ pub trait ChannelStore: Send + Sync {
     /// The platform's conversation in which a user is reached.
     async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError>;
     /// True if an unknown account gets an answer now: once in a while. Notes `at` as the time of the answer.
-    async fn answer_stranger(
+    async fn admit_stranger_answer(
         &self,
         channel_id: &str,
         external_id: &str,

@@ -11,7 +11,7 @@ pub struct Embedding {
     pub readability: f32,
 }
 
-/// Why there is no vector. The memory goes on with words alone.
+/// The reason why a text got no vector. Recall then works by words alone.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum EmbedError {
     /// There is no model to ask.

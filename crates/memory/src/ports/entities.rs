@@ -13,7 +13,7 @@ use crate::scope::Scope;
 
 /// Newest links of an entity among which the weightiest nodes are looked for. The weightiest of somebody who is named daily
 /// would otherwise be looked for in all of the past, on the way of a turn.
-pub const LINKS_WEIGHED: u32 = 2_000;
+pub const LINKS_WEIGHED_MAX: u32 = 2_000;
 
 /// An entity about to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub enum IdentityDoubt {
 pub struct SettledIdentity {
     pub entity: EntityId,
     pub other: EntityId,
-    /// True if they are one.
+    /// True if the two entities are the same.
     pub same: bool,
 }
 

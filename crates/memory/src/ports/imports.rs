@@ -153,7 +153,7 @@ impl ImportedMessage {
 /// Another text of an imported message, which the other program does not show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedVersion {
-    /// Names it as [`ImportedMessage::digest`] does if it is shown.
+    /// The digest that the version has as a shown message; see [`ImportedMessage::digest`].
     pub digest: [u8; 16],
     /// Digest of the version or the message that it follows, in a branch. `None` if it takes the message's own place: a swipe, an
     /// edit, another reply.

@@ -190,7 +190,7 @@ impl MindError {
     }
 }
 
-/// Somebody who can be asked what is worth remembering and what to make of it.
+/// A language model, or rules, that decide what is worth remembering and draw conclusions.
 #[async_trait]
 pub trait Mind: Send + Sync {
     /// Extracts memories from a closed session.

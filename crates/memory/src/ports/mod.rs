@@ -46,7 +46,7 @@ pub use embedder::{EmbedError, Embedder, Embedding};
 pub use embeddings::{EmbeddingModel, EmbeddingStore, VectorCoverage};
 pub use entities::{
     AliasHit, AuthoredEntity, EntityMentions, EntityPlace, EntityStore, EntityVector, IdentityDoubt,
-    LINKS_WEIGHED, NewEntity, SettledIdentity, UnembeddedEntity,
+    LINKS_WEIGHED_MAX, NewEntity, SettledIdentity, UnembeddedEntity,
 };
 pub use forget::ForgetStore;
 pub use imports::{

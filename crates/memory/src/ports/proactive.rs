@@ -21,7 +21,11 @@ pub trait ProactiveStore: Send + Sync {
     async fn proactive_view(&self, scope: &Scope, query: ProactiveQuery)
     -> Result<ProactiveView, StoreError>;
     /// Earlier uses of these triggers; those that were never tried are left out.
-    async fn trigger_uses(&self, scope: &Scope, keys: &[String]) -> Result<Vec<TriggerUse>, StoreError>;
+    async fn trigger_uses_by_key(
+        &self,
+        scope: &Scope,
+        keys: &[String],
+    ) -> Result<Vec<TriggerUse>, StoreError>;
     /// The newest decision about a scope that is not about being made.
     async fn last_decision(&self, scope: &Scope) -> Result<Option<ProactiveDecision>, StoreError>;
     /// Writes a decision, or how one that was begun ended. A decision without an outcome is being made: it is written

@@ -20,7 +20,7 @@ pub struct NodeQuery {
     pub limit: u32,
 }
 
-/// The part of a node that decides if the rest of it is wanted.
+/// The fields of a node by which recall decides whether to read the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeOutline {
     pub seq: i64,
@@ -167,7 +167,7 @@ pub struct EdgeReach {
     pub rounds: u32,
     /// Nodes whose edges are followed in one round, those of the greatest numbers.
     pub nodes_max: usize,
-    /// Edges that one round gives.
+    /// Most edges of one round.
     pub edges_max: u32,
 }
 
@@ -295,5 +295,5 @@ pub trait RecallStore: Send + Sync {
         after: u32,
     ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError>;
     /// Counts a recall of these nodes. Off the hot path.
-    async fn touch_nodes(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError>;
+    async fn count_node_recalls(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError>;
 }

@@ -145,7 +145,7 @@ pub struct WaitingPair {
 pub enum PairOutcome {
     /// Both stay as they are.
     BothStand,
-    /// The older one becomes a former one.
+    /// The newer statement replaces the older one.
     Replaced {
         /// True if the former statement was never right; else it was right until then.
         is_mistaken: bool,

@@ -44,7 +44,7 @@ pub enum BindOutcome {
     Before,
     /// The account is another user's; nothing was changed.
     ToAnother(UserId),
-    /// There is no such user.
+    /// No user has this id.
     NoUser,
 }
 

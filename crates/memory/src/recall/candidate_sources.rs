@@ -31,11 +31,11 @@ const TIME_CANDIDATES: u32 = 100;
 /// Times of one text that are looked up. Each is a query, and a message that names more dates is a list.
 const NAMED_TIMES_MAX: usize = 8;
 /// Limits for evidence edges: a path of three steps has at most six edges; half of them are met from either end.
-const EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
+const EVIDENCE_EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
 
 /// Breadth of the search for candidates.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Breadth {
+pub(super) struct SearchBreadth {
     /// Nodes that are looked at for their words.
     pub(super) words: usize,
     /// Nodes that are looked at for their meaning, per sentence.
@@ -46,9 +46,9 @@ pub(super) struct Breadth {
     pub(super) edges: Option<EdgeReach>,
 }
 
-impl Breadth {
+impl SearchBreadth {
     pub(super) const RECALL: Self =
-        Self { words: 200, vectors: 50, rows: usize::MAX, edges: Some(EDGE_REACH) };
+        Self { words: 200, vectors: 50, rows: usize::MAX, edges: Some(EVIDENCE_EDGE_REACH) };
     /// Limits for a few memories that say nearly the same as a text, one of this number of texts that share what is looked at.
     pub(super) fn nearest(texts: usize) -> Self {
         Self {
@@ -75,7 +75,7 @@ pub(super) async fn find_leads(
     scope: &Scope,
     query: &Query,
 ) -> Result<CandidateSources, StoreError> {
-    let Breadth { words, vectors, .. } = Breadth::RECALL;
+    let SearchBreadth { words, vectors, .. } = SearchBreadth::RECALL;
     let (mut near, words) = try_join!(
         search_vectors(store, index, scope, std::slice::from_ref(query), vectors),
         find_words(store, scope, Corpus::Nodes, newest_terms(query).map(|term| (term, 1.0)), words),
@@ -92,7 +92,7 @@ pub(super) async fn find_leads_of_each(
     scope: &Scope,
     queries: &[Query],
 ) -> Result<Vec<CandidateSources>, StoreError> {
-    let Breadth { words, vectors, .. } = Breadth::nearest(queries.len());
+    let SearchBreadth { words, vectors, .. } = SearchBreadth::nearest(queries.len());
     let terms = queries.iter().map(newest_terms);
     let (near, words) = try_join!(
         search_vectors(store, index, scope, queries, vectors),
@@ -127,7 +127,7 @@ pub(super) async fn find_surroundings(
 ) -> Result<QueryContext, StoreError> {
     let (named, timely, identity) = try_join!(
         find_named_entities(store, request),
-        within_named_times(store, request, settings, occasions),
+        nodes_within_named_times(store, request, settings, occasions),
         identity_nodes(store, &request.scope, query.identity),
     )?;
     Ok(QueryContext { named, timely, identity: identity.into_iter().collect() })
@@ -193,7 +193,7 @@ async fn find_named_entities(
 }
 
 /// Nodes that happened at a time that the text names, or on the day of an occasion that it speaks of.
-async fn within_named_times(
+async fn nodes_within_named_times(
     store: &dyn Store,
     request: &RecallRequest,
     settings: &RecallSettings,

@@ -13,12 +13,14 @@ use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::RecallRequest;
-use super::candidate_sources::{Breadth, CandidateSources, NamedEntities, QueryContext, nearest_nodes};
+use super::candidate_sources::{CandidateSources, NamedEntities, QueryContext, SearchBreadth, nearest_nodes};
 use super::expectations::is_overdue;
 use super::graph::path_strengths;
 use super::node_candidate::NodeCandidate;
 use super::query::Query;
-use super::score::{PATH_WAIVER, ScoreInputs, score_node, text_vector_relevance, vector_relevance};
+use super::score::{
+    PATH_STRENGTH_WITHOUT_RELEVANCE, ScoreInputs, score_node, text_vector_relevance, vector_relevance,
+};
 use super::select::{ScoredEntry, undecided_nodes};
 use super::settings::RecallSettings;
 use super::word_search::{WordBound, WordHits};
@@ -29,7 +31,7 @@ use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVe
 use crate::vector_index::LoadedVectors;
 
 /// Nodes that are shown though they can't enter, the best: so that a person sees what fell.
-const FALLEN_SHOWN: usize = 30;
+const FALLEN_NODES_SHOWN: usize = 30;
 /// Rows that are read at once: more are read in parts, side by side.
 const ROWS_AT_ONCE: usize = 64;
 /// Number of times the search for near vectors is repeated when rows that it found turn out to be deleted. A large deletion may
@@ -50,7 +52,7 @@ pub(super) async fn fetch_nodes(
     settings: &RecallSettings,
     request: &RecallRequest,
     query: &Query,
-    breadth: Breadth,
+    breadth: SearchBreadth,
     (leads, surroundings): (CandidateSources, QueryContext),
 ) -> Result<NodeCandidates, StoreError> {
     let CandidateSources { words, vectors, near } = leads;
@@ -74,7 +76,7 @@ pub(super) async fn fetch_nodes(
             node.known.words = node.known.words.max(asked.relevance(&node.indexed.node, node.folded_text()));
         }
     }
-    let nodes = fetch.decide().await?;
+    let nodes = fetch.score_candidates().await?;
     Ok(NodeCandidates { nodes, entities, in_doubt })
 }
 
@@ -84,7 +86,7 @@ struct Fetch<'a> {
     settings: &'a RecallSettings,
     request: &'a RecallRequest,
     query: &'a Query,
-    breadth: Breadth,
+    breadth: SearchBreadth,
     words: &'a WordHits,
     bound: WordBound<'a>,
     vectors: Option<LoadedVectors>,
@@ -104,7 +106,7 @@ impl Fetch<'_> {
         for _ in 0..SEARCHES_MAX {
             let seqs: BTreeSet<i64> = self.words.seqs.iter().chain(sure).chain(&near).copied().collect();
             let seqs = Vec::from_iter(seqs);
-            let (wanted, nearness) = self.worth_fetching(&seqs, sure);
+            let (wanted, nearness) = self.choose_nodes_to_fetch(&seqs, sure);
             if edges.is_none() {
                 // The edges are asked for first: they are the longest single question.
                 let around = async {
@@ -141,7 +143,7 @@ impl Fetch<'_> {
         let (store, scope) = (self.store, &self.request.scope);
         let parts = seqs.chunks(ROWS_AT_ONCE).map(async |part| {
             let rows = store.nodes_numbered(scope, part).await?;
-            let candidate = |row: IndexedNode| (row.node.seq, Box::new(self.candidate_from(row, nearness)));
+            let candidate = |row: IndexedNode| (row.node.seq, Box::new(self.build_candidate(row, nearness)));
             // What was expected and never came is no memory of anything.
             let stale = |row: &IndexedNode| {
                 row.node.kind == NodeKind::Expectation && is_overdue(&row.node, self.request.now)
@@ -151,7 +153,7 @@ impl Fetch<'_> {
         Ok(try_join_all(parts).await?.into_iter().flatten().collect())
     }
 
-    fn candidate_from(
+    fn build_candidate(
         &self,
         indexed: IndexedNode,
         nearness: &HashMap<i64, RangeInclusive<f64>>,
@@ -165,7 +167,7 @@ impl Fetch<'_> {
     }
 
     /// Nodes that may enter, and the best of the others; with the range in which V of each lies.
-    fn worth_fetching(
+    fn choose_nodes_to_fetch(
         &self,
         seqs: &[i64],
         sure: &HashSet<i64>,
@@ -182,7 +184,7 @@ impl Fetch<'_> {
         }
         others.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         let entering = others.partition_point(|(relevance, _)| *relevance >= self.settings.min_relevance);
-        others.truncate(entering.saturating_add(FALLEN_SHOWN).min(self.breadth.rows));
+        others.truncate(entering.saturating_add(FALLEN_NODES_SHOWN).min(self.breadth.rows));
         wanted.extend(others.into_iter().map(|(_, seq)| seq));
         wanted.sort_unstable();
         (wanted, nearness)
@@ -231,7 +233,10 @@ impl Fetch<'_> {
         self.fetch_exact_vectors(self.doubtful_hits()).await?;
         let hits = self.query_hits();
         let reached = strongest(&hits);
-        let fresh = reached.iter().filter(|(_, strength)| **strength >= PATH_WAIVER).map(|(seq, _)| *seq);
+        let fresh = reached
+            .iter()
+            .filter(|(_, strength)| **strength >= PATH_STRENGTH_WITHOUT_RELEVANCE)
+            .map(|(seq, _)| *seq);
         let mut seqs: Vec<i64> = fresh.filter(|seq| !self.nodes.contains_key(seq)).collect();
         if seqs.is_empty() {
             return Ok(reached);
@@ -286,7 +291,7 @@ impl Fetch<'_> {
     }
 
     /// Scores the nodes; those that the choice turns on have their exact vectors then.
-    async fn decide(mut self) -> Result<Vec<ScoredEntry>, StoreError> {
+    async fn score_candidates(mut self) -> Result<Vec<ScoredEntry>, StoreError> {
         loop {
             let at_most = self.nodes.values().map(|node| {
                 let known = ScoreInputs { vector: *node.nearness.end(), ..node.known };

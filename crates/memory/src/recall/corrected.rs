@@ -196,17 +196,18 @@ impl OutdatedValues {
         let corrected = Self { values: FormerValues::new(values), ..Self::default() };
         let outdated = outdated.into_iter().collect();
         let former = nodes.iter().filter_map(|node| {
-            let own = corrected.values.of_node(node.id).filter(|_| node.superseded_by.is_some());
-            let value = own.or_else(|| corrected.rests_on_former(node, &outdated)).or_else(|| {
-                corrected.former_value_in_text(&node.description).filter(|value| value.current != node.id)
-            })?;
+            let own = corrected.values.value_of_node(node.id).filter(|_| node.superseded_by.is_some());
+            let value =
+                own.or_else(|| corrected.former_value_behind_node(node, &outdated)).or_else(|| {
+                    corrected.former_value_in_text(&node.description).filter(|value| value.current != node.id)
+                })?;
             Some((node.id, FormerValue::from(value)))
         });
         Ok(former.collect())
     }
 
     /// Says of each candidate which former value it tells, also of those that no prompt shows.
-    pub fn note_candidates(&self, candidates: &mut [Candidate]) {
+    pub fn mark_candidates(&self, candidates: &mut [Candidate]) {
         for candidate in candidates {
             let known = match candidate.kind {
                 CandidateKind::Message => self.messages.get(&MessageId(candidate.id)),
@@ -215,12 +216,12 @@ impl OutdatedValues {
             let value = known.or_else(|| self.former_value_in_text(&candidate.text));
             let value = value.filter(|value| value.current.0 != candidate.id);
             candidate.no_longer_current = value.map(FormerValue::from);
-            candidate.denied = self.denial_of(&candidate.text, candidate.created_at).cloned();
+            candidate.denied = self.correction_denying(&candidate.text, candidate.created_at).cloned();
         }
     }
 
     /// The values that a prompt has to tell as no longer current: those asked for, then those that the prompt contains.
-    pub fn values(&self) -> Vec<&ReplacedValue> {
+    pub fn values_to_tell(&self) -> Vec<&ReplacedValue> {
         let mut values: Vec<&ReplacedValue> = Vec::new();
         let noted = self.written.iter().chain(self.messages.values()).chain(self.nodes.values());
         for value in self.former.iter().chain(noted) {
@@ -251,7 +252,7 @@ impl OutdatedValues {
     pub(super) fn note_messages(&mut self, messages: &[Message]) {
         for message in messages {
             let quoted = self.spans.iter().find(|span| span.message == message.seq);
-            let by_span = quoted.and_then(|span| self.values.of_node(span.node));
+            let by_span = quoted.and_then(|span| self.values.value_of_node(span.node));
             // Who corrects a value names it, and says beside it what is current.
             let corrects = correction_cue(&message.content).is_some();
             let by_words = || {
@@ -345,14 +346,18 @@ impl OutdatedValues {
 
     /// The former value that a node only says again, or that it was concluded from. `outdated` are the events that nodes cite
     /// and that were replaced since, by the node's number.
-    fn rests_on_former(&self, node: &Node, outdated: &BTreeMap<i64, NodeId>) -> Option<&ReplacedValue> {
+    fn former_value_behind_node(
+        &self,
+        node: &Node,
+        outdated: &BTreeMap<i64, NodeId>,
+    ) -> Option<&ReplacedValue> {
         if let Some(event) = outdated.get(&node.seq) {
-            return self.values.of_node(*event);
+            return self.values.value_of_node(*event);
         }
         let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
         self.former_value_in_text(&node.description).filter(|value| {
             let is_earlier = value.current != node.id && node.created_at < value.changed_at;
-            is_earlier && (is_conclusion || only_repeats(&node.description, &value.text))
+            is_earlier && (is_conclusion || is_repetition_of_former(&node.description, &value.text))
         })
     }
 
@@ -360,7 +365,7 @@ impl OutdatedValues {
     fn hold_back_nodes(&mut self, found: &mut RecallResult, outdated: &BTreeMap<i64, NodeId>) {
         let mut removed: BTreeMap<NodeId, (ReplacedValue, &'static str)> = BTreeMap::new();
         let mut stays = |node: &Node| {
-            if let Some(value) = self.rests_on_former(node, outdated) {
+            if let Some(value) = self.former_value_behind_node(node, outdated) {
                 removed.insert(node.id, (value.clone(), node.kind.as_str()));
                 return false;
             }
@@ -425,7 +430,7 @@ impl OutdatedValues {
         for session in &mut found.pinned.summaries {
             let Some(summary) = session.summary.take() else { continue };
             let nameless =
-                |value: &&ReplacedValue| value.words.is_nameless() && value.session == Some(session.id);
+                |value: &&ReplacedValue| value.words.has_no_name() && value.session == Some(session.id);
             let whole = self.values.iter().find(nameless).cloned();
             if let Some(value) = whole {
                 self.note_held_back(&value, "summary");
@@ -467,12 +472,12 @@ pub async fn outdated_nodes(
     let outdated = replaced.outdated.into_iter().collect();
     let corrected =
         OutdatedValues { values: FormerValues::new(replaced.values), ..OutdatedValues::default() };
-    let rests = nodes.iter().filter(|node| corrected.rests_on_former(node, &outdated).is_some());
+    let rests = nodes.iter().filter(|node| corrected.former_value_behind_node(node, &outdated).is_some());
     Ok(rests.map(|node| node.id).collect())
 }
 
 /// True if a text only says a former value again.
-fn only_repeats(text: &str, former: &str) -> bool {
+fn is_repetition_of_former(text: &str, former: &str) -> bool {
     let (terms, known) = (content_terms(text), content_terms(former));
     let shared = terms.iter().filter(|term| known.contains(*term)).count();
     shared as f64 >= REPETITION_SHARE_MIN * terms.len().max(1) as f64

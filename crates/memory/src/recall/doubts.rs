@@ -50,7 +50,7 @@ pub(super) async fn read_open_pairs(
     store.open_pairs(scope, &nodes, &messages).await
 }
 
-/// The questions about what is left.
+/// The open questions about the memories that are still shown.
 pub(super) fn doubts_about(found: &RecallResult, pairs: Vec<OpenPair>) -> Vec<Doubt> {
     let nodes: BTreeSet<NodeId> = recalled_nodes(found).map(|node| node.id).collect();
     let messages: BTreeSet<MessageId> = recalled_messages(found).map(|message| message.id).collect();

@@ -53,7 +53,7 @@ pub(super) async fn fulfilled_by(
         Some(vector) if query.vectors().next().is_some() => {
             query.vectors().any(|sentence| cosine(sentence, vector) >= FULFILLED_COSINE_MIN)
         }
-        _ => is_told_in_words(&query.sentences, &statistics, &told, &node.description),
+        _ => is_fulfilled_in_words(&query.sentences, &statistics, &told, &node.description),
     };
     Ok(pending.iter().filter(fulfils).cloned().collect())
 }
@@ -63,7 +63,7 @@ fn readable_vector(stored: Option<&StoredVector>) -> Option<&[f32]> {
     Some(&stored.vector)
 }
 
-fn is_told_in_words(
+fn is_fulfilled_in_words(
     sentences: &[Sentence],
     statistics: &WordStatistics,
     told: &IndexedText<'_>,
@@ -93,7 +93,7 @@ mod tests {
     fn is_told(said: &str, expected: &str) -> bool {
         let sentences = [Sentence { terms: query_terms(said), vector: None }];
         let told = index_terms(said);
-        is_told_in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&told), expected)
+        is_fulfilled_in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&told), expected)
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl FormerValues {
         }
     }
 
-    pub(super) fn of_node(&self, node: NodeId) -> Option<&ReplacedValue> {
+    pub(super) fn value_of_node(&self, node: NodeId) -> Option<&ReplacedValue> {
         self.values.iter().find(|value| value.node == node)
     }
 

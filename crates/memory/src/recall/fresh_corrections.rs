@@ -35,7 +35,7 @@ pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
 
 impl OutdatedValues {
     /// Notes which of these messages say what is no longer current, and which correct something themselves.
-    pub fn note_window(&mut self, window: &[Message], now: Timestamp) {
+    pub fn mark_window(&mut self, window: &[Message], now: Timestamp) {
         self.note_messages(window);
         for message in window {
             if is_fresh_correction(message, now) {
@@ -53,7 +53,7 @@ impl OutdatedValues {
     }
 
     /// The correction in the user's latest words after which a text is wrong that was said or written at this time.
-    pub fn denial_of(&self, text: &str, at: Timestamp) -> Option<&FreshCorrection> {
+    pub fn correction_denying(&self, text: &str, at: Timestamp) -> Option<&FreshCorrection> {
         if self.fresh.is_empty() {
             return None;
         }

@@ -9,20 +9,20 @@ use crate::ports::FillingEdge;
 /// Longest path, in steps. Further away everything is linked with everything.
 pub(super) const STEPS_MAX: usize = 3;
 /// Factor for each step of a path after the first. A neighbour of a neighbour explains half as much.
-const FURTHER_STEP: f64 = 0.5;
+const FURTHER_STEP_FACTOR: f64 = 0.5;
 /// Events of one thought that are connected with one another, the newest: beyond them a thought is a hub, and what it
 /// connects tells little.
 const SIBLINGS_MAX: usize = 64;
 
 /// `2^(−age/half-life)`, both in days; 1 for what lies ahead of `now`.
-pub(super) fn decay(at: Timestamp, now: Timestamp, half_life_days: f64) -> f64 {
+pub(super) fn decay_with_age(at: Timestamp, now: Timestamp, half_life_days: f64) -> f64 {
     let days = now.duration_since(at).as_secs_f64() / 86_400.0;
     (-days.max(0.0) / half_life_days).exp2()
 }
 
 /// A step from one node to another, by their places.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct EdgeStep {
     from: usize,
     to: usize,
     strength: f64,
@@ -30,14 +30,14 @@ struct Step {
 
 /// The strongest path that reaches a node from one hit.
 #[derive(Clone, Copy, Debug)]
-struct Reach {
+struct StrongestPath {
     hit: i64,
     strength: f64,
 }
 
 /// The two strongest paths to a node from different hits, the stronger first: the second serves where the first comes
 /// from the node itself.
-type ReachedNodes = [Option<Reach>; 2];
+type ReachedNodes = [Option<StrongestPath>; 2];
 
 /// g of each node: the strength of the strongest evidence path (at most [`STEPS_MAX`] steps) from it to a hit other
 /// than itself. A step is an event and its thought, or two events under one thought, with the strength
@@ -57,16 +57,16 @@ pub(super) fn path_strengths(
     let mut frontier: Vec<ReachedNodes> = vec![[None; 2]; nodes.len()];
     // A hit without an edge leads nowhere.
     for (place, &hit) in hits.iter().filter_map(|hit| Some((place(*hit)?, hit))) {
-        frontier[place][0] = Some(Reach { hit, strength: 1.0 });
+        frontier[place][0] = Some(StrongestPath { hit, strength: 1.0 });
     }
     let mut strongest: Vec<f64> = vec![0.0; nodes.len()];
     for length in 1..=STEPS_MAX {
-        let worth = if length == 1 { 1.0 } else { FURTHER_STEP };
+        let worth = if length == 1 { 1.0 } else { FURTHER_STEP_FACTOR };
         let mut next: Vec<ReachedNodes> = vec![[None; 2]; nodes.len()];
         for step in &steps {
             for reach in frontier[step.from].into_iter().flatten() {
                 let strength = reach.strength * step.strength * worth;
-                keep_two(&mut next[step.to], Reach { hit: reach.hit, strength });
+                keep_two_strongest(&mut next[step.to], StrongestPath { hit: reach.hit, strength });
             }
         }
         for ((node, reaches), known) in nodes.iter().zip(&next).zip(&mut strongest) {
@@ -79,8 +79,10 @@ pub(super) fn path_strengths(
 }
 
 /// Stronger paths first, then those from the greater hit.
-fn keep_two(known: &mut ReachedNodes, new: Reach) {
-    let stronger = |a: Reach, b: Reach| a.strength.total_cmp(&b.strength).then(a.hit.cmp(&b.hit)).is_gt();
+fn keep_two_strongest(known: &mut ReachedNodes, new: StrongestPath) {
+    let stronger = |a: StrongestPath, b: StrongestPath| {
+        a.strength.total_cmp(&b.strength).then(a.hit.cmp(&b.hit)).is_gt()
+    };
     let [first, second] = *known;
     *known = match (first, second) {
         (Some(first), second) if first.hit == new.hit => {
@@ -98,7 +100,7 @@ fn steps(
     place: impl Fn(i64) -> Option<usize>,
     now: Timestamp,
     half_life_days: f64,
-) -> Vec<Step> {
+) -> Vec<EdgeStep> {
     let mut edges: Vec<&FillingEdge> = edges.iter().collect();
     edges.sort_unstable_by_key(|edge| {
         (edge.thought_seq, std::cmp::Reverse((edge.created_at, edge.event_seq)))
@@ -108,11 +110,13 @@ fn steps(
         let Some(thought) = events.first().and_then(|edge| place(edge.thought_seq)) else { continue };
         let places: Vec<(usize, f64)> = events
             .iter()
-            .filter_map(|edge| Some((place(edge.event_seq)?, decay(edge.created_at, now, half_life_days))))
+            .filter_map(|edge| {
+                Some((place(edge.event_seq)?, decay_with_age(edge.created_at, now, half_life_days)))
+            })
             .collect();
         let mut connect = |a: usize, b: usize, strength: f64| {
-            steps.push(Step { from: a, to: b, strength });
-            steps.push(Step { from: b, to: a, strength });
+            steps.push(EdgeStep { from: a, to: b, strength });
+            steps.push(EdgeStep { from: b, to: a, strength });
         };
         for &(event, strength) in &places {
             connect(event, thought, strength);

@@ -14,9 +14,9 @@ use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
 /// Memories that are offered from either end, the newest and the oldest, for who one is was often told first.
 pub(super) const IDENTITY_CANDIDATES: u32 = 100;
 /// W of a memory that tells what is asked: that of all content words, each said once.
-const TELLS_SCORE: f64 = 0.92;
+const TELLING_MEMORY_SCORE: f64 = 0.92;
 /// W of a memory that may tell it ("the user is …" to a question for a name or a job): above the bound of absence.
-const MAY_TELL_SCORE: f64 = 0.5;
+const POSSIBLY_TELLING_MEMORY_SCORE: f64 = 0.5;
 
 /// A question about the identity of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,10 @@ pub enum IdentityQuestion {
     Whole,
     /// A question about their name.
     Name,
-    /// A question about their age.
+    /// A question about the user's age.
     Age,
     Work,
-    /// A question about where they live or come from.
+    /// A question about where the user lives or comes from.
     Home,
 }
 
@@ -51,7 +51,7 @@ const ANSWER_PHRASES: [(IdentityQuestion, WordList); 4] = [
     (Home, lexicon::TELLS_HOME),
 ];
 /// Phrases behind which a name or a job may follow.
-const MAY_TELL: [(IdentityQuestion, WordList); 2] =
+const PHRASES_BEFORE_NAME_OR_JOB: [(IdentityQuestion, WordList); 2] =
     [(Name, lexicon::MAY_TELL_NAME), (Work, lexicon::MAY_TELL_WORK)];
 
 /// The question about the user in a text, by the newest sentence that asks one.
@@ -65,7 +65,7 @@ pub(super) fn identity_question(text: &str) -> Option<IdentityQuestion> {
 }
 
 /// A search term for the user's name in the log, besides the words of the question: 我叫, or 我的名字.
-pub(super) fn name_term(question: IdentityQuestion) -> Option<QueryTerm> {
+pub(super) fn users_name_term(question: IdentityQuestion) -> Option<QueryTerm> {
     let phrase = |letters: &str| Phrase(letters.chars().map(String::from).collect());
     (question == Name).then(|| QueryTerm {
         phrase: phrase("我叫"),
@@ -79,11 +79,11 @@ pub(super) fn name_term(question: IdentityQuestion) -> Option<QueryTerm> {
 fn ends_with_question(folded: &str, phrase: &str) -> bool {
     folded.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();
-        at_word_borders(folded, at, end) && is_tail(&folded[end..])
+        at_word_borders(folded, at, end) && is_question_tail(&folded[end..])
     })
 }
 
-fn is_tail(rest: &str) -> bool {
+fn is_question_tail(rest: &str) -> bool {
     let mut rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
     while !rest.is_empty() {
         let Some(tail) =
@@ -102,17 +102,21 @@ impl IdentityQuestion {
     pub(super) fn relevance(self, node: &Node, folded: &str) -> f64 {
         let says = |phrases: WordList| phrases.iter().any(|phrase| is_named_in_text(folded, phrase));
         match ANSWER_PHRASES.into_iter().find(|(question, _)| *question == self) {
-            None => TELLS_SCORE,
-            Some((_, tells)) if says(tells) => TELLS_SCORE,
-            Some((Name, _)) if begins_with_name(&node.description) => TELLS_SCORE,
-            Some(_) if MAY_TELL.into_iter().any(|(question, may)| question == self && says(may)) => {
-                MAY_TELL_SCORE
+            None => TELLING_MEMORY_SCORE,
+            Some((_, tells)) if says(tells) => TELLING_MEMORY_SCORE,
+            Some((Name, _)) if begins_with_name(&node.description) => TELLING_MEMORY_SCORE,
+            Some(_)
+                if PHRASES_BEFORE_NAME_OR_JOB
+                    .into_iter()
+                    .any(|(question, may)| question == self && says(may)) =>
+            {
+                POSSIBLY_TELLING_MEMORY_SCORE
             }
             Some(_) => 0.0,
         }
     }
 
-    /// True if it asks for one thing, which memory may hold or not.
+    /// True if the question asks for a single fact.
     pub(super) fn is_definite(self) -> bool {
         self != Whole
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use futures_util::try_join;
 
-use super::message_pool::{LOOKED_AT, fill_pool};
+use super::message_pool::{SCORED_MESSAGES_MAX, fill_pool};
 use super::message_query::MessageQuery;
 use super::query::Query;
 use super::signals::MessageWeights;
@@ -18,14 +18,14 @@ use crate::vector_index::{LoadedVectors, READABILITY_MIN, VectorIndex};
 const VECTOR_CANDIDATES: usize = 60;
 /// Best messages by themselves whose surroundings are looked at too. Surroundings cost a read each, and lift a message by a few
 /// places only.
-const SURROUNDED_MAX: usize = 30;
+const MESSAGES_WITH_NEIGHBOURS_MAX: usize = 30;
 /// Messages on each side that a message is understood by. A question and its answer are seldom further apart.
 pub(super) const NEIGHBOURS_PER_SIDE: usize = 3;
 /// Number of times the search for near vectors is repeated when messages that it found turn out to be deleted. A large deletion
 /// may just be under way.
 const SEARCHES_MAX: usize = 3;
 /// Longest silence between two messages of one talk, in seconds: what was said before it is no context.
-const SILENCE_MAX: i64 = 3_600;
+const SILENCE_SECONDS_MAX: i64 = 3_600;
 
 /// Messages by number, each with its vector where the model can read it, and the pairs of neighbours.
 #[derive(Debug, Default)]
@@ -108,7 +108,7 @@ impl MessageNeighbours {
                 let [earlier, later] = pair else { continue };
                 let silence = later.message.created_at.duration_since(earlier.message.created_at).as_secs();
                 let shown = [earlier, later].iter().any(|indexed| window.contains(&indexed.message.seq));
-                if silence <= SILENCE_MAX && !shown {
+                if silence <= SILENCE_SECONDS_MAX && !shown {
                     self.before.insert(later.message.seq, earlier.message.seq);
                     self.after.insert(earlier.message.seq, later.message.seq);
                 }
@@ -157,7 +157,7 @@ pub(super) async fn gather_messages(
     let question = &query.question;
     let terms = question.terms.iter().map(|(term, weight)| (term, *weight));
     let (words, (vectors, mut near)) = try_join!(
-        find_words(store, scope, Corpus::Messages, terms, LOOKED_AT),
+        find_words(store, scope, Corpus::Messages, terms, SCORED_MESSAGES_MAX),
         search_vectors(store, index, scope, query),
     )?;
     let pool = fill_pool(store, scope, question, &words, weights).await?;
@@ -178,7 +178,7 @@ pub(super) async fn gather_messages(
     }
     let mut best = worths(&found, &words.statistics);
     best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    let best: Vec<i64> = best.into_iter().take(SURROUNDED_MAX).map(|(_, seq)| seq).collect();
+    let best: Vec<i64> = best.into_iter().take(MESSAGES_WITH_NEIGHBOURS_MAX).map(|(_, seq)| seq).collect();
     found.load_around(store, scope, &best, &window).await?;
     let seqs: Vec<i64> = found.messages.keys().copied().collect();
     found.load_vectors(store, scope, query, &seqs).await?;

@@ -16,10 +16,10 @@ pub(super) const BM25_K1: f64 = 1.2;
 pub(super) const BM25_B: f64 = 0.5;
 /// Messages with the most of the question's words whose length and time are looked at. Twelve for each that is ranked: length
 /// and time move a message by far fewer places.
-pub(super) const LOOKED_AT: usize = 600;
+pub(super) const SCORED_MESSAGES_MAX: usize = 600;
 /// Number of messages looked at that were said at a time that the question names. They come in addition, so that a common word
 /// does not keep out what was said on the day asked for.
-const LOOKED_AT_TIMELY: usize = 300;
+const SCORED_MESSAGES_OF_NAMED_TIME_MAX: usize = 300;
 /// Messages that are ranked for their words or their time.
 const POOL_SIZE: usize = 100;
 /// Times of one question that are looked up. Each is a query, and a question that names more dates is a list.
@@ -42,7 +42,7 @@ pub(super) async fn fill_pool(
     let mut seqs: BTreeSet<i64> = words.seqs.iter().copied().collect();
     for &(start, end) in question.times.iter().take(NAMED_TIMES_MAX) {
         let Some((first, last)) = store.message_span(scope, start, end).await? else { continue };
-        seqs.extend(words.best_between(first, last, LOOKED_AT_TIMELY));
+        seqs.extend(words.best_rows_between(first, last, SCORED_MESSAGES_OF_NAMED_TIME_MAX));
         if end.duration_since(start) <= SHORT_TIME && last - first < WORDLESS_MAX {
             seqs.extend(first..=last);
         }
@@ -55,7 +55,7 @@ pub(super) async fn fill_pool(
         / outlines.len().max(1) as f64;
     let named = |at: Timestamp| question.times.iter().any(|&(start, end)| start <= at && at <= end);
     let bound = |outline: &MessageOutline| {
-        let held = words.share_of(outline.seq);
+        let held = words.share_bound(outline.seq);
         let long = 1.0 - BM25_B + BM25_B * f64::from(outline.token_count) / mean.max(1.0);
         let said = held * (BM25_K1 + 1.0) / (1.0 + BM25_K1 * long);
         let time = if named(outline.created_at) { weights[Signal::Time] } else { 0.0 };

@@ -25,9 +25,9 @@ const SENTENCES_MAX: usize = 5;
 /// Characters of a long message that are embedded as a whole, the newest: the model reads no more at once.
 const WHOLE_LENGTH_MAX: usize = 1_000;
 /// Weight of a line or sentence relative to the one after it: the newest text is the point, the older one its context.
-const OLDER_LINE: f64 = 0.9;
+const OLDER_LINE_WEIGHT: f64 = 0.9;
 /// Weight of another speaker's line in a dialogue: the search is for the asker's matter.
-const OTHERS_LINE: f64 = 0.3;
+const OTHER_SPEAKER_LINE_WEIGHT: f64 = 0.3;
 /// Longest label of a dialogue's line ("Ann: …"), in characters.
 const LABEL_LENGTH_MAX: usize = 20;
 /// Longest time in a message that still says when something was. "In March" dates an event; "in my twenties" does not.
@@ -65,7 +65,7 @@ pub struct MessageQuery {
 }
 
 /// The texts that a question embeds, beside its terms.
-pub(super) struct Texts {
+pub(super) struct TextsToEmbed {
     /// The sentences of the text, unchanged.
     pub(super) sentences: Vec<String>,
     /// The content terms of each.
@@ -85,7 +85,7 @@ impl MessageQuery {
         now: Timestamp,
         zone: &TimeZone,
         settings: &RecallSettings,
-    ) -> (Self, Texts) {
+    ) -> (Self, TextsToEmbed) {
         let RecallSettings { speaker_names: names, week_start, .. } = settings;
         let sentences = sentences(text);
         let spoken = sentences.iter().map(|sentence| name_speakers(sentence, names).spoken).collect();
@@ -102,7 +102,7 @@ impl MessageQuery {
         let newest = text.trim().lines().next_back().unwrap_or_default();
         // 我叫林晚 shares no content word with 我叫什么, but these two characters.
         let asked = identity::identity_question(text);
-        let named = asked.and_then(identity::name_term);
+        let named = asked.and_then(identity::users_name_term);
         let sentences_terms = terms.iter().map(|terms| {
             let mut terms = names.without_names(terms.clone());
             terms.extend(named.clone());
@@ -111,7 +111,7 @@ impl MessageQuery {
         let mut weighted = weighted_terms(text, &names, terms_of);
         weighted.extend(named.clone().map(|term| (term, 1.0)));
         let times = named_times(newest, now, zone, *week_start);
-        for (_, weight) in weighted.iter_mut().filter(|(term, _)| !times.is_empty() && is_of_date(term)) {
+        for (_, weight) in weighted.iter_mut().filter(|(term, _)| !times.is_empty() && is_date_term(term)) {
             *weight *= DATE_WORD;
         }
         let question = Self {
@@ -125,13 +125,13 @@ impl MessageQuery {
             calendar: Some((zone.clone(), *week_start)),
         };
         let whole = (!is_whole).then(|| newest_characters(&whole));
-        (question, Texts { sentences, terms, spoken, whole, identity: asked })
+        (question, TextsToEmbed { sentences, terms, spoken, whole, identity: asked })
     }
 }
 
 impl MessageQuery {
     /// True if a message tells of a time that the question names: "yesterday", said the day after.
-    pub(super) fn is_told(&self, message: &Message) -> bool {
+    pub(super) fn is_about_named_time(&self, message: &Message) -> bool {
         let Some((zone, week_start)) = self.calendar.as_ref().filter(|_| !self.times.is_empty()) else {
             return false;
         };
@@ -219,10 +219,10 @@ fn weighted_parts(text: &str) -> Vec<(&str, f64)> {
     let labels: Vec<Option<&str>> = lines.iter().map(|line| speaker_label(line)).collect();
     let asker = labels.iter().copied().flatten().next();
     let is_dialogue = labels.iter().flatten().count() > 1;
-    let older = |age: usize| OLDER_LINE.powf(age as f64);
+    let older = |age: usize| OLDER_LINE_WEIGHT.powf(age as f64);
     if lines.len() > 1 && is_dialogue {
         let weight = |label: Option<&str>| {
-            if label.is_none_or(|name| Some(name) == asker) { 1.0 } else { OTHERS_LINE }
+            if label.is_none_or(|name| Some(name) == asker) { 1.0 } else { OTHER_SPEAKER_LINE_WEIGHT }
         };
         let newest_first = lines.into_iter().zip(labels).rev().enumerate();
         return newest_first.map(|(age, (line, label))| (line, older(age) * weight(label))).collect();
@@ -235,7 +235,7 @@ fn weighted_parts(text: &str) -> Vec<(&str, f64)> {
     parts.into_iter().rev().enumerate().map(|(age, part)| (part, older(age))).collect()
 }
 
-fn is_of_date(term: &QueryTerm) -> bool {
+fn is_date_term(term: &QueryTerm) -> bool {
     term.surface.chars().all(|c| c.is_ascii_digit()) || lexicon::DATE_WORDS.contains(&term.surface)
 }
 
@@ -260,7 +260,7 @@ mod tests {
             .collect()
     }
 
-    fn question(text: &str, names: &SpeakerNames) -> (MessageQuery, Texts) {
+    fn question(text: &str, names: &SpeakerNames) -> (MessageQuery, TextsToEmbed) {
         let settings = RecallSettings { speaker_names: names.clone(), ..RecallSettings::default() };
         MessageQuery::new(text, Timestamp::UNIX_EPOCH, &TimeZone::UTC, &settings)
     }

@@ -40,16 +40,16 @@ use crate::text::{
 use crate::vector_index::{VectorIndex, cosine};
 
 /// Weight of the message before, relative to the message itself. It often names what the message itself calls "it".
-const WEIGHT_BEFORE: f64 = 0.5;
+const PREVIOUS_MESSAGE_WEIGHT: f64 = 0.5;
 /// Weight of the words of the message before if it is a question: an answer leaves out what its question has said.
-const QUESTION_BEFORE: f64 = 1.0;
+const PREVIOUS_QUESTION_WEIGHT: f64 = 1.0;
 /// Weight of the message after: it often repeats the words and seldom adds to them.
-const WEIGHT_AFTER: f64 = 0.25;
+const NEXT_MESSAGE_WEIGHT: f64 = 0.25;
 /// Factor for a neighbour by the same speaker: nobody answers himself, and one note need not continue another.
-const SAME_SPEAKER: f64 = 0.3;
+const SAME_SPEAKER_FACTOR: f64 = 0.3;
 /// Weight of the words of a whole session, relative to those of the messages around. It says what the conversation was about,
 /// and is the same for all its messages.
-const WEIGHT_SESSION: f64 = 0.4;
+const SESSION_WEIGHT: f64 = 0.4;
 /// Weight of a part of a long word, relative to the whole word. "Schwimmbad" and "Schwimmen" are related, and not the same.
 const PART_CREDIT: f64 = 0.5;
 /// Share of a user's words that a reply must hold to count as a repetition. "So you moved to Lisbon in May" adds little.
@@ -99,14 +99,14 @@ pub async fn rank_messages(
     let weights = &settings.message_weights;
     let worths = |found: &MessageNeighbours, statistics: &WordStatistics| {
         let ranking = Ranking::new(found, query, statistics);
-        found.messages.keys().map(|&seq| (ranking.worth_alone(seq, weights), seq)).collect()
+        found.messages.keys().map(|&seq| (ranking.score_without_neighbours(seq, weights), seq)).collect()
     };
     let (found, statistics) = gather_messages(store, index, scope, query, window, weights, worths).await?;
     Ok(Ranking::new(&found, query, &statistics).best_messages(weights, limit))
 }
 
 /// Occurrences of each term of the question in a message, and the message's length.
-struct Counts {
+struct TermCounts {
     terms: Vec<f64>,
     length: f64,
 }
@@ -120,7 +120,7 @@ struct Ranking<'a> {
     terms: Vec<(&'a QueryTerm, f64)>,
     /// Information of the question.
     asked: f64,
-    counts: HashMap<i64, Counts>,
+    counts: HashMap<i64, TermCounts>,
 }
 
 impl<'a> Ranking<'a> {
@@ -142,7 +142,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// Score of a message without its neighbours: its own words at any length, and its own meaning.
-    fn worth_alone(&self, seq: i64, weights: &MessageWeights) -> f64 {
+    fn score_without_neighbours(&self, seq: i64, weights: &MessageWeights) -> f64 {
         let words = self.word_score(&[(seq, 1.0)], 1.0);
         (weights[Signal::Words] + weights[Signal::TopicWords]) * words
             + (weights[Signal::Meaning] + weights[Signal::TopicMeaning]) * self.cosine_of(seq).unwrap_or(0.0)
@@ -177,7 +177,7 @@ impl<'a> Ranking<'a> {
                 signals[Signal::Meaning] = meaning;
                 signals[Signal::TopicWords] = self.topic_words(&around);
                 let session = sessions.get(&indexed.message.session_id).copied().unwrap_or_default();
-                signals[Signal::TopicWords] += WEIGHT_SESSION * session;
+                signals[Signal::TopicWords] += SESSION_WEIGHT * session;
                 signals[Signal::TopicMeaning] = nearest.unwrap_or(unknown);
                 (signals.total(weights), indexed.message.created_at, seq, signals)
             })
@@ -280,7 +280,7 @@ impl<'a> Ranking<'a> {
             (
                 Signal::Time,
                 question.times.iter().any(|&(start, end)| start <= at && at <= end)
-                    || question.is_told(message),
+                    || question.is_about_named_time(message),
             ),
             (Signal::TellsWhen, question.asks_when && tells_when(&message.content)),
             (Signal::Asks, self.is_question(seq)),
@@ -305,24 +305,27 @@ impl<'a> Ranking<'a> {
         let mut mixture = self.neighbour_weights(seq);
         if let Some(question) = self.found.previous_message(seq).filter(|before| self.is_question(*before))
             && let Some((_, share)) = mixture.iter_mut().find(|(other, _)| *other == question)
-            && self.says_something(seq)
+            && self.has_own_content(seq)
         {
-            *share = QUESTION_BEFORE;
+            *share = PREVIOUS_QUESTION_WEIGHT;
         }
         mixture
     }
 
     /// True if it has content of its own: "not yet" answers no question.
-    fn says_something(&self, seq: i64) -> bool {
+    fn has_own_content(&self, seq: i64) -> bool {
         self.found.messages.get(&seq).is_some_and(|m| !content_terms(&m.message.content).is_empty())
     }
 
     /// The message and its neighbours, each with its weight in the score.
     fn neighbour_weights(&self, seq: i64) -> Vec<(i64, f64)> {
         let role = |seq: i64| self.found.messages.get(&seq).map(|indexed| indexed.message.role);
-        let answers = |other: i64| if role(other) == role(seq) { SAME_SPEAKER } else { 1.0 };
-        let before = self.found.previous_message(seq).map(|before| (before, WEIGHT_BEFORE * answers(before)));
-        let after = self.found.next_message(seq).map(|after| (after, WEIGHT_AFTER * answers(after)));
+        let answers = |other: i64| if role(other) == role(seq) { SAME_SPEAKER_FACTOR } else { 1.0 };
+        let before = self
+            .found
+            .previous_message(seq)
+            .map(|before| (before, PREVIOUS_MESSAGE_WEIGHT * answers(before)));
+        let after = self.found.next_message(seq).map(|after| (after, NEXT_MESSAGE_WEIGHT * answers(after)));
         std::iter::once((seq, 1.0)).chain(before).chain(after).collect()
     }
 
@@ -387,26 +390,26 @@ impl<'a> Ranking<'a> {
     /// Similarity with a vector: that of the best sentence of the question. If the question has several sentences, the mean of it
     /// and of the whole text.
     fn best_cosine(&self, vector: &[f32]) -> Option<f64> {
-        let best = best_product(&self.query.question.vectors, vector)?;
+        let best = best_sentence_cosine(&self.query.question.vectors, vector)?;
         let whole = self.query.question.whole.as_ref().map(|whole| f64::from(cosine(whole, vector)));
         Some(whole.map_or(best, |whole| (best + whole) / 2.0))
     }
 
     fn best_sentence(&self, seq: i64) -> Option<f64> {
-        best_product(&self.query.question.vectors, self.found.vectors.get(&seq)?)
+        best_sentence_cosine(&self.query.question.vectors, self.found.vectors.get(&seq)?)
     }
 }
 
-fn best_product(sentences: &[Vec<f32>], vector: &[f32]) -> Option<f64> {
+fn best_sentence_cosine(sentences: &[Vec<f32>], vector: &[f32]) -> Option<f64> {
     sentences.iter().map(|sentence| f64::from(cosine(sentence, vector))).reduce(f64::max)
 }
 
-fn count(text: &str, terms: &[(&QueryTerm, f64)]) -> Counts {
+fn count(text: &str, terms: &[(&QueryTerm, f64)]) -> TermCounts {
     let text = IndexedText::new(text);
     let frequency = |term: &QueryTerm| match text.occurrences(term) {
         Occurrences::Whole(count) => count as f64,
         Occurrences::Part(count) => PART_CREDIT * count as f64,
         Occurrences::None => 0.0,
     };
-    Counts { terms: terms.iter().map(|(term, _)| frequency(term)).collect(), length: text.len() as f64 }
+    TermCounts { terms: terms.iter().map(|(term, _)| frequency(term)).collect(), length: text.len() as f64 }
 }

@@ -66,7 +66,7 @@ pub use signals::{MessageWeights, Signal, Signals};
 pub use silenced::mask_silenced;
 pub use words::{IndexedText, Occurrences, WordStatistics};
 
-use self::candidate_sources::Breadth;
+use self::candidate_sources::SearchBreadth;
 use crate::entities::Entity;
 use crate::ports::{Embedder, Store, StoreError};
 use crate::scope::Scope;
@@ -144,7 +144,7 @@ pub async fn recall(
             candidate_sources::find_leads(store, index, &request.scope, &query),
             candidate_sources::find_surroundings(store, settings, &request, &query, &occasions),
         )?;
-        candidates::fetch_nodes(store, settings, &request, &query, Breadth::RECALL, found).await
+        candidates::fetch_nodes(store, settings, &request, &query, SearchBreadth::RECALL, found).await
     };
     let (found, ((passages, messages), fit), pinned) =
         try_join!(nodes, passages, pinned::fetch_pinned(store, &request, &query, settings.half_life_days),)?;
@@ -205,7 +205,7 @@ pub(crate) async fn recall_nodes(
         candidate_sources::find_leads_of_each(store, index, &scope, &queries),
         try_join_all(surroundings)
     )?;
-    let breadth = Breadth::nearest(queries.len());
+    let breadth = SearchBreadth::nearest(queries.len());
     let each = requests.iter().zip(&queries).zip(leads.into_iter().zip(surroundings));
     let found = each.map(async |((request, query), found)| {
         let found = candidates::fetch_nodes(store, settings, request, query, breadth, found).await?;

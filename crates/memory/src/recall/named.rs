@@ -34,7 +34,7 @@ pub(crate) async fn named_in_any(
     scope: &Scope,
     texts: &[&str],
 ) -> Result<Vec<Entity>, StoreError> {
-    Ok(look_up(store, scope, texts, &[]).await?.into_iter().map(|hit| hit.entity).collect())
+    Ok(look_up_names(store, scope, texts, &[]).await?.into_iter().map(|hit| hit.entity).collect())
 }
 
 /// Like [`named_entities`], with names that the store does not know yet, or that lead to these whatever it knows.
@@ -44,10 +44,10 @@ pub(crate) async fn named_entities_with(
     text: &str,
     own: &[AliasHit],
 ) -> Result<Vec<AliasHit>, StoreError> {
-    look_up(store, scope, &[text], own).await
+    look_up_names(store, scope, &[text], own).await
 }
 
-async fn look_up(
+async fn look_up_names(
     store: &dyn Store,
     scope: &Scope,
     texts: &[&str],
@@ -148,32 +148,35 @@ fn longest_hits(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) 
 mod tests {
     use super::*;
 
-    fn has_name(text: &str, name: &str) -> bool {
+    fn contains_possible_name(text: &str, name: &str) -> bool {
         possible_names(&fold_name(text), &written_as_names(text)).contains_key(name)
     }
 
     #[test]
     fn names_of_unspaced_scripts_stand_anywhere() {
-        assert!(has_name("你还记得小黑吗", "小黑"));
-        assert!(has_name("我的同学小K来了", "小k"));
+        assert!(contains_possible_name("你还记得小黑吗", "小黑"));
+        assert!(contains_possible_name("我的同学小K来了", "小k"));
     }
 
     #[test]
     fn names_of_spaced_scripts_need_borders() {
-        assert!(has_name("Ask Ann's brother", "ann"));
-        assert!(has_name("met Mr. Wang today", "mr. wang"));
-        assert!(has_name("ＳＨＡＤＯＷ!", "shadow"));
-        assert!(!has_name("we are planning", "ann"));
-        assert!(!has_name("may I?", "may"));
-        assert!(!has_name("Samantha called", "sam"));
+        assert!(contains_possible_name("Ask Ann's brother", "ann"));
+        assert!(contains_possible_name("met Mr. Wang today", "mr. wang"));
+        assert!(contains_possible_name("ＳＨＡＤＯＷ!", "shadow"));
+        assert!(!contains_possible_name("we are planning", "ann"));
+        assert!(!contains_possible_name("may I?", "may"));
+        assert!(!contains_possible_name("Samantha called", "sam"));
     }
 
     #[test]
     fn a_name_that_is_a_word_counts_where_it_is_written_as_a_name() {
-        assert!(has_name("How is Will doing?", "will"));
-        assert!(has_name("I met May's brother", "may"));
-        assert!(!has_name("Will you come? May I?", "will") && !has_name("Will you come? May I?", "may"));
-        assert!(!has_name("so I will", "will") && !has_name("so I will", "i"));
+        assert!(contains_possible_name("How is Will doing?", "will"));
+        assert!(contains_possible_name("I met May's brother", "may"));
+        assert!(
+            !contains_possible_name("Will you come? May I?", "will")
+                && !contains_possible_name("Will you come? May I?", "may")
+        );
+        assert!(!contains_possible_name("so I will", "will") && !contains_possible_name("so I will", "i"));
     }
 
     #[test]
@@ -182,7 +185,10 @@ mod tests {
         let names = possible_names(&folded, &HashSet::new());
         assert!(names.contains_key("met mary") && names.contains_key("poppins came"));
         assert!(!names.keys().any(|name| name.contains(BETWEEN_TEXTS)));
-        assert!(has_name("I met Mary\nPoppins", "mary poppins"), "a line may break inside of one text");
+        assert!(
+            contains_possible_name("I met Mary\nPoppins", "mary poppins"),
+            "a line may break inside of one text"
+        );
     }
 
     #[test]

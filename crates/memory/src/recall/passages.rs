@@ -123,7 +123,7 @@ pub(super) fn choose_passages(
         } else if passages.len() >= settings.passages {
             Some(format!("{} better ones were found", settings.passages))
         } else {
-            match passage_that_fits(ranked, around.get(&seq), &shown, tokens_left) {
+            match fit_passage(ranked, around.get(&seq), &shown, tokens_left) {
                 Some(messages) => {
                     tokens_left -= tokens_of(&messages);
                     shown.extend(messages.iter().map(|message| message.seq));
@@ -140,7 +140,7 @@ pub(super) fn choose_passages(
 
 /// The message with those of its neighbours that are not shown yet, or alone where that is too much; none where even
 /// that is.
-fn passage_that_fits(
+fn fit_passage(
     ranked: &RankedMessage,
     around: Option<&Vec<Message>>,
     shown: &HashSet<i64>,

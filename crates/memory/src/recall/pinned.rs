@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::RecallRequest;
 use super::expectations::fulfilled_by;
-use super::graph::decay;
+use super::graph::decay_with_age;
 use super::query::Query;
 use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
 use crate::ports::{NodeOutline, NodeQuery, Store, StoreError};
@@ -67,19 +67,19 @@ pub(super) async fn fetch_pinned(
     ];
     let (outlines, summaries) =
         try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES_MAX))?;
-    let weight = |outline: &NodeOutline| Some(Weight::new(outline, now, half_life_days));
+    let weight = |outline: &NodeOutline| Some(PinnedWeight::new(outline, now, half_life_days));
     let pending = |outline: &NodeOutline| Some(due_time(outline)).filter(|due| *due >= now);
     let open = |outline: &NodeOutline| pending(outline).map(|_| Reverse(outline.seq));
     let pinned = |outline: &NodeOutline| outline.pinned.then_some(Reverse(outline.seq));
     let [about_user, about_self, intentions, expectations, events] =
         <[_; 5]>::try_from(outlines).unwrap_or_default();
     let chosen = [
-        first_by(about_user, THOUGHTS_ABOUT_USER, weight),
-        first_by(about_self, THOUGHTS_ABOUT_SELF, weight),
-        first_by(intentions, INTENTIONS_MAX, open),
+        first_by_place(about_user, THOUGHTS_ABOUT_USER, weight),
+        first_by_place(about_self, THOUGHTS_ABOUT_SELF, weight),
+        first_by_place(intentions, INTENTIONS_MAX, open),
         // All of them: the message may fulfil any.
-        first_by(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
-        first_by(events, EVENTS_MAX as usize, pinned),
+        first_by_place(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
+        first_by_place(events, EVENTS_MAX as usize, pinned),
     ];
     let seqs: Vec<i64> = chosen.iter().flatten().copied().collect();
     let rows = if seqs.is_empty() { Vec::new() } else { store.nodes_numbered(scope, &seqs).await? };
@@ -102,21 +102,21 @@ pub(super) async fn fetch_pinned(
 /// Recency times importance, `2^(−days/14) · (1 + |impact|) / 11`: one is added so that an even-tempered thought is not
 /// worth nothing. What a person pinned comes before all else. The weightiest comes first.
 #[derive(Clone, Copy, Debug)]
-struct Weight {
+struct PinnedWeight {
     pinned: bool,
     weight: f64,
     created_at: Timestamp,
 }
 
-impl Weight {
+impl PinnedWeight {
     fn new(node: &NodeOutline, now: Timestamp, half_life_days: f64) -> Self {
         let importance = f64::from(1 + node.emotional_impact.unsigned_abs()) / f64::from(1 + IMPACT_MAX);
-        let weight = decay(node.created_at, now, half_life_days) * importance;
+        let weight = decay_with_age(node.created_at, now, half_life_days) * importance;
         Self { pinned: node.pinned, weight, created_at: node.created_at }
     }
 }
 
-impl Ord for Weight {
+impl Ord for PinnedWeight {
     fn cmp(&self, other: &Self) -> Ordering {
         let pinned = other.pinned.cmp(&self.pinned);
         let weight = || other.weight.total_cmp(&self.weight);
@@ -124,19 +124,19 @@ impl Ord for Weight {
     }
 }
 
-impl PartialOrd for Weight {
+impl PartialOrd for PinnedWeight {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Weight {
+impl PartialEq for PinnedWeight {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Weight {}
+impl Eq for PinnedWeight {}
 
 /// Sorting key: the time at which an expectation is due. Those without a time come last.
 fn due_time(node: &NodeOutline) -> Timestamp {
@@ -144,7 +144,7 @@ fn due_time(node: &NodeOutline) -> Timestamp {
 }
 
 /// Numbers of the first `count` by their place, in order, and of those that share the last one's place.
-fn first_by<P: Ord + Copy>(
+fn first_by_place<P: Ord + Copy>(
     outlines: Vec<NodeOutline>,
     count: usize,
     place: impl Fn(&NodeOutline) -> Option<P>,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::identity::IdentityQuestion;
-use super::message_query::{MessageQuery, Texts};
+use super::message_query::{MessageQuery, TextsToEmbed};
 use super::settings::RecallSettings;
 use crate::ports::{Embedder, Embedding};
 use crate::text::QueryTerm;
@@ -80,7 +80,7 @@ impl Query {
         self.sentences.iter().filter_map(|sentence| sentence.vector.as_deref())
     }
 
-    fn take_vectors(&mut self, texts: &Texts, embedded: &[String], embeddings: &[Embedding]) {
+    fn take_vectors(&mut self, texts: &TextsToEmbed, embedded: &[String], embeddings: &[Embedding]) {
         let vector_of = |text: &String| -> Option<Vec<f32>> {
             let place = embedded.iter().position(|known| known == text)?;
             let embedding = embeddings.get(place).filter(|known| known.readability >= READABILITY_MIN)?;
@@ -95,7 +95,7 @@ impl Query {
 }
 
 /// Every text once: mostly the first person is the text itself, and nothing more is embedded.
-fn distinct_texts(texts: &Texts) -> Vec<String> {
+fn distinct_texts(texts: &TextsToEmbed) -> Vec<String> {
     let mut wanted: Vec<String> = Vec::new();
     for text in texts.sentences.iter().chain(&texts.spoken).chain(&texts.whole) {
         if !wanted.contains(text) {

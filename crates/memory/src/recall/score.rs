@@ -6,16 +6,16 @@
 
 use jiff::Timestamp;
 
-use super::graph::decay;
+use super::graph::decay_with_age;
 use super::query::Query;
 use super::settings::RecallSettings;
 use crate::nodes::{IMPACT_MAX, Node};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
 /// Bonus of a node that carries any relational tag, and weight of its evidence path.
-const RELATIONAL_HALF: f64 = 0.5;
+const RELATIONAL_WEIGHT: f64 = 0.5;
 /// Strength of an evidence path from which a node may enter below the floor of relevance.
-pub const PATH_WAIVER: f64 = 0.5;
+pub const PATH_STRENGTH_WITHOUT_RELEVANCE: f64 = 0.5;
 /// W that a node needs beside such a path; texts that share only function words stay below. There is no such bound for V:
 /// 95 of 100 unrelated texts reach 0.406 (questions of one LoCoMo conversation, turns of another), which is above the
 /// floor already.
@@ -40,7 +40,7 @@ pub struct Score {
     pub entity_anchor: f64,
     /// 1 if its event time meets a time that the text names.
     pub time_match: f64,
-    /// 1 if the text asks who the user is and it says something of that.
+    /// 1 if the text asks who the user is and the memory answers a part of it.
     pub identity: f64,
 }
 
@@ -51,7 +51,7 @@ impl Score {
     pub fn may_enter(&self, min_relevance: f64) -> bool {
         self.relevance >= min_relevance
             || self.entity_anchor > 0.0
-            || (self.path >= PATH_WAIVER && self.words >= PATH_WORDS_MIN)
+            || (self.path >= PATH_STRENGTH_WITHOUT_RELEVANCE && self.words >= PATH_WORDS_MIN)
             || self.time_match > 0.0
             || self.identity > 0.0
     }
@@ -67,7 +67,7 @@ pub struct ScoreInputs {
     pub anchored: bool,
     /// True if its event time meets a named time.
     pub time_match: bool,
-    /// True if who the user is is asked, and it says something of that.
+    /// True if the question asks who the user is, and the memory answers a part of it.
     pub identity: bool,
 }
 
@@ -76,11 +76,11 @@ pub struct ScoreInputs {
 pub fn score_node(node: &Node, known: ScoreInputs, now: Timestamp, settings: &RecallSettings) -> Score {
     let weights = &settings.weights;
     let flag = |is: bool| if is { 1.0 } else { 0.0 };
-    let recency = decay(node.created_at, now, settings.half_life_days);
+    let recency = decay_with_age(node.created_at, now, settings.half_life_days);
     let relevance = known.vector.max(known.words);
     let impact = (f64::from(node.emotional_impact.unsigned_abs()) / f64::from(IMPACT_MAX)).min(1.0);
     let tagged = flag(!node.relational_tags.is_empty());
-    let relational_bonus = RELATIONAL_HALF * tagged + RELATIONAL_HALF * known.path;
+    let relational_bonus = RELATIONAL_WEIGHT * tagged + RELATIONAL_WEIGHT * known.path;
     let entity_anchor = flag(known.anchored);
     let total = weights.recency * recency
         + weights.relevance * relevance

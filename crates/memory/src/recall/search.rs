@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::score::vector_relevance;
-use super::snippet::{Marks, snippet};
+use super::snippet::{MarkedTerms, snippet};
 use super::word_search::find_words;
 use crate::messages::Message;
 use crate::nodes::{Node, NodeKind};
@@ -16,9 +16,9 @@ use crate::vector_index::{READABILITY_MIN, VectorIndex};
 /// Rows that are found by their words.
 const WORD_MATCHES_MAX: usize = 2_000;
 /// Rows that are found by their meaning.
-const MEANT_MAX: usize = 50;
+const ROWS_BY_MEANING_MAX: usize = 50;
 /// Nearness from which on a text means what was asked, though it says it in other words.
-const MEANT_MIN: f64 = 0.6;
+const MEANING_NEARNESS_MIN: f64 = 0.6;
 /// The newest rows that are read through for a text without words that tell anything; of memories, of each kind.
 const READ_THROUGH_MAX: u32 = 5_000;
 
@@ -101,8 +101,8 @@ pub async fn search(
             rows.iter().filter(|row| is_tagged(&row.node, tag)).map(|row| row.node.seq).collect();
         found.retain(|found| tagged.contains(&found.seq));
     }
-    let (page, seqs) = Page::from_matches(found, page);
-    let marks = Marks::from_terms(&sought.terms, &asked.text);
+    let (page, seqs) = UnreadPage::from_matches(found, page);
+    let marks = MarkedTerms::from_terms(&sought.terms, &asked.text);
     let rows = store.nodes_numbered(&asked.scope, &seqs).await?;
     let hits = rows.into_iter().map(|IndexedNode { node, .. }| {
         let snippet = snippet(&node.description, &marks);
@@ -121,8 +121,8 @@ pub async fn search_messages(
     page: &SearchPage,
 ) -> Result<SearchResults<MessageHit>, StoreError> {
     let sought = TextSearch::new(store, index, embedder, scope, text);
-    let (page, seqs) = Page::from_matches(sought.find_matches(Corpus::Messages).await?, page);
-    let marks = Marks::from_terms(&sought.terms, text);
+    let (page, seqs) = UnreadPage::from_matches(sought.find_matches(Corpus::Messages).await?, page);
+    let marks = MarkedTerms::from_terms(&sought.terms, text);
     let rows = store.messages_numbered(scope, &seqs).await?;
     let hits = rows.into_iter().map(|IndexedMessage { message, .. }| {
         let snippet = snippet(&message.content, &marks);
@@ -132,31 +132,31 @@ pub async fn search_messages(
 }
 
 /// A row that matches.
-struct Match {
+struct MatchingRow {
     seq: i64,
     score: f64,
     kind: Option<NodeKind>,
 }
 
 /// A page whose rows are still to be read.
-struct Page {
+struct UnreadPage {
     total: usize,
-    matches: Vec<Match>,
+    matches: Vec<MatchingRow>,
     next: Option<SearchPlace>,
 }
 
-impl Page {
+impl UnreadPage {
     /// The page, and the numbers of its rows.
-    fn from_matches(mut found: Vec<Match>, wanted: &SearchPage) -> (Self, Vec<i64>) {
+    fn from_matches(mut found: Vec<MatchingRow>, wanted: &SearchPage) -> (Self, Vec<i64>) {
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.seq.cmp(&a.seq)));
         let total = found.len();
-        let is_behind = |found: &Match| {
+        let is_behind = |found: &MatchingRow| {
             wanted
                 .behind
                 .is_none_or(|(score, seq)| score.total_cmp(&found.score).then(seq.cmp(&found.seq)).is_gt())
         };
         let mut rest = found.into_iter().filter(is_behind).skip(wanted.skipped);
-        let matches: Vec<Match> = rest.by_ref().take(wanted.limit).collect();
+        let matches: Vec<MatchingRow> = rest.by_ref().take(wanted.limit).collect();
         let next = rest.next().and(matches.last()).map(|last| (last.score, last.seq));
         let seqs = matches.iter().map(|found| found.seq).collect();
         (Self { total, matches, next }, seqs)
@@ -165,7 +165,7 @@ impl Page {
     /// The page with its rows, which come in any order. One that is gone meanwhile is left out.
     fn with_rows<T, F: FnOnce(f64) -> T>(self, rows: impl Iterator<Item = (i64, F)>) -> SearchResults<T> {
         let mut rows: HashMap<i64, F> = rows.collect();
-        let hit = |found: &Match| Some(rows.remove(&found.seq)?(found.score));
+        let hit = |found: &MatchingRow| Some(rows.remove(&found.seq)?(found.score));
         let hits = self.matches.iter().filter_map(hit).collect();
         SearchResults { total: self.total, hits, next: self.next }
     }
@@ -196,7 +196,7 @@ impl<'a> TextSearch<'a> {
 
     /// Rows that hold the words of the text or mean it, and if there are none, those whose words begin like that. A text
     /// without words that tell anything, as "the" or "?!", is looked for in the newest rows themselves.
-    async fn find_matches(&self, corpus: Corpus) -> Result<Vec<Match>, StoreError> {
+    async fn find_matches(&self, corpus: Corpus) -> Result<Vec<MatchingRow>, StoreError> {
         if self.folded.is_empty() {
             return Ok(Vec::new());
         }
@@ -232,14 +232,14 @@ impl<'a> TextSearch<'a> {
         mut seqs: Vec<i64>,
         phrases: &[Phrase],
         score: impl Fn(&PhraseCounts) -> f64 + Send,
-    ) -> Result<Vec<Match>, StoreError> {
+    ) -> Result<Vec<MatchingRow>, StoreError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
         // In order, so that neighbouring rows are read together.
         seqs.sort_unstable();
         let rows = self.store.phrase_counts(self.scope, corpus, &seqs, phrases).await?;
-        let found = |row: PhraseCounts| Match { seq: row.seq, score: score(&row), kind: row.kind };
+        let found = |row: PhraseCounts| MatchingRow { seq: row.seq, score: score(&row), kind: row.kind };
         Ok(rows.into_iter().map(found).collect())
     }
 
@@ -254,10 +254,13 @@ impl<'a> TextSearch<'a> {
             return Ok(HashMap::new());
         };
         let fingerprint = embedder.fingerprint();
-        let near =
-            self.index.nearest(self.store, self.scope, corpus, fingerprint, &query.vector, MEANT_MAX).await?;
+        let near = self
+            .index
+            .nearest(self.store, self.scope, corpus, fingerprint, &query.vector, ROWS_BY_MEANING_MAX)
+            .await?;
         let near = near.into_iter().map(|(seq, cosine)| (seq, vector_relevance(f64::from(cosine))));
-        let mut near: HashMap<i64, f64> = near.filter(|(_, nearness)| *nearness >= MEANT_MIN).collect();
+        let mut near: HashMap<i64, f64> =
+            near.filter(|(_, nearness)| *nearness >= MEANING_NEARNESS_MIN).collect();
         if !near.is_empty() {
             let seqs: Vec<i64> = near.keys().copied().collect();
             let readable = self.readability(corpus, &seqs).await?;

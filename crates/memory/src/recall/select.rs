@@ -30,19 +30,19 @@ pub struct ScoredNode {
 }
 
 /// Approximate nodes just below the chosen ones that are scored exactly together with them, because they often move up.
-const LOOKED_AHEAD: usize = 10;
+const NODES_SCORED_AHEAD: usize = 10;
 
 /// Why a node was not chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refusal {
+enum NodeRefusal {
     BelowFloor,
     BetterFound,
     SaysTheSame,
     NoRoom,
 }
 
-impl Refusal {
-    fn describe(self, score: &Score, settings: &RecallSettings) -> String {
+impl NodeRefusal {
+    fn describe_refusal(self, score: &Score, settings: &RecallSettings) -> String {
         match self {
             Self::BelowFloor => {
                 format!("relevance {:.2} is below {}", score.relevance, settings.min_relevance)
@@ -65,7 +65,8 @@ pub(super) fn select(
     let mut nodes = Vec::new();
     let mut candidates = Vec::with_capacity(scored.len());
     for (scored, fate) in scored.into_iter().zip(fates) {
-        candidates.push(receipt_of(&scored, fate.map(|refusal| refusal.describe(&scored.score, settings))));
+        candidates
+            .push(receipt_of(&scored, fate.map(|refusal| refusal.describe_refusal(&scored.score, settings))));
         if fate.is_none() {
             nodes.push(ScoredNode { node: scored.candidate.indexed.node, score: scored.score });
         }
@@ -82,12 +83,12 @@ pub(super) fn undecided_nodes(
     at_most.retain(|(_, score)| score.may_enter(settings.min_relevance));
     at_most.sort_by(|a, b| compare_ranks((a.0, &a.1), (b.0, &b.1)));
     let fates = choose_nodes(at_most.iter().map(|(candidate, score)| (*candidate, score)), settings);
-    let looked_at = fates.iter().take_while(|fate| **fate != Some(Refusal::BetterFound)).count();
+    let looked_at = fates.iter().take_while(|fate| **fate != Some(NodeRefusal::BetterFound)).count();
     if at_most[..looked_at].iter().all(|(candidate, _)| candidate.is_exact()) {
         return Vec::new();
     }
     let inexact =
-        at_most.iter().take(looked_at + LOOKED_AHEAD).filter(|(candidate, _)| !candidate.is_exact());
+        at_most.iter().take(looked_at + NODES_SCORED_AHEAD).filter(|(candidate, _)| !candidate.is_exact());
     inexact.map(|(candidate, _)| candidate.indexed.node.seq).collect()
 }
 
@@ -95,22 +96,22 @@ pub(super) fn undecided_nodes(
 fn choose_nodes<'a>(
     ranked: impl Iterator<Item = (&'a NodeCandidate, &'a Score)>,
     settings: &RecallSettings,
-) -> Vec<Option<Refusal>> {
+) -> Vec<Option<NodeRefusal>> {
     let mut chosen: Vec<&NodeCandidate> = Vec::new();
     let mut tokens_left = settings.node_tokens;
     let fate = |(candidate, score): (&'a NodeCandidate, &'a Score)| {
         if !score.may_enter(settings.min_relevance) {
-            return Some(Refusal::BelowFloor);
+            return Some(NodeRefusal::BelowFloor);
         }
         if chosen.len() >= settings.k {
-            return Some(Refusal::BetterFound);
+            return Some(NodeRefusal::BetterFound);
         }
         if chosen.iter().any(|better| near_duplicates(better, candidate)) {
-            return Some(Refusal::SaysTheSame);
+            return Some(NodeRefusal::SaysTheSame);
         }
         let tokens = estimate_tokens(&candidate.indexed.node.description);
         if tokens > tokens_left {
-            return Some(Refusal::NoRoom);
+            return Some(NodeRefusal::NoRoom);
         }
         tokens_left -= tokens;
         chosen.push(candidate);
@@ -142,7 +143,9 @@ fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
         (Some(a), Some(b)) => cosine(a, b) > DUPLICATE_COSINE,
         _ => false,
     };
-    readable && close && IndexedText::new(&a.indexed.terms).same_terms(&IndexedText::new(&b.indexed.terms))
+    readable
+        && close
+        && IndexedText::new(&a.indexed.terms).has_same_terms(&IndexedText::new(&b.indexed.terms))
 }
 
 fn receipt_of(scored: &ScoredEntry, refusal: Option<String>) -> Candidate {

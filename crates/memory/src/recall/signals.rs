@@ -11,7 +11,7 @@ pub enum Signal {
     Meaning,
     /// The messages around this one are about the topic of the question.
     TopicWords,
-    /// The talk around it means it.
+    /// Similarity of the messages around this one to the question.
     TopicMeaning,
     /// The message is by the one whom the question names.
     Speaker,
@@ -29,7 +29,7 @@ const SIGNALS: usize = 9;
 
 /// Name, default weight, and the reason of the weight. Only their ratios matter. They are round numbers, set where three
 /// public conversations and one dialogue set agree (docs/evaluation.md).
-const TABLE: [(Signal, &str, f64, &str); SIGNALS] = [
+const SIGNAL_TABLE: [(Signal, &str, f64, &str); SIGNALS] = [
     (Signal::Words, "words", 1.25, "the ground of all: a share of what is asked for"),
     (Signal::Meaning, "meaning", 2.0, "cosines spread over about half the range of shares of words"),
     (
@@ -62,7 +62,7 @@ impl Signal {
         let mut all = [Self::Words; SIGNALS];
         let mut at = 0;
         while at < SIGNALS {
-            all[at] = TABLE[at].0;
+            all[at] = SIGNAL_TABLE[at].0;
             at += 1;
         }
         all
@@ -70,16 +70,16 @@ impl Signal {
 
     /// The name in receipts and in the configuration.
     pub fn name(self) -> &'static str {
-        TABLE[self as usize].1
+        SIGNAL_TABLE[self as usize].1
     }
 
     pub fn default_weight(self) -> f64 {
-        TABLE[self as usize].2
+        SIGNAL_TABLE[self as usize].2
     }
 
     /// The reason for the signal's weight, in a sentence.
-    pub fn reason(self) -> &'static str {
-        TABLE[self as usize].3
+    pub fn weight_reason(self) -> &'static str {
+        SIGNAL_TABLE[self as usize].3
     }
 }
 

@@ -10,12 +10,12 @@ const SNIPPET_LENGTH: usize = 160;
 const LEAD_LENGTH: usize = 50;
 
 /// Texts to mark: phrases of index terms, and the query as it was typed.
-pub(super) struct Marks {
+pub(super) struct MarkedTerms {
     phrases: Vec<Vec<String>>,
     typed: String,
 }
 
-impl Marks {
+impl MarkedTerms {
     pub(super) fn from_terms(terms: &[QueryTerm], text: &str) -> Self {
         let phrases = terms.iter().flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
         Self { phrases: phrases.map(|phrase| phrase.0.clone()).collect(), typed: fold(text.trim()) }
@@ -72,7 +72,7 @@ fn token_ranges(text: &str) -> Vec<Range<usize>> {
 
 /// The text around the first mark as HTML: `<b>` around what was looked for, `…` where something is left out, and
 /// whatever else could be a mark of HTML escaped.
-pub(super) fn snippet(text: &str, marks: &Marks) -> String {
+pub(super) fn snippet(text: &str, marks: &MarkedTerms) -> String {
     let ranges = marks.marked_ranges(text);
     let letters: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let first = ranges.first().map_or(0, |range| letters.partition_point(|at| *at < range.start));
@@ -102,7 +102,7 @@ mod tests {
     use crate::text::query_terms;
 
     fn marked_snippet(query: &str, text: &str) -> String {
-        snippet(text, &Marks::from_terms(&query_terms(query), query))
+        snippet(text, &MarkedTerms::from_terms(&query_terms(query), query))
     }
 
     #[test]

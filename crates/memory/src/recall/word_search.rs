@@ -9,7 +9,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use futures_util::try_join;
 
-use super::words::{IndexedText, PART_CREDIT, WeighedTerms, WordStatistics, credit_of, matched_share};
+use super::words::{
+    IndexedText, PART_CREDIT, WeighedTerms, WordStatistics, matched_share, occurrence_credit,
+};
 use crate::ports::{Corpus, Phrase, PhraseHits, RowSelection, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::QueryTerm;
@@ -29,10 +31,10 @@ const WHOLE_ROWS_MAX: u32 = 12_000;
 const WHOLE_ROWS_AT_ONCE: usize = 36_000;
 /// Common phrases that are looked for among the rows of the rarer ones, those that tell most. Each is a query of its own, and
 /// the next ones are in nearly every row.
-const COMMON_MAX: usize = 16;
+const COMMON_PHRASES_MAX: usize = 16;
 /// Common phrases that are looked for in pairs, and alone. Four give six pairs, each of them a query for every
 /// part of the past.
-const PAIRED_MAX: usize = 4;
+const PAIRED_PHRASES_MAX: usize = 4;
 /// Parts of the past of which each gives rows of a pair, or of a common phrase alone. Without parts the newest rows alone would
 /// represent a common word.
 const PARTS_OF_PAST: i64 = 8;
@@ -71,7 +73,7 @@ impl ListedRows {
         let mut named: Vec<(i64, u128)> = Vec::with_capacity(hits.iter().map(|hits| hits.seqs.len()).sum());
         for (place, hits) in hits.iter().enumerate() {
             named.extend(hits.seqs.iter().map(|&seq| (seq, phrase_bit(place))));
-            if is_whole(hits) {
+            if has_all_rows(hits) {
                 listed.whole |= phrase_bit(place);
             } else {
                 listed.cut.push((hits.seqs.last().copied().unwrap_or(i64::MAX), phrase_bit(place)));
@@ -109,7 +111,7 @@ fn phrase_bits(phrases: &[Phrase]) -> HashMap<Phrase, u128> {
     phrases.iter().cloned().enumerate().map(|(place, phrase)| (phrase, phrase_bit(place))).collect()
 }
 
-fn is_whole(hits: &PhraseHits) -> bool {
+fn has_all_rows(hits: &PhraseHits) -> bool {
     hits.document_frequency <= hits.seqs.len() as u64
 }
 
@@ -129,7 +131,7 @@ struct BoundTerm<'a> {
 
 impl WordHits {
     /// The rows of this span of numbers that match the most information, best first.
-    pub(super) fn best_between(&self, first: i64, last: i64, wanted: usize) -> Vec<i64> {
+    pub(super) fn best_rows_between(&self, first: i64, last: i64, wanted: usize) -> Vec<i64> {
         let from = self.listed.rows.partition_point(|(seq, _)| *seq < first);
         let until = self.listed.rows.partition_point(|(seq, _)| *seq <= last);
         let rows = self.listed.rows.get(from..until).unwrap_or_default();
@@ -140,7 +142,7 @@ impl WordHits {
     }
 
     /// Upper bound of the share of the query that a row contains, from the index answers so far.
-    pub(super) fn share_of(&self, seq: i64) -> f64 {
+    pub(super) fn share_bound(&self, seq: i64) -> f64 {
         let asked: f64 = self.worth.iter().map(|(_, _, worth)| worth).sum();
         let named = self.listed.rows.binary_search_by_key(&seq, |row| row.0);
         let held = named.map_or(0.0, |place| self.information_of_bits(self.listed.rows[place].1));
@@ -189,7 +191,7 @@ impl WordBound<'_> {
         let text = OnceCell::new();
         self.best_sentence(seq, |term, possible| match (term.whole | term.parts) & possible {
             0 => 0.0,
-            _ => credit_of(text.get_or_init(|| IndexedText::new(terms)).occurrences(term.term)),
+            _ => occurrence_credit(text.get_or_init(|| IndexedText::new(terms)).occurrences(term.term)),
         })
     }
 
@@ -215,7 +217,7 @@ pub(super) async fn find_words<'a>(
     let terms: Vec<(&QueryTerm, f64)> = terms.collect();
     let phrases = distinct_phrases(terms.iter().map(|(term, _)| *term));
     // Without a ranking only the frequencies are wanted.
-    let all_up_to = if wanted > 0 { rows_named_at_once(phrases.len()) } else { 0 };
+    let all_up_to = if wanted > 0 { rows_per_phrase(phrases.len()) } else { 0 };
     let (documents, hits) = look_up(store, scope, corpus, &phrases, (ROWS_PER_PHRASE, all_up_to)).await?;
     let hits: Vec<&PhraseHits> = hits.iter().collect();
     let statistics = count_statistics(&phrases, &hits, documents);
@@ -281,7 +283,7 @@ async fn look_up(
 }
 
 /// Rows of one of so many phrases up to which all are named at once.
-fn rows_named_at_once(phrases: usize) -> u32 {
+fn rows_per_phrase(phrases: usize) -> u32 {
     let of_one = u32::try_from(WHOLE_ROWS_AT_ONCE / phrases.max(1)).unwrap_or(u32::MAX);
     of_one.clamp(ROWS_PER_PHRASE, WHOLE_ROWS_MAX)
 }
@@ -293,12 +295,12 @@ fn count_statistics(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64) ->
 
 /// Phrases that are not looked up yet, and the rows found for those that are.
 #[derive(Default)]
-struct Selections {
+struct PhraseSelections {
     wanted: Vec<RowSelection>,
     bits: Vec<u128>,
 }
 
-impl Selections {
+impl PhraseSelections {
     fn push(&mut self, bits: u128, selection: RowSelection) {
         self.wanted.push(selection);
         self.bits.push(bits);
@@ -324,12 +326,12 @@ async fn complete(
     hits: &[&PhraseHits],
     listed: &mut ListedRows,
 ) -> Result<(), StoreError> {
-    let mut cut: Vec<usize> = (0..phrases.len()).filter(|&place| !is_whole(hits[place])).collect();
+    let mut cut: Vec<usize> = (0..phrases.len()).filter(|&place| !has_all_rows(hits[place])).collect();
     let Some(newest) = cut.iter().filter_map(|&place| hits[place].seqs.first().copied()).max() else {
         return Ok(());
     };
     cut.sort_by_key(|&place| hits[place].document_frequency);
-    let mut selections = Selections::default();
+    let mut selections = PhraseSelections::default();
     let mut room = u64::from(WHOLE_ROWS_MAX);
     let (mut rarer, mut common) = (0, Vec::new());
     for place in cut {
@@ -349,12 +351,12 @@ async fn complete(
         .map(|place| phrases[place].clone())
         .collect();
     let mut settled = 0;
-    for &place in common.iter().take(COMMON_MAX).filter(|_| !whole.is_empty()) {
+    for &place in common.iter().take(COMMON_PHRASES_MAX).filter(|_| !whole.is_empty()) {
         settled |= phrase_bit(place);
         let all_of = vec![vec![phrases[place].clone()], whole.clone()];
         selections.push(phrase_bit(place), RowSelection { all_of, span: None, limit: u32::MAX });
     }
-    let paired = &common[..common.len().min(PAIRED_MAX)];
+    let paired = &common[..common.len().min(PAIRED_PHRASES_MAX)];
     for (at, &first) in paired.iter().enumerate() {
         selections.push_parts(phrase_bit(first), &[vec![phrases[first].clone()]], newest);
         for &second in &paired[at + 1..] {
@@ -403,7 +405,7 @@ fn rank_rows(
     };
     let worth = terms.iter().filter(|(term, _)| statistics.is_counted(term)).map(of_term).collect();
     let mut hits = WordHits { statistics, seqs: Vec::new(), listed, worth };
-    hits.seqs = hits.best_between(i64::MIN, i64::MAX, wanted);
+    hits.seqs = hits.best_rows_between(i64::MIN, i64::MAX, wanted);
     hits
 }
 

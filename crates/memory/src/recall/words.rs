@@ -38,7 +38,7 @@ impl WordStatistics {
         self.frequencies.get(phrase).copied().unwrap_or(0)
     }
 
-    /// True if a term counts: a guessed name does only where something holds it.
+    /// True if a term counts: a guessed name counts only if a row contains it.
     pub fn is_counted(&self, term: &QueryTerm) -> bool {
         !term.guess || self.frequency(&term.phrase) > 0
     }
@@ -65,7 +65,9 @@ impl WeighedTerms<'_> {
     /// The word score W of a text; see [`WordStatistics::relevance`].
     pub(super) fn relevance(&self, text: &IndexedText<'_>) -> f64 {
         matched_share(
-            self.0.iter().map(|(term, information)| (*information, credit_of(text.occurrences(term)))),
+            self.0
+                .iter()
+                .map(|(term, information)| (*information, occurrence_credit(text.occurrences(term)))),
         )
     }
 
@@ -103,7 +105,10 @@ impl CountedTerms {
         let count = |place: &usize| counts.get(*place).copied().unwrap_or_default();
         let of_term = |term: &CountedTerm| {
             let whole = term.whole.as_ref().map_or(0, count);
-            (term.information, credit_of(Occurrences::from_counts(whole, term.parts.iter().map(count))))
+            (
+                term.information,
+                occurrence_credit(Occurrences::from_counts(whole, term.parts.iter().map(count))),
+            )
         };
         matched_share(self.0.iter().map(of_term))
     }
@@ -120,7 +125,7 @@ pub(super) fn matched_share(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
     if asked > 0.0 && matched > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0 }
 }
 
-pub(super) fn credit_of(found: Occurrences) -> f64 {
+pub(super) fn occurrence_credit(found: Occurrences) -> f64 {
     let saturated = |count: usize| 1.0 - (1.0 - SINGLE_OCCURRENCE) / count as f64;
     match found {
         Occurrences::Whole(count) => saturated(count),
@@ -180,7 +185,7 @@ impl<'a> IndexedText<'a> {
     }
 
     /// True if two texts have the same terms, whatever their order and number.
-    pub fn same_terms(&self, other: &Self) -> bool {
+    pub fn has_same_terms(&self, other: &Self) -> bool {
         let distinct = |text: &Self| text.terms.iter().copied().collect::<BTreeSet<&str>>();
         distinct(self) == distinct(other)
     }

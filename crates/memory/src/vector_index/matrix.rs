@@ -9,16 +9,16 @@ use std::thread;
 
 use pulp::{Arch, NullaryFnOnce};
 
-use super::LANES;
+use super::COSINE_LANES;
 use super::registers::{
-    Plain, ROWS, Registers, products, products_of_codes, put_row, query_lanes, zero_rows,
+    PlainRegisters, ROWS, Registers, products, products_of_codes, put_row, query_lanes, zero_rows,
 };
 
 /// Largest magnitude of a code. −128 has no positive counterpart in eight bits, and is not used.
 const CODE_MAX: f32 = 127.0;
 /// Rounding error of a sum of single-precision numbers, at most. It widens the bound by which rows are left out, so that no row
 /// is lost to rounding.
-const ROUNDING: f32 = 1e-5;
+const ROUNDING_ERROR_MAX: f32 = 1e-5;
 /// Bytes of bookkeeping per row beside its codes: number, scale, loss, place, and the place's share of the map's slack.
 const ROW_OVERHEAD: usize =
     size_of::<i64>() + 2 * size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
@@ -26,7 +26,7 @@ const ROW_OVERHEAD: usize =
 /// Rows times queries from which on another thread is worth its beginning: some half a millisecond of work.
 const PRODUCTS_PER_THREAD: usize = 100_000;
 /// Rows that a thread takes at once.
-const ROWS_TAKEN: usize = 1_024;
+const ROWS_PER_CLAIM: usize = 1_024;
 /// Threads beyond which memory, not arithmetic, is what a scan waits for.
 const THREADS_MAX: usize = 4;
 
@@ -141,14 +141,14 @@ impl Matrix {
             Arch::V4(level) => self.scan_rows(level, &queries, wanted),
             #[cfg(target_arch = "x86_64")]
             Arch::V3(level) => self.scan_rows(level, &queries, wanted),
-            _ => self.scan_rows(Plain, &queries, wanted),
+            _ => self.scan_rows(PlainRegisters, &queries, wanted),
         };
-        found.into_iter().map(Best::into_seqs).collect()
+        found.into_iter().map(BestRows::into_seqs).collect()
     }
 
     /// The best rows for each query. A long scan is shared among threads, each of which takes some rows whenever it is
     /// done with others: one that is kept waiting for a processor keeps nobody.
-    fn scan_rows<R: Registers>(&self, registers: R, queries: &[Vec<i8>], wanted: usize) -> Vec<Best> {
+    fn scan_rows<R: Registers>(&self, registers: R, queries: &[Vec<i8>], wanted: usize) -> Vec<BestRows> {
         let next = AtomicUsize::new(0);
         let scan = Scan { registers, matrix: self, next: &next, queries, wanted };
         let threads = (self.len() * queries.len() / PRODUCTS_PER_THREAD).clamp(1, threads_max());
@@ -179,7 +179,7 @@ impl Matrix {
             let codes = &self.codes[place * self.dimension..(place + 1) * self.dimension];
             let about = Arch::new().dispatch(Product { codes, query }) * self.scales[place];
             // By Cauchy and Schwarz.
-            let error = length * (self.losses[place] + ROUNDING);
+            let error = length * (self.losses[place] + ROUNDING_ERROR_MAX);
             Some(about - error..=about + error)
         };
         seqs.iter().map(product).collect()
@@ -213,11 +213,11 @@ impl NullaryFnOnce for Product<'_> {
 
     #[inline(always)]
     fn call(self) -> f32 {
-        let (codes, codes_rest) = self.codes.as_chunks::<LANES>();
-        let (query, query_rest) = self.query.as_chunks::<LANES>();
-        let mut sums = [0.0f32; LANES];
+        let (codes, codes_rest) = self.codes.as_chunks::<COSINE_LANES>();
+        let (query, query_rest) = self.query.as_chunks::<COSINE_LANES>();
+        let mut sums = [0.0f32; COSINE_LANES];
         for (codes, query) in codes.iter().zip(query) {
-            for lane in 0..LANES {
+            for lane in 0..COSINE_LANES {
                 sums[lane] += f32::from(codes[lane]) * query[lane];
             }
         }
@@ -239,19 +239,19 @@ struct Scan<'a, R> {
 }
 
 impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
-    type Output = Vec<Best>;
+    type Output = Vec<BestRows>;
 
     #[inline(always)]
-    fn call(self) -> Vec<Best> {
+    fn call(self) -> Vec<BestRows> {
         let (registers, Matrix { dimension, codes, scales, seqs, .. }) = (self.registers, self.matrix);
         let queries: Vec<Vec<R::Lanes>> =
             self.queries.iter().map(|query| query_lanes(registers, query)).collect();
-        let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
+        let mut found: Vec<BestRows> = self.queries.iter().map(|_| BestRows::new(self.wanted)).collect();
         let mut lanes = zero_rows(registers, *dimension);
         loop {
             // Relaxed: only the number is shared. The rows do not change during a scan, and joining the threads hands the results over.
-            let first = self.next.fetch_add(ROWS_TAKEN, Ordering::Relaxed).min(seqs.len());
-            let taken = first..(first + ROWS_TAKEN).min(seqs.len());
+            let first = self.next.fetch_add(ROWS_PER_CLAIM, Ordering::Relaxed).min(seqs.len());
+            let taken = first..(first + ROWS_PER_CLAIM).min(seqs.len());
             if taken.is_empty() {
                 return found;
             }
@@ -267,7 +267,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
                         rows.get(place * dimension..(place + 1) * dimension).unwrap_or(&rows[..*dimension])
                     };
                     let products = products_of_codes(registers, std::array::from_fn(row), query);
-                    best.insert_good(products.map(|product| product as f32), scales, seqs);
+                    best.insert_good_rows(products.map(|product| product as f32), scales, seqs);
                     continue;
                 }
                 // Once for all queries. Places that stay as they were at the end belong to no number.
@@ -276,7 +276,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
                 }
                 for (query, best) in queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
                     let products = products(registers, &lanes, query).map(|product| product as f32);
-                    best.insert_good(products, scales, seqs);
+                    best.insert_good_rows(products, scales, seqs);
                 }
             }
         }
@@ -284,20 +284,20 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
 }
 
 /// The best so far: twice as many as wanted are kept before the worse half is thrown away.
-struct Best {
+struct BestRows {
     wanted: usize,
     kept: Vec<(f32, i64)>,
     threshold: f32,
 }
 
-impl Best {
+impl BestRows {
     fn new(wanted: usize) -> Self {
         Self { wanted, kept: Vec::with_capacity(2 * wanted), threshold: f32::NEG_INFINITY }
     }
 
     /// Takes in those of some rows that are good enough.
     #[inline(always)]
-    fn insert_good(&mut self, products: [f32; ROWS], scales: &[f32], seqs: &[i64]) {
+    fn insert_good_rows(&mut self, products: [f32; ROWS], scales: &[f32], seqs: &[i64]) {
         let mut scores = [f32::NEG_INFINITY; ROWS];
         scores
             .iter_mut()

@@ -28,13 +28,13 @@ const MESSAGES_MAX: usize = 100_000;
 const MESSAGES_SLACK: usize = 10_000;
 /// Vectors asked for at once. They are 3 MB, which a reader copies within a few milliseconds; other reads get their turn
 /// between pages.
-const PAGE: u32 = 2_000;
+const VECTORS_PER_PAGE: u32 = 2_000;
 /// Rough candidates per wanted row; the int8 order errs by far less.
 const OVERSAMPLING: usize = 2;
 /// Fewest rough candidates: where few rows are wanted, twice as many would be too few.
-const ROUGH_MIN: usize = 64;
+const ROUGH_CANDIDATES_MIN: usize = 64;
 /// Sums that are kept side by side: one alone would wait for itself at each step.
-const LANES: usize = 16;
+const COSINE_LANES: usize = 16;
 /// Number of times a search is repeated when rows that it found turn out to be deleted. A large deletion may just be under way.
 const SEARCHES_MAX: usize = 3;
 
@@ -215,7 +215,7 @@ impl LoadedVectors {
         let ShardKey { scope, corpus, fingerprint } = &*self.key;
         let mut found = Vec::new();
         for _ in 0..SEARCHES_MAX {
-            let mut rough = self.nearest_to_each(queries, (wanted * OVERSAMPLING).max(ROUGH_MIN));
+            let mut rough = self.nearest_to_each(queries, (wanted * OVERSAMPLING).max(ROUGH_CANDIDATES_MIN));
             for (rough, query) in rough.iter_mut().zip(queries) {
                 let reaches =
                     |cosine: Option<RangeInclusive<f32>>| cosine.is_some_and(|it| *it.end() >= cosine_min);
@@ -267,10 +267,11 @@ async fn fill_with_newest(
     let mut newest = Shard { revision, removals, ..Shard::default() };
     let mut before = None;
     while newest.matrix.len() < MESSAGES_MAX {
-        let page = store.newest_vectors(&key.scope, key.corpus, &key.fingerprint, before, PAGE).await?;
+        let page =
+            store.newest_vectors(&key.scope, key.corpus, &key.fingerprint, before, VECTORS_PER_PAGE).await?;
         page.iter().for_each(|stored| insert_vector(&mut newest.matrix, stored));
         before = page.last().map(|stored| stored.seq);
-        if page.len() < PAGE as usize {
+        if page.len() < VECTORS_PER_PAGE as usize {
             break;
         }
     }
@@ -283,7 +284,11 @@ async fn fill_with_newest(
 }
 
 /// Takes those of the rows in doubt in again that have a vector. Others get theirs later, or are gone.
-async fn settle_doubts(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
+async fn reload_doubtful_rows(
+    store: &dyn Store,
+    key: &ShardKey,
+    shard: &RwLock<Shard>,
+) -> Result<(), StoreError> {
     let (doubtful, removals) = {
         let shard = shard.read();
         (Vec::from_iter(shard.doubtful.iter().copied()), shard.removals)
@@ -303,7 +308,7 @@ async fn settle_doubts(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>)
 
 /// Takes in all vectors that were written since the last time.
 async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
-    settle_doubts(store, key, shard).await?;
+    reload_doubtful_rows(store, key, shard).await?;
     let is_new = || key.corpus == Corpus::Messages && shard.read().revision == 0;
     while is_new() {
         if fill_with_newest(store, key, shard).await? && is_new() {
@@ -315,8 +320,9 @@ async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> R
             let shard = shard.read();
             (shard.revision, shard.removals)
         };
-        let page = store.vectors_after(&key.scope, key.corpus, &key.fingerprint, after, PAGE).await?;
-        let complete = page.len() < PAGE as usize;
+        let page =
+            store.vectors_after(&key.scope, key.corpus, &key.fingerprint, after, VECTORS_PER_PAGE).await?;
+        let complete = page.len() < VECTORS_PER_PAGE as usize;
         if !page.is_empty() {
             let mut shard = shard.write();
             if shard.removals != removals {
@@ -351,7 +357,7 @@ impl Shard {
     }
 }
 
-/// A vector of an unreadable text says nothing.
+/// Inserts a vector, unless the model could not read its text.
 fn insert_vector(matrix: &mut Matrix, stored: &StoredVector) {
     if stored.readability < READABILITY_MIN {
         matrix.remove(stored.seq);
@@ -373,11 +379,11 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     if a.len() != b.len() {
         return 0.0;
     }
-    let (a_lanes, a_rest) = a.as_chunks::<LANES>();
-    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
-    let mut sums = [0.0f32; LANES];
+    let (a_lanes, a_rest) = a.as_chunks::<COSINE_LANES>();
+    let (b_lanes, b_rest) = b.as_chunks::<COSINE_LANES>();
+    let mut sums = [0.0f32; COSINE_LANES];
     for (a, b) in a_lanes.iter().zip(b_lanes) {
-        for lane in 0..LANES {
+        for lane in 0..COSINE_LANES {
             sums[lane] += a[lane] * b[lane];
         }
     }

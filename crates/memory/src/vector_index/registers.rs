@@ -6,7 +6,7 @@ use pulp::{Arch, NullaryFnOnce};
 /// Rows that are multiplied with a query at once: one alone spends as long on adding up its lanes as on multiplying.
 pub(super) const ROWS: usize = 4;
 
-/// Sixteen-bit lanes, and what multiplies them in pairs and adds the products up.
+/// Vector registers of 16-bit lanes, with multiplication in pairs and sums of the products.
 pub(super) trait Registers: Copy + Send + Sync {
     /// Some lanes of a row or a query.
     type Lanes: Copy + Send + Sync;
@@ -88,9 +88,9 @@ pub(super) fn products_of_codes<R: Registers>(
 
 /// Instructions that every processor has.
 #[derive(Clone, Copy)]
-pub(super) struct Plain;
+pub(super) struct PlainRegisters;
 
-impl Registers for Plain {
+impl Registers for PlainRegisters {
     type Lanes = [i16; 8];
     type Sums = [i32; 4];
     const WIDTH: usize = 8;
@@ -241,7 +241,7 @@ mod tests {
             let (rows, query) = ([0, 1, 2, 3].map(column), column(ROWS));
             let product = |row: &Vec<i8>| row.iter().zip(&query).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
             let sums: [i32; ROWS] = rows.each_ref().map(product);
-            prop_assert_eq!(product_of_rows(Plain, &rows, &query), sums);
+            prop_assert_eq!(product_of_rows(PlainRegisters, &rows, &query), sums);
             #[cfg(target_arch = "x86_64")]
             {
                 if let Some(level) = pulp::x86::V3::try_new() {

@@ -19,9 +19,9 @@ pub(super) struct ParsedText {
 pub(super) struct Unreadable;
 
 /// Reads the object or list that `text` starts with.
-pub(super) fn read(text: &str) -> Result<ParsedText, Unreadable> {
+pub(super) fn read_leniently(text: &str) -> Result<ParsedText, Unreadable> {
     let mut reader = Reader { text, at: 0, open: 0, open_at_end: None };
-    match reader.value()? {
+    match reader.read_value()? {
         Some(value) => Ok(ParsedText { value, length: reader.at, open_at_end: reader.open_at_end }),
         None => Err(Unreadable),
     }
@@ -36,12 +36,12 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// A value; none when the text ends before it is complete.
-    fn value(&mut self) -> Result<Option<Value>, Unreadable> {
+    fn read_value(&mut self) -> Result<Option<Value>, Unreadable> {
         self.skip_blank();
         match self.peek_char() {
-            None => Ok(self.note_cut()),
+            None => Ok(self.note_truncation()),
             Some('{') => self.read_nested(Self::read_object).map(Some),
-            Some('[') => self.read_nested(Self::list).map(Some),
+            Some('[') => self.read_nested(Self::read_list).map(Some),
             Some(quote) if closing_marks(quote).is_some() => Ok(self.read_string().map(Value::String)),
             Some(_) => self.bare_word(),
         }
@@ -68,26 +68,26 @@ impl Reader<'_> {
             self.skip_blank();
             match self.peek_char() {
                 None => {
-                    self.note_cut::<()>();
+                    self.note_truncation::<()>();
                     return Ok(Value::Object(members));
                 }
                 Some(':') => self.at += 1,
                 Some(_) => return Err(Unreadable),
             }
-            match self.value()? {
+            match self.read_value()? {
                 Some(value) => members.insert(key, value),
                 None => return Ok(Value::Object(members)),
             };
         }
     }
 
-    fn list(&mut self) -> Result<Value, Unreadable> {
+    fn read_list(&mut self) -> Result<Value, Unreadable> {
         let mut items = Vec::new();
         loop {
             if let Some(end) = self.between_items(']') {
                 return end.map(|()| Value::Array(items));
             }
-            match self.value()? {
+            match self.read_value()? {
                 Some(value) => items.push(value),
                 None => return Ok(Value::Array(items)),
             }
@@ -100,7 +100,7 @@ impl Reader<'_> {
             self.skip_blank();
             match self.peek_char() {
                 None => {
-                    self.note_cut::<()>();
+                    self.note_truncation::<()>();
                     return Some(Ok(()));
                 }
                 Some(',') => self.at += 1,
@@ -140,7 +140,7 @@ impl Reader<'_> {
             _ => number(word).unwrap_or_else(|| Value::String(word.to_owned())),
         };
         // At the very end nobody knows whether -1 was to be -10.
-        if self.peek_char().is_none() { Ok(self.note_cut()) } else { Ok(Some(value)) }
+        if self.peek_char().is_none() { Ok(self.note_truncation()) } else { Ok(Some(value)) }
     }
 
     /// A string; none when the text ends inside it.
@@ -159,7 +159,7 @@ impl Reader<'_> {
                 string.push(c);
             }
         }
-        self.note_cut()
+        self.note_truncation()
     }
 
     /// True if a quotation mark before this place ends a string: only where JSON goes on after it. Others are quotation
@@ -177,7 +177,7 @@ impl Reader<'_> {
 
     /// Reads the escape after a backslash; none if the text ends inside it.
     fn escape(&mut self, string: &mut String) -> Option<()> {
-        let Some(c) = self.peek_char() else { return self.note_cut() };
+        let Some(c) = self.peek_char() else { return self.note_truncation() };
         self.at += c.len_utf8();
         match c {
             'n' => string.push('\n'),
@@ -245,7 +245,7 @@ impl Reader<'_> {
     }
 
     /// Notes that the text ended here.
-    fn note_cut<T>(&mut self) -> Option<T> {
+    fn note_truncation<T>(&mut self) -> Option<T> {
         self.open_at_end.get_or_insert(self.open);
         None
     }
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     fn value(text: &str) -> Option<Value> {
-        read(text).ok().map(|reading| reading.value)
+        read_leniently(text).ok().map(|reading| reading.value)
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
             ("{", json!({}), 1),
         ];
         for (text, expected, open) in cases {
-            let reading = read(text).ok().unwrap();
+            let reading = read_leniently(text).ok().unwrap();
             assert_eq!((reading.value, reading.open_at_end), (expected, Some(open)), "{text}");
         }
     }

@@ -30,7 +30,7 @@ impl<T> Member<T> {
         }
     }
 
-    /// True if something is there that should not be.
+    /// True if the field holds a value of the wrong type.
     pub fn is_wrong(&self) -> bool {
         matches!(self, Member::Wrong(_))
     }

@@ -65,14 +65,14 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, MalformedAnswer> {
     let main = required.first().copied().unwrap_or_default();
     let mut best: Option<Answer> = None;
     let mut seen = FallbackJson::Nothing;
-    for found in Objects::from_text(after_thinking(text)) {
+    for found in BracketedValues::from_text(after_thinking(text)) {
         match found.value {
             Value::Object(members) => {
-                let Some((members, unwrapped)) = with_member(members, main) else {
+                let Some((members, unwrapped)) = object_with_member(members, main) else {
                     seen = FallbackJson::OtherObject;
                     continue;
                 };
-                let answer = answer(members, &found.damage, unwrapped, required);
+                let answer = build_answer(members, &found.damage, unwrapped, required);
                 if answer.whole || best.as_ref().is_none_or(|best| !best.whole) {
                     best = Some(answer);
                 }
@@ -89,7 +89,7 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, MalformedAnswer> {
         (Some(answer), _) => Ok(answer),
         (None, FallbackJson::List(items, damage)) => {
             let members = Map::from_iter([(main.to_owned(), Value::Array(items))]);
-            let mut answer = answer(members, &damage, false, required);
+            let mut answer = build_answer(members, &damage, false, required);
             answer.notes.push(format!("the answer was a bare list, taken as `{main}`"));
             Ok(answer)
         }
@@ -102,12 +102,12 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, MalformedAnswer> {
     }
 }
 
-/// True if an answer holds an empty object and no other: nothing is to be told.
+/// True if an answer holds an empty object and no other one.
 pub(crate) fn is_empty_object(text: &str) -> bool {
     if text.len() > ANSWER_LENGTH_MAX {
         return false;
     }
-    let mut objects = Objects::from_text(after_thinking(text));
+    let mut objects = BracketedValues::from_text(after_thinking(text));
     let is_empty = |found: &FoundJson| {
         found.damage.open_at_end.is_none()
             && matches!(&found.value, Value::Object(members) if members.is_empty())
@@ -121,7 +121,7 @@ enum FallbackJson {
     List(Vec<Value>, Damage),
 }
 
-fn answer(members: Map<String, Value>, damage: &Damage, unwrapped: bool, required: &[&str]) -> Answer {
+fn build_answer(members: Map<String, Value>, damage: &Damage, unwrapped: bool, required: &[&str]) -> Answer {
     let mut notes = Vec::new();
     if damage.repaired {
         notes.push("the answer's JSON was repaired".to_owned());
@@ -141,7 +141,7 @@ fn answer(members: Map<String, Value>, damage: &Damage, unwrapped: bool, require
 }
 
 /// The object itself, or the one object inside it, if that has the member.
-fn with_member(mut members: Map<String, Value>, name: &str) -> Option<(Map<String, Value>, bool)> {
+fn object_with_member(mut members: Map<String, Value>, name: &str) -> Option<(Map<String, Value>, bool)> {
     if members.contains_key(name) {
         return Some((members, false));
     }
@@ -175,18 +175,18 @@ struct FoundJson {
 }
 
 /// The bracketed values of a text, one after the other.
-struct Objects<'a> {
+struct BracketedValues<'a> {
     text: &'a str,
     starts_left: usize,
 }
 
-impl<'a> Objects<'a> {
+impl<'a> BracketedValues<'a> {
     fn from_text(text: &'a str) -> Self {
         Self { text, starts_left: STARTS_MAX }
     }
 }
 
-impl Iterator for Objects<'_> {
+impl Iterator for BracketedValues<'_> {
     type Item = FoundJson;
 
     fn next(&mut self) -> Option<FoundJson> {
@@ -198,11 +198,11 @@ impl Iterator for Objects<'_> {
                 continue;
             }
             self.starts_left -= 1;
-            if let Some((value, length)) = strict(rest) {
+            if let Some((value, length)) = parse_strictly(rest) {
                 self.text = &rest[length..];
                 return Some(FoundJson { value, damage: Damage::default() });
             }
-            match lenient::read(rest) {
+            match lenient::read_leniently(rest) {
                 Ok(lenient::ParsedText { value, length, open_at_end }) => {
                     self.text = &rest[length..];
                     return Some(FoundJson { value, damage: Damage { repaired: true, open_at_end } });
@@ -224,7 +224,7 @@ fn may_be_an_answer(text: &str) -> bool {
     next.is_none_or(|c| !c.is_ascii_digit() && !matches!(c, '{' | '[' | ',' | ':' | '%'))
 }
 
-fn strict(text: &str) -> Option<(Value, usize)> {
+fn parse_strictly(text: &str) -> Option<(Value, usize)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;
     Some((value, values.byte_offset()))

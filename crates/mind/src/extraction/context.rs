@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{ExtractionTask, speaker_label};
 use crate::calendar;
-use crate::quoted::{behind_gutter, one_line};
+use crate::quoted::{one_line, quote_lines};
 use crate::vocabulary::Vocabulary;
 
 #[derive(Debug, Default, Serialize)]
@@ -66,7 +66,7 @@ impl ExtractionContext {
             handle: question.messages.handle_at(index),
             speaker: speaker_label(message),
             when: calendar::format_minute(message.created_at, zone),
-            text: behind_gutter(&message.content),
+            text: quote_lines(&message.content),
         });
         let known_nodes = input.known_nodes.iter().enumerate().map(|(index, node)| {
             let time = match node.event_time {
@@ -139,5 +139,5 @@ impl EntityLine {
 
 /// A block that is background here: quoted, so that its headings are not taken for the prompt's.
 fn quote_block(block: &str) -> String {
-    if block.trim().is_empty() { String::new() } else { behind_gutter(block.trim()) }
+    if block.trim().is_empty() { String::new() } else { quote_lines(block.trim()) }
 }

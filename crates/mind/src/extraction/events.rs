@@ -42,7 +42,7 @@ impl ExtractionTask<'_> {
         if proposed.len() > PROPOSALS_MAX {
             notes.add(format!("more than {PROPOSALS_MAX} events, the rest dropped unread"));
         }
-        keep_heaviest(&mut sifted.events, notes);
+        keep_heaviest_events(&mut sifted.events, notes);
         sifted
     }
 
@@ -51,7 +51,7 @@ impl ExtractionTask<'_> {
         let reason = match (event.description.trimmed_text(), Impact::from_member(number)) {
             (None, _) => "it has no description".to_owned(),
             (Some(description), Impact::Valid(impact)) => {
-                sifted.events.push(self.accept(event, description, impact, notes));
+                sifted.events.push(self.accept_event(event, description, impact, notes));
                 return;
             }
             (_, Impact::OutOfRange(number)) => {
@@ -78,7 +78,7 @@ impl ExtractionTask<'_> {
         });
     }
 
-    fn accept(
+    fn accept_event(
         &self,
         event: &EventAnswer,
         description: &str,
@@ -154,7 +154,7 @@ impl ExtractionTask<'_> {
 }
 
 /// Keeps the events of highest |impact|, in their order; of equals the earlier one.
-fn keep_heaviest(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
+fn keep_heaviest_events(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
     while events.len() > EVENTS_MAX {
         let weight = |event: &ProposedEvent| event.emotional_impact.unsigned_abs();
         let lightest = (0..events.len()).rev().min_by_key(|index| events.get(*index).map(weight));

@@ -47,7 +47,7 @@ impl<'a> ExtractionTask<'a> {
                 "handle": self.messages.handle_at(index),
                 "role": speaker_label(message),
                 "text": message.content,
-                "at": calendar::with_offset(message.created_at, self.zone()),
+                "at": calendar::format_with_offset(message.created_at, self.zone()),
             })
         });
         let entities = self.input.known_entities.iter();

@@ -26,7 +26,7 @@ impl Default for ReplyBudget {
 /// conversation, however much was written elsewhere.
 const SECTION_SHARES: [(Name, u64); 3] = [(Name::Documents, 3), (Name::Lore, 6), (Name::Periods, 4)];
 /// Tokens below which the beginning of a text is not worth its heading.
-const WORTH_TELLING: u64 = 40;
+const BEGINNING_TOKENS_MIN: u64 = 40;
 /// Stands at the end of a shortened text.
 const CUT_MARK: &str = "… (it goes on)";
 
@@ -112,8 +112,9 @@ fn share_budget(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
 fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
     let ItemForm::Text(LabelledText { label, text }) = &item.shown else { return None };
     let estimate = |text: &str| u64::from(estimate_tokens(text)) + 2;
-    let mut left =
-        room.checked_sub(estimate(label) + estimate(CUT_MARK)).filter(|left| *left >= WORTH_TELLING)?;
+    let mut left = room
+        .checked_sub(estimate(label) + estimate(CUT_MARK))
+        .filter(|left| *left >= BEGINNING_TOKENS_MIN)?;
     let mut kept: Vec<&str> = Vec::new();
     for line in text.lines() {
         let Some(rest) = left.checked_sub(estimate(line)) else { break };
@@ -147,7 +148,7 @@ pub(super) fn cut_sections(sections: &mut Sections, excess: u64) -> bool {
 }
 
 /// Sections that lost items, as `title: lost of all`.
-pub(super) fn lost_sections(before: &Sections, after: &Sections) -> Vec<String> {
+pub(super) fn describe_lost_items(before: &Sections, after: &Sections) -> Vec<String> {
     let losses = Name::ALL.into_iter().filter_map(|name| {
         let (all, kept) = (before.section_items(name).len(), after.section_items(name).len());
         (kept < all).then(|| format!("{}: {} of {all} left out", name.title(), all - kept))

@@ -26,8 +26,8 @@ pub(super) fn with_note(
 ) -> String {
     let corrected = &input.corrected;
     if let Some(value) = corrected.messages.get(&message) {
-        line + &note(value, &input.user_zone)
-    } else if corrected.denial_of(text, at).is_some() {
+        line + &former_value_note(value, &input.user_zone)
+    } else if corrected.correction_denying(text, at).is_some() {
         line + DENIED_NOTE
     } else if let Some(other) = corrected.doubt_of_message(message) {
         line + &uncertain_note(other)
@@ -37,10 +37,10 @@ pub(super) fn with_note(
 }
 
 /// The note about a memory; empty if all of it is current.
-pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
+pub(super) fn node_note(node: &Node, input: &ReplyInput) -> String {
     match input.corrected.nodes.get(&node.id) {
-        Some(value) => note(value, &input.user_zone),
-        None if input.corrected.denial_of(&node.description, node.created_at).is_some() => {
+        Some(value) => former_value_note(value, &input.user_zone),
+        None if input.corrected.correction_denying(&node.description, node.created_at).is_some() => {
             DENIED_NOTE.to_owned()
         }
         None => match input.corrected.doubt_of(node.id) {
@@ -63,7 +63,7 @@ fn uncertain_note(other: &str) -> String {
     format!(" (not certain; they have also said: {})", quote_text(other))
 }
 
-fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
+fn former_value_note(value: &ReplacedValue, zone: &TimeZone) -> String {
     let (day, current) = (calendar::format_day(value.until, zone), quote_text(&value.current_text));
     match value.mistaken {
         true => format!(" (wrong, corrected on {day}: {current})"),
@@ -74,7 +74,7 @@ fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
 /// The lines of the section that tells what is no longer so.
 pub(super) fn corrected_lines(input: &ReplyInput) -> Vec<String> {
     let zone = &input.user_zone;
-    let replaced = input.corrected.values().into_iter().map(|value| {
+    let replaced = input.corrected.values_to_tell().into_iter().map(|value| {
         let (until, since) =
             (calendar::format_day(value.until, zone), calendar::format_day(value.since, zone));
         let (former, current) = (quote_text(&value.text), quote_text(&value.current_text));

@@ -13,7 +13,7 @@ use super::input::{PersonaFacts, ReplyInput};
 use super::sections::{Item, ItemForm, Name, Sections};
 use crate::calendar;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
-use crate::quoted::{behind_gutter, one_line, quote_authored};
+use crate::quoted::{one_line, quote_authored, quote_lines};
 
 /// A user without a name, or the owner's placeholder.
 const PLACEHOLDER_NAMES: [&str; 2] = ["", "self"];
@@ -66,7 +66,7 @@ pub fn render(
     Ok(RenderedReply {
         inputs: reply_data(input, &kept_nodes, &kept_passages, &period_values(&sections)),
         prompt_hash: prompt_hash(prompts, &system, &user),
-        cut: budget::lost_sections(&all, &sections).into_iter().chain(shortened).collect(),
+        cut: budget::describe_lost_items(&all, &sections).into_iter().chain(shortened).collect(),
         kept_nodes,
         kept_passages,
         kept_conversation: u32::try_from(sections.section_items(Name::Conversation).len())
@@ -158,7 +158,7 @@ fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
 fn labelled_texts(sections: &Sections, name: Name) -> Vec<LabelledText> {
     let one = |shown: &ItemForm| match shown {
         ItemForm::Text(LabelledText { label, text }) => {
-            Some(LabelledText { label: label.clone(), text: behind_gutter(text) })
+            Some(LabelledText { label: label.clone(), text: quote_lines(text) })
         }
         _ => None,
     };
@@ -242,7 +242,7 @@ fn reply_data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], peri
     // Who speaks by rules can't weigh a note: what is no longer so is said with its date when it is asked for, and else not.
     let is_current = |node: &&Node| {
         !corrected.nodes.contains_key(&node.id)
-            && corrected.denial_of(&node.description, node.created_at).is_none()
+            && corrected.correction_denying(&node.description, node.created_at).is_none()
             && corrected.doubt_of(node.id).is_none()
     };
     let is_said_so = |message: &MessageId| {

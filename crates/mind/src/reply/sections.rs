@@ -13,11 +13,11 @@ use super::context::{EntityBlock, LabelledText, PairLine};
 use super::corrected;
 use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
-use crate::quoted::{after_label, behind_gutter, one_line, speaker_name};
+use crate::quoted::{one_line, quote_after_label, quote_lines, speaker_name};
 
 /// Characters of an earlier message that are shown; the current message is shown whole. A pasted document would otherwise push
 /// the rest of the window out.
-const EARLIER_LENGTH_MAX: usize = 2_000;
+const EARLIER_MESSAGE_LENGTH_MAX: usize = 2_000;
 
 /// A part of the prompt that may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(super) struct Item {
     pub(super) node: Option<NodeId>,
     /// The messages of a passage.
     pub(super) messages: Vec<MessageId>,
-    /// A person wished to have it in every prompt: it is cut after its neighbours.
+    /// True if a person pinned the item to every prompt: the others are cut first.
     pub(super) pinned: bool,
 }
 
@@ -140,7 +140,7 @@ impl Sections {
         sections.extend(Name::Periods, text_items(&input.periods));
         sections.add_entities(input);
         sections.add_nodes(input);
-        sections.add_talk(input);
+        sections.add_earlier_messages(input);
         sections
     }
 
@@ -164,12 +164,12 @@ impl Sections {
             let name = one_line(&entity.canonical_name);
             Some(Item::new(ItemForm::Entity(EntityBlock {
                 name,
-                description: behind_gutter(&one_line(description)),
+                description: quote_lines(&one_line(description)),
             })))
         });
         self.extend(Name::Entities, described);
         let pair = |UncertainPair { entity, other }: &UncertainPair| {
-            Item::new(ItemForm::Pair(PairLine { a: with_aliases(entity), b: with_aliases(other) }))
+            Item::new(ItemForm::Pair(PairLine { a: name_with_aliases(entity), b: name_with_aliases(other) }))
         };
         self.extend(Name::Uncertain, input.uncertain.iter().map(pair));
         let questions =
@@ -177,7 +177,7 @@ impl Sections {
         self.extend(Name::Uncertain, questions);
     }
 
-    /// Each node is in one place only: where recall put it, or else where it always stands.
+    /// Adds each node once: in the section of recalled nodes, or else in its usual section.
     fn add_nodes(&mut self, input: &ReplyInput) {
         let mut seen = BTreeSet::new();
         for node in &input.fulfilled {
@@ -187,7 +187,7 @@ impl Sections {
         }
         for node in &input.recalled {
             if seen.insert(node.id) {
-                let name = section_of(node);
+                let name = section_for_node(node);
                 self.extend(name, [node_item(name, node, input)]);
             }
         }
@@ -211,14 +211,14 @@ impl Sections {
         }
     }
 
-    fn add_talk(&mut self, input: &ReplyInput) {
+    fn add_earlier_messages(&mut self, input: &ReplyInput) {
         let zone = &input.user_zone;
         let mut sessions: Vec<_> = input.sessions.iter().collect();
         sessions.sort_by_key(|session| std::cmp::Reverse(session.last_message_at));
         let summaries = sessions.into_iter().filter_map(|session| {
             let summary = session.summary.as_deref().map(one_line).filter(|text| !text.is_empty())?;
             let bucket = DayBucket::from_time(session.last_message_at, input.now, zone).day_heading();
-            let denial = input.corrected.denial_of(&summary, session.last_message_at);
+            let denial = input.corrected.correction_denying(&summary, session.last_message_at);
             let note = if denial.is_some() { corrected::DENIED_NOTE } else { "" };
             Some(Item::new(ItemForm::Line(format!("[{bucket}] {summary}{note}"))))
         });
@@ -226,7 +226,7 @@ impl Sections {
         self.extend(Name::Passages, input.passages.iter().map(|passage| passage_item(passage, input)));
 
         let burst: BTreeSet<MessageId> = input.burst.iter().map(|message| message.id).collect();
-        let window = newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
+        let window = sort_newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
         let talk = window.into_iter().map(|message| {
             let bucket = DayBucket::from_time(message.created_at, input.now, zone);
             Item::new(ItemForm::Dated(
@@ -241,7 +241,7 @@ impl Sections {
             ))
         });
         self.extend(Name::Conversation, talk);
-        let burst = newest_first(input.burst.iter());
+        let burst = sort_newest_first(input.burst.iter());
         self.extend(
             Name::Said,
             burst.into_iter().map(|message| Item::new(ItemForm::Line(labelled_line(message)))),
@@ -257,7 +257,7 @@ fn text_items(texts: &[(String, String)]) -> impl Iterator<Item = Item> {
 }
 
 /// The section for a recalled node.
-fn section_of(node: &Node) -> Name {
+fn section_for_node(node: &Node) -> Name {
     match (node.kind, node.subject) {
         (NodeKind::Event, _) => Name::Events,
         (NodeKind::Thought, Subject::Persona) => Name::SelfThoughts,
@@ -272,7 +272,7 @@ fn node_item(name: Name, node: &Node, input: &ReplyInput) -> Item {
     if matches!(name, Name::Events | Name::Promises | Name::Expectations) {
         line.push_str(&calendar::time_phrase(node, input.now, &input.user_zone));
     }
-    line.push_str(&corrected::note_of_node(node, input));
+    line.push_str(&corrected::node_note(node, input));
     Item { node: Some(node.id), pinned: node.pinned, ..Item::new(ItemForm::Line(line)) }
 }
 
@@ -285,25 +285,31 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
             calendar::format_minute(line.at, zone),
             speaker_label(line.speaker, line.name.as_deref())
         );
-        corrected::with_note(after_label(&label, &line.text), line.message_id, &line.text, line.at, input)
+        corrected::with_note(
+            quote_after_label(&label, &line.text),
+            line.message_id,
+            &line.text,
+            line.at,
+            input,
+        )
     });
     let messages = lines.clone().map(|line| line.message_id).collect();
     Item { messages, ..Item::new(ItemForm::Lines(shown.collect())) }
 }
 
 fn labelled_line(message: &Message) -> String {
-    let line = after_label(&speaker_label(message.role, message.speaker.as_deref()), &message.content);
+    let line = quote_after_label(&speaker_label(message.role, message.speaker.as_deref()), &message.content);
     if message.incomplete { line + " … (cut off)" } else { line }
 }
 
-/// A message of the recent window. One that is longer than [`EARLIER_LENGTH_MAX`] is told by its beginning, so that a
+/// A message of the recent window. One that is longer than [`EARLIER_MESSAGE_LENGTH_MAX`] is told by its beginning, so that a
 /// long paste does not push the rest of the talk out of the prompt.
 fn earlier_messages(message: &Message) -> String {
-    let Some((end, _)) = message.content.char_indices().nth(EARLIER_LENGTH_MAX) else {
+    let Some((end, _)) = message.content.char_indices().nth(EARLIER_MESSAGE_LENGTH_MAX) else {
         return labelled_line(message);
     };
     let label = speaker_label(message.role, message.speaker.as_deref());
-    after_label(&label, &message.content[..end]) + " … (it went on)"
+    quote_after_label(&label, &message.content[..end]) + " … (it went on)"
 }
 
 /// The label before a speaker's text. `name` is the name of another speaker.
@@ -316,13 +322,13 @@ fn speaker_label(role: Role, name: Option<&str>) -> Cow<'static, str> {
     }
 }
 
-fn newest_first<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<&'a Message> {
+fn sort_newest_first<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<&'a Message> {
     let mut messages: Vec<&Message> = messages.collect();
     messages.sort_by_key(|message| std::cmp::Reverse((message.created_at, message.seq)));
     messages
 }
 
-fn with_aliases(entity: &Entity) -> String {
+fn name_with_aliases(entity: &Entity) -> String {
     let name = one_line(&entity.canonical_name);
     let others: Vec<String> = entity
         .aliases

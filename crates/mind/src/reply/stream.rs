@@ -7,7 +7,7 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use llm::{LlmError, StreamEvent};
 
-use crate::observer::{CallInFlight, OK};
+use crate::observer::{CallInFlight, OUTCOME_OK};
 
 /// The model's words as they come: any number of deltas, then [`StreamEvent::Finished`] or an error. The ledger is
 /// told when it ends, fails or is dropped; without a report of the provider the tokens are estimates.
@@ -32,7 +32,7 @@ impl Stream for ReplyStream {
                 Ok(StreamEvent::Delta(text)) => self.call.count_output(text),
                 Ok(StreamEvent::Finished { usage, model }) => {
                     self.call.use_reported(*usage, model);
-                    self.call.report_end(OK);
+                    self.call.report_end(OUTCOME_OK);
                 }
                 Err(error) => self.call.report_end(error.kind()),
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
-use llm::{AnswerFormat, Completion, LlmError, Provider, Request, StreamEvent, Tier};
+use llm::{AnswerFormat, Completion, LlmError, ModelTier, Provider, Request, StreamEvent};
 use memory::identifiers::TurnId;
 use memory::ports::{Mind, MindError};
 use mind::contract::{
@@ -26,7 +26,7 @@ async fn the_question_is_put_as_the_contract_says() {
     setting.mind.reflect(reflection_input()).await.unwrap();
     let requests = setting.provider.requests.lock().unwrap();
     let asked: Vec<_> = requests.iter().map(|request| (request.task.as_str(), request.tier)).collect();
-    assert_eq!(asked, [("extraction", Tier::Small), ("reflection", Tier::Medium)]);
+    assert_eq!(asked, [("extraction", ModelTier::Small), ("reflection", ModelTier::Medium)]);
     for request in requests.iter() {
         let AnswerFormat::Json { name, schema } = &request.answer else { panic!("{:?}", request.answer) };
         assert_eq!(*name, request.task);
@@ -177,7 +177,7 @@ impl Provider for Hanging {
         "hanging"
     }
 
-    fn model(&self, _: Tier) -> String {
+    fn model(&self, _: ModelTier) -> String {
         "none".to_owned()
     }
 

@@ -46,7 +46,7 @@ fn an_override_takes_the_place_of_the_built_in_one() {
     let prompts = Prompts::load(Some(&folder.0)).unwrap();
     assert_ne!(prompts.hash(PromptName::ReplyUser), built_in.hash(PromptName::ReplyUser));
     assert_eq!(prompts.hash(PromptName::Extraction), built_in.hash(PromptName::Extraction));
-    assert_eq!(prompts.tier_of_template(PromptName::ReplyUser), llm::Tier::Small);
+    assert_eq!(prompts.tier_of_template(PromptName::ReplyUser), llm::ModelTier::Small);
 
     let input = crate::support::full_input();
     let reply = mind::reply::render(&prompts, &input, &mind::ReplyBudget::default()).unwrap();

@@ -1,7 +1,7 @@
 //! The reply as it is said, and what the ledger hears of it.
 
 use futures_util::StreamExt;
-use llm::{AnswerFormat, LlmError, StreamEvent, Tier};
+use llm::{AnswerFormat, LlmError, ModelTier, StreamEvent};
 use memory::identifiers::TurnId;
 use memory::messages::Role;
 use mind::{RenderedReply, ReplyBudget, ReplyInput};
@@ -36,7 +36,7 @@ async fn a_reply_is_streamed_and_written_to_the_ledger() {
     assert_eq!((calls[0].outcome.as_str(), calls[0].turn_id), ("ok", Some(turn)));
     assert_eq!(calls[0].output_tokens, USAGE.output_tokens);
     let request = setting.provider.requests.lock().unwrap().remove(0);
-    assert_eq!((request.tier, request.answer), (Tier::Large, AnswerFormat::Text));
+    assert_eq!((request.tier, request.answer), (ModelTier::Large, AnswerFormat::Text));
     assert_eq!((request.system, request.user, request.inputs), (prompt.system, prompt.user, prompt.inputs));
 }
 

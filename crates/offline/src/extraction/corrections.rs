@@ -46,7 +46,7 @@ pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
     denied_value(sentence).is_some_and(|value| older.contains(value))
         || own
             && of_user
-            && split_clauses(sentence).iter().any(Clause::states)
+            && split_clauses(sentence).iter().any(Clause::is_statement)
             && fields.into_iter().any(|(newer, older)| said.says_any(newer) && remembered.says_any(older))
 }
 
@@ -59,9 +59,9 @@ impl RuleContext<'_> {
             .filter(|node| is_retraction_of(sentence, &node.text))
             .map(|node| node.handle.clone());
         let meant: Vec<String> = if names_time_ahead(sentence) { Vec::new() } else { meant.collect() };
-        let mut event = Event::of_user("event", quote_user(sentence, language, false));
+        let mut event = Event::user_event("event", quote_user(sentence, language, false));
         let mut finding = SentenceWeight::default();
-        finding.tag_if(true, "correction");
+        finding.add_tag_if(true, "correction");
         self.strengthen_event(&mut event, message, sentence, finding);
         event.supersedes = meant;
         (!event.supersedes.is_empty()).then_some(event)

@@ -14,7 +14,7 @@ pub(super) const MOST_RELATIONAL_TAGS: usize = 3;
 /// The tag of a core fact about who the user is.
 pub(super) const IDENTITY_BEARING: &str = "identity-bearing";
 /// Impact from which an event counts as joy or grief. Everyday events have less.
-const FELT_IMPACT: i32 = 4;
+const JOY_OR_GRIEF_IMPACT_MIN: i32 = 4;
 
 #[derive(Serialize)]
 pub(super) struct Event {
@@ -40,8 +40,8 @@ pub(super) struct Evidence {
 impl Event {
     fn kinship_with(&self, other: &Event) -> Option<u8> {
         let plain = |event: &Event| event.kind == "event" && event.subject == "user";
-        let felt = |event: &Event| event.emotional_impact.abs() >= FELT_IMPACT;
-        let heavy = self.emotional_impact.abs().min(other.emotional_impact.abs()) >= FELT_IMPACT;
+        let felt = |event: &Event| event.emotional_impact.abs() >= JOY_OR_GRIEF_IMPACT_MIN;
+        let heavy = self.emotional_impact.abs().min(other.emotional_impact.abs()) >= JOY_OR_GRIEF_IMPACT_MIN;
         let opposed = heavy && self.emotional_impact.signum() != other.emotional_impact.signum();
         let sentences = self.evidence.len() + other.evidence.len();
         if sentences > MOST_SENTENCES || opposed || !plain(self) || !plain(other) {
@@ -82,7 +82,7 @@ impl Event {
         self.evidence.extend(other.evidence);
     }
 
-    pub(super) fn of_user(kind: &'static str, description: String) -> Event {
+    pub(super) fn user_event(kind: &'static str, description: String) -> Event {
         Event {
             kind,
             description,
@@ -105,7 +105,7 @@ pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
         return 0;
     }
     let mut gathering = DraftMerger::from_drafts(std::mem::take(drafts));
-    while gathering.waiting > MOST_EVENTS && gathering.join_nearest() {}
+    while gathering.waiting > MOST_EVENTS && gathering.merge_nearest_pair() {}
     drafts.extend(gathering.drafts.into_iter().flatten().map(|(event, _)| event));
     // Nothing is akin any more.
     let left_out = drafts.len().saturating_sub(MOST_EVENTS);
@@ -142,8 +142,8 @@ impl DraftMerger {
         gathering
     }
 
-    /// Tells the two nearest as one; false when none belong together.
-    fn join_nearest(&mut self) -> bool {
+    /// Merges the two most similar events; false if no two belong together.
+    fn merge_nearest_pair(&mut self) -> bool {
         let pairs = self.nearest.iter().enumerate();
         let nearest =
             pairs.filter_map(|(first, found)| found.map(|(kinship, second)| (kinship, first, second)));
@@ -165,7 +165,7 @@ impl DraftMerger {
                 continue;
             };
             if place != first && (partner == first || partner == second) {
-                self.nearest[place] = self.nearest_after(place, kinship, partner);
+                self.nearest[place] = self.nearest_draft_after(place, kinship, partner);
             }
             if place < first {
                 let grown = self.kinship_between(place, first).map(|kinship| (kinship, first));
@@ -176,7 +176,7 @@ impl DraftMerger {
     }
 
     /// The nearest one behind, after `partner`, of that kinship, is another or none: those behind it were less akin.
-    fn nearest_after(&self, first: usize, kinship: u8, partner: usize) -> Option<(u8, usize)> {
+    fn nearest_draft_after(&self, first: usize, kinship: u8, partner: usize) -> Option<(u8, usize)> {
         match self.find_nearest_after(first, partner, kinship) {
             Some(found) if found.0 >= kinship => Some(found),
             _ => self.find_nearest_after(first, self.drafts.len(), kinship - 1),
@@ -252,7 +252,7 @@ mod tests {
         let chinese = at % 7 == 3;
         let told =
             if chinese { format!("用户说了第{at}件事") } else { format!("The user told thing {at}") };
-        let mut event = Event::of_user(if intended { "intention" } else { "event" }, told);
+        let mut event = Event::user_event(if intended { "intention" } else { "event" }, told);
         event.emotional_impact = impact;
         let quote = |number| Evidence { message: format!("m{at}"), quote: format!("{at}/{number}") };
         event.evidence = (0..sentences).map(quote).collect();

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::capture::{self, CaptureError};
 use memory::consolidate::ConsolidationEvent;
-use memory::corrections::{ApproveError, ChangeKind, CorrectError, Corrector, Edits, UndoneChange};
+use memory::corrections::{ApprovalEdits, ApproveError, ChangeKind, CorrectError, Corrector, UndoneChange};
 use memory::forget::Withdrawal;
 use memory::identifiers::{MessageId, NodeId, RejectedId, SessionId};
 use memory::messages::{Message, Role};
@@ -56,7 +56,7 @@ impl Changes {
             match (undone.kind, restored.source_session_id) {
                 (ChangeKind::MentionMerge, Some(session_id)) => {
                     let (node, at) = (Box::new(NewNode::from_node(restored)), restored.created_at);
-                    let said_at = self.session_end(session_id).await?.unwrap_or(at);
+                    let said_at = self.session_end_time(session_id).await?.unwrap_or(at);
                     core.publish_formed(ConsolidationEvent::Event { scope, session_id, node, said_at, at });
                 }
                 _ => self.publish_node(restored, "undo").await?,
@@ -71,7 +71,7 @@ impl Changes {
         &self,
         scope: &Scope,
         id: RejectedId,
-        edits: Edits,
+        edits: ApprovalEdits,
     ) -> Result<Option<NewNode>, ApproveError> {
         let core = &self.core;
         let pending = core.store().rejected_memory(id).await?;
@@ -82,7 +82,7 @@ impl Changes {
                 scope: scope.clone(),
                 session_id,
                 node: Box::new(node.clone()),
-                said_at: self.session_end(session_id).await?.unwrap_or(at),
+                said_at: self.session_end_time(session_id).await?.unwrap_or(at),
                 at,
             };
             core.publish_formed(formed);
@@ -91,7 +91,7 @@ impl Changes {
         Ok(approved)
     }
 
-    /// Lays a refused memory aside for good. Says whether it waited.
+    /// Dismisses a refused memory permanently; false if it was not waiting.
     pub async fn dismiss_rejected(&self, id: RejectedId) -> Result<bool, StoreError> {
         let core = &self.core;
         let outcome = core.store().settle_rejected(id, None, core.clock().now()).await?;
@@ -180,11 +180,11 @@ impl Changes {
         if !withdrawn.nodes.is_empty() {
             let node_ids = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
             let entity_ids = withdrawn.entities.clone();
-            self.core.publish(scope, MemoryForgotten::of_edit(node_ids, entity_ids, edited));
+            self.core.publish(scope, MemoryForgotten::from_edit(node_ids, entity_ids, edited));
         }
         for (id, _) in &withdrawn.rewritten {
             // It is committed; whoever is not told reads it at the next look.
-            if let Err(error) = self.publish_reduced(*id).await {
+            if let Err(error) = self.publish_reduced_node(*id).await {
                 tracing::warn!("a memory that says less now could not be told of: {error}");
             }
             self.core.written.notify_one();
@@ -194,7 +194,7 @@ impl Changes {
         }
     }
 
-    async fn publish_reduced(&self, id: NodeId) -> Result<(), StoreError> {
+    async fn publish_reduced_node(&self, id: NodeId) -> Result<(), StoreError> {
         match self.core.store().node(id).await? {
             Some(found) => self.publish_node(&found.node, "withdrawal").await,
             None => Ok(()),
@@ -202,7 +202,7 @@ impl Changes {
     }
 
     /// Returns the time of the last message of a session.
-    async fn session_end(&self, id: SessionId) -> Result<Option<Timestamp>, StoreError> {
+    async fn session_end_time(&self, id: SessionId) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.core.store().session(id).await?.map(|session| session.last_message_at))
     }
 }

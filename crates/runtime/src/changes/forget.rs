@@ -24,8 +24,8 @@ impl Changes {
     ) -> Result<Option<(Dependents, [(ForgetMode, ForgetSummary); 2])>, StoreError> {
         let (store, now) = (self.core.store(), self.core.clock().now());
         let Some(found) = store.dependents(id).await? else { return Ok(None) };
-        let orphan = found.would_take(store, ForgetMode::Orphan, now).await?;
-        let cascade = found.would_take(store, ForgetMode::Cascade, now).await?;
+        let orphan = found.preview_deletion(store, ForgetMode::Orphan, now).await?;
+        let cascade = found.preview_deletion(store, ForgetMode::Cascade, now).await?;
         Ok(Some((found, [(ForgetMode::Orphan, orphan), (ForgetMode::Cascade, cascade)])))
     }
 

@@ -25,7 +25,7 @@ pub enum Delivery {
     Lagged,
 }
 
-/// The one place that everything is told to.
+/// Distributes the events of the program to all subscribers.
 #[derive(Clone)]
 pub struct Broadcast {
     shared: Arc<SharedState>,

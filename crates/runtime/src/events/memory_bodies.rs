@@ -195,7 +195,7 @@ pub(crate) struct MemoryForgotten {
 
 impl MemoryForgotten {
     /// Memories that edited messages no longer support.
-    pub(crate) fn of_edit(
+    pub(crate) fn from_edit(
         node_ids: Vec<NodeId>,
         entity_ids: Vec<EntityId>,
         edited_message_ids: Vec<MessageId>,

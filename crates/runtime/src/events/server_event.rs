@@ -60,7 +60,7 @@ macro_rules! server_events {
         #[derive(JsonSchema)]
         #[expect(dead_code, reason = "names the events in the API document")]
         pub struct ServerEvents {
-            $(#[serde(rename = $name)] $field: Scoped<$data>,)*
+            $(#[serde(rename = $name)] $field: ScopedFields<$data>,)*
         }
     };
 }
@@ -94,7 +94,7 @@ server_events! {
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[expect(dead_code, reason = "describes events in the API document")]
-struct Scoped<T> {
+struct ScopedFields<T> {
     persona_id: PersonaId,
     user_id: UserId,
     #[serde(flatten)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hub::{Hub, HubWork, WorkingHours};
 
 use crate::core::RuntimeCore;
-use crate::worker::{Cause, Next, Worker};
+use crate::worker::{Next, WakeCause, Worker};
 
 /// Lets the hub work. What is under way when the program stops is done again at the next start.
 pub(crate) struct HubWorker {
@@ -33,7 +33,7 @@ impl HubWorker {
 impl Worker for HubWorker {
     const NAME: &str = "hub";
 
-    async fn run_once(&mut self, _: Cause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> Next {
         let core = self.core.clone();
         tokio::select! {
             pause = self.do_next_work() => Next::Within(pause),

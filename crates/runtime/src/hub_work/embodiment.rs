@@ -17,16 +17,16 @@ use tokio::sync::Notify;
 use crate::changes::Changes;
 use crate::core::RuntimeCore;
 use crate::hub_work::shared_self::SharedSelf;
-use crate::worker::{Cause, Next, Worker};
+use crate::worker::{Next, WakeCause, Worker};
 
 /// Time for which changes are collected before they are sent. An agent writes several lines after one another.
-const AFTER_CHANGE: Duration = Duration::from_secs(2);
+const CHANGE_COLLECTION_TIME: Duration = Duration::from_secs(2);
 /// First wait after an exchange that failed; each further one doubles it, up to the time between two exchanges. A hub that
 /// restarts is back within seconds.
-const RETRY_MIN: Duration = Duration::from_secs(5);
+const RETRY_PAUSE_MIN: Duration = Duration::from_secs(5);
 /// Maximum duration of the last exchange at the stop. What was not sent is sent at the next start, so the stop does not wait
 /// for a hub that is gone.
-pub(crate) const LAST_EXCHANGE: Duration = Duration::from_secs(5);
+pub(crate) const LAST_EXCHANGE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The hub that this home follows.
 pub struct FollowedHub {
@@ -77,12 +77,12 @@ pub struct Embodiment {
     /// Held during an exchange: two at the same time would send the same documents. Also held while another hub is chosen, so that an
     /// exchange is with one hub to its end.
     exchanging: tokio::sync::Mutex<()>,
-    outcome: Mutex<Outcome>,
+    outcome: Mutex<ExchangeOutcome>,
 }
 
 /// The result of the last exchange.
 #[derive(Clone, Debug, Default)]
-struct Outcome {
+struct ExchangeOutcome {
     error: Option<RemoteError>,
     failure: Option<String>,
     notes: Vec<String>,
@@ -109,11 +109,11 @@ impl Embodiment {
         self.followed.load().is_some()
     }
 
-    fn last_outcome(&self) -> Outcome {
+    fn last_outcome(&self) -> ExchangeOutcome {
         self.outcome.lock().clone()
     }
 
-    fn note(&self, outcome: Outcome) {
+    fn set_outcome(&self, outcome: ExchangeOutcome) {
         *self.outcome.lock() = outcome;
     }
 
@@ -131,7 +131,7 @@ impl Embodiment {
         let _alone = self.exchanging.lock().await;
         hub.follow_hub(address, instance).await?;
         self.followed.store(followed.map(Arc::new));
-        self.note(Outcome::default());
+        self.set_outcome(ExchangeOutcome::default());
         self.changed.notify_one();
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Embodiment {
             done = self.exchange() => if let Err(error) = done {
                 tracing::info!("documents wait for the next start: {error}");
             },
-            () = self.core.clock().sleep(LAST_EXCHANGE) => {
+            () = self.core.clock().sleep(LAST_EXCHANGE_TIME_MAX) => {
                 tracing::info!("the hub did not answer in time; documents wait for the next start");
             }
         }
@@ -186,7 +186,7 @@ impl Embodiment {
             Some(hub) => hub.wait_for_change().await,
             None => std::future::pending().await,
         }
-        self.core.clock().sleep(AFTER_CHANGE).await;
+        self.core.clock().sleep(CHANGE_COLLECTION_TIME).await;
     }
 
     /// The time between two exchanges; after failures less, with up to a quarter taken off at random so that many homes do not come
@@ -195,7 +195,8 @@ impl Embodiment {
         if failures == 0 {
             return followed.push_every;
         }
-        let wait = RETRY_MIN.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(followed.push_every);
+        let wait =
+            RETRY_PAUSE_MIN.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(followed.push_every);
         let noise = self.core.ids().next(self.core.clock().now()).into_bytes()[15];
         wait - wait / 4 * u32::from(noise) / 255
     }
@@ -235,7 +236,7 @@ impl Embodiment {
             tracing::error!("documents could not be exchanged with the hub: {failure}");
         }
         let notes = all.refused.iter().chain(&all.passed_over).cloned().collect();
-        self.note(Outcome { error, failure, notes });
+        self.set_outcome(ExchangeOutcome { error, failure, notes });
         ended.map(|()| all)
     }
 
@@ -268,7 +269,7 @@ impl Embodiment {
 
     async fn scopes(&self, hub: &Hub) -> Result<Vec<Scope>, StoreError> {
         let own = hub.settings().default_scope.clone();
-        let scopes = match hub.scopes().await {
+        let scopes = match hub.scopes_with_documents().await {
             Ok(scopes) => scopes,
             Err(HubError::Store(error)) => return Err(error),
             Err(_) => Vec::new(),
@@ -294,10 +295,10 @@ impl EmbodimentWorker {
 impl Worker for EmbodimentWorker {
     const NAME: &str = "embodiment";
 
-    async fn run_once(&mut self, cause: Cause) -> Next {
+    async fn run_once(&mut self, cause: WakeCause) -> Next {
         let embodiment = &self.embodiment;
         let Some(followed) = embodiment.followed.load_full() else { return Next::WhenWoken };
-        if cause == Cause::Woken {
+        if cause == WakeCause::Woken {
             self.failures = 0;
         }
         let exchanged = tokio::select! {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use memory::ports::Backoff;
 
 use crate::core::RuntimeCore;
-use crate::worker::{Cause, Next, Worker};
+use crate::worker::{Next, WakeCause, Worker};
 
 /// Failures in a row after which the model is left alone for a while, whichever talks they were about. A model that fails three
 /// times is down or out of credit, and each attempt may cost money.
@@ -35,8 +35,8 @@ impl GraphWorker {
 impl Worker for GraphWorker {
     const NAME: &str = "graph";
 
-    async fn run_once(&mut self, cause: Cause) -> Next {
-        if cause == Cause::SettingsChanged {
+    async fn run_once(&mut self, cause: WakeCause) -> Next {
+        if cause == WakeCause::SettingsChanged {
             self.failures = 0;
         }
         tokio::select! {

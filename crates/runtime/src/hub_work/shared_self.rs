@@ -47,7 +47,7 @@ impl SharedSelf {
     /// The documents of the shared self, the weeks, months or years that `text` asks about, what other programs wrote about
     /// it, and entries of lorebooks that are named in it or in the `latest` messages, of which the newest comes last. A reply
     /// is possible without them. The prompt's budget decides how much of them it holds.
-    pub(crate) async fn for_prompt(
+    pub(crate) async fn documents_for_prompt(
         &self,
         scope: &Scope,
         text: &str,
@@ -89,7 +89,7 @@ impl SharedSelf {
         }
     }
 
-    /// Takes from the files what was taken from the documents.
+    /// Removes from the mirrored files what was removed from the documents.
     pub(crate) async fn follow_forgetting(&self, scope: &Scope) {
         let Some(hub) = self.hub() else { return };
         if let Err(error) = hub.follow_forgetting(scope).await {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Imports;
 use super::record::{ImportRecorder, ImportRequest};
 use super::record_error::RecordError;
-use super::registry::{ImportError, ImportRegistry, ImportStatusReport, Recording, read_detached};
+use super::registry::{ImportError, ImportRegistry, ImportStatusReport, RecordingRun, read_detached};
 use super::uploads::ImportUpload;
 use crate::events::bodies::ImportProgress;
 
@@ -39,7 +39,7 @@ impl Imports {
                 Some(upload) if upload.started.is_some() && !is_recorded => {
                     self.record_upload(upload).await?;
                 }
-                Some(upload) if upload.started.is_none() && !self.is_old(&upload) => {}
+                Some(upload) if upload.started.is_none() && !self.is_expired_upload(&upload) => {}
                 _ => registry.uploads.remove(id).await?,
             }
         }
@@ -52,14 +52,14 @@ impl Imports {
         let _one_change_at_a_time = registry.change.lock().await;
         for id in registry.uploads.ids().await? {
             let upload = registry.uploads.find(id).await?;
-            if upload.is_some_and(|upload| upload.started.is_none() && self.is_old(&upload)) {
+            if upload.is_some_and(|upload| upload.started.is_none() && self.is_expired_upload(&upload)) {
                 registry.uploads.remove(id).await?;
             }
         }
         Ok(())
     }
 
-    fn is_old(&self, upload: &ImportUpload) -> bool {
+    fn is_expired_upload(&self, upload: &ImportUpload) -> bool {
         upload.created_at.checked_add(UPLOAD_RETENTION).is_ok_and(|end| end < self.core.clock().now())
     }
 
@@ -84,7 +84,7 @@ impl Imports {
             remembering: start.remembering,
         };
         let recording =
-            Recording { cancel: self.core.stopping.child_token(), ended: CancellationToken::new() };
+            RecordingRun { cancel: self.core.stopping.child_token(), ended: CancellationToken::new() };
         {
             // Before its row is there, so that a reader of the row finds that it is being recorded.
             let mut running = registry.running.lock();
@@ -95,18 +95,18 @@ impl Imports {
         let run = begun.inspect_err(|_| {
             registry.running.lock().recording.remove(&upload.id);
         })?;
-        self.publish_import(&registry.report(Some(upload.clone()), Some(run.clone()), upload.id));
+        self.publish_import(&registry.build_report(Some(upload.clone()), Some(run.clone()), upload.id));
         let imports = self.clone();
-        self.core.tasks.spawn(async move { imports.record_to_end(upload, run, request, recording).await });
+        self.core.tasks.spawn(async move { imports.record_whole_run(upload, run, request, recording).await });
         Ok(())
     }
 
-    async fn record_to_end(
+    async fn record_whole_run(
         self: Arc<Self>,
         upload: ImportUpload,
         run: ImportRun,
         request: ImportRequest,
-        recording: Recording,
+        recording: RecordingRun,
     ) {
         let _ended = recording.ended.drop_guard();
         let Ok(registry) = self.registry() else { return };
@@ -122,7 +122,7 @@ impl Imports {
             let now = self.core.clock().now();
             if now.duration_since(published_at) >= PROGRESS_EVERY {
                 published_at = now;
-                self.publish_import(&registry.report(Some(upload.clone()), Some(run.clone()), id));
+                self.publish_import(&registry.build_report(Some(upload.clone()), Some(run.clone()), id));
             }
         };
         let recorder = self.import_recorder(registry);
@@ -152,7 +152,7 @@ impl Imports {
             registry.running.lock().recording.remove(&id);
         }
         if let Ok(Some(run)) = registry.store.import_run(id).await {
-            self.publish_import(&registry.report(upload, Some(run), id));
+            self.publish_import(&registry.build_report(upload, Some(run), id));
         }
         self.core.session_ended.notify_one();
     }
@@ -193,7 +193,7 @@ impl Imports {
             let id = run.run_id;
             let before = registry.running.lock().waiting.get(&id).copied().unwrap_or_default();
             if before != run.sessions_waiting {
-                self.publish_import(&registry.report(None, Some(run), id));
+                self.publish_import(&registry.build_report(None, Some(run), id));
             }
         }
     }

@@ -50,7 +50,7 @@ impl ReadDocument {
             return Err(Skip { place, reason: "the document has no text".to_owned() });
         }
         let day = day.unwrap_or(file_day);
-        let slug = format!("{}-{}", title_of(&name, day), &hex::encode(digest)[..DIGEST_LENGTH]);
+        let slug = format!("{}-{}", title_from_file_name(&name, day), &hex::encode(digest)[..DIGEST_LENGTH]);
         match slug.parse() {
             Ok(slug) => Ok(Self { digest, name: DiaryName::Significant(day, slug), text, place }),
             Err(error) => Err(Skip { place, reason: format!("the document's name can't be used: {error}") }),
@@ -64,7 +64,7 @@ impl ReadDocument {
 
 /// The name of a file as part of a document's name: `Trip/Packing list.md` becomes `packing-list`. A day that it begins with is left
 /// out, because the document's name begins with it.
-fn title_of(name: &str, day: Date) -> String {
+fn title_from_file_name(name: &str, day: Date) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let stem = stem.strip_prefix(&day.to_string()).unwrap_or(stem);

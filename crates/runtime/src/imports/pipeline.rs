@@ -21,7 +21,7 @@ use crate::events::broadcast::{Delivery, Subscription};
 use crate::events::server_event::EventData as _;
 
 /// Format of text that no reader knows: its paragraphs are words of the user.
-const OWN_WORDS: &str = "own-words";
+const OWN_WORDS_FORMAT: &str = "own-words";
 /// Sessions that are read at once. An import may have ten thousands, which need not be in memory together.
 const SESSIONS_READ: u32 = 100;
 
@@ -155,7 +155,7 @@ impl Imports {
         if upload.look.messages > 0 || !self.is_text(&upload).await? {
             return Ok(upload);
         }
-        self.read_again_as(upload, OWN_WORDS).await
+        self.read_again_as_format(upload, OWN_WORDS_FORMAT).await
     }
 
     /// Starts an upload, or goes on with one that was cancelled. One that is under way or done stays as it is.
@@ -294,7 +294,7 @@ impl PipelineWatch {
                 return Ok((steps, progress));
             }
         }
-        if let Some((status, error)) = end_of(&report, run, progress.failed) {
+        if let Some((status, error)) = final_status(&report, run, progress.failed) {
             progress.is_over = true;
             let memories = self.imports.run_outcome(self.id, 0).await?.1;
             match status {
@@ -368,7 +368,11 @@ fn end_of_chunk(chunk_index: u64, session: &ImportedSession) -> Option<PipelineS
 }
 
 /// The status at the end of the run, with the reason of a failure; `None` while it goes on.
-fn end_of(report: &ImportStatusReport, run: &ImportRun, failed: u64) -> Option<(PipelineStatus, String)> {
+fn final_status(
+    report: &ImportStatusReport,
+    run: &ImportRun,
+    failed: u64,
+) -> Option<(PipelineStatus, String)> {
     let well = |status| Some((status, String::new()));
     match report.state {
         ImportState::Done if failed == 0 => well(PipelineStatus::Success),
@@ -384,7 +388,7 @@ fn end_of(report: &ImportStatusReport, run: &ImportRun, failed: u64) -> Option<(
 impl Imports {
     /// True if every file of the upload is UTF-8 text.
     async fn is_text(&self, upload: &ImportUpload) -> Result<bool, ImportError> {
-        for path in self.registry()?.uploads.paths(upload.id, &upload.files) {
+        for path in self.registry()?.uploads.file_paths(upload.id, &upload.files) {
             let bytes = tokio::fs::read(path).await?;
             if std::str::from_utf8(&bytes).is_err() || bytes.contains(&0) {
                 return Ok(false);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use hub::Hub;
 use import::{
-    Document, ExternalId, FoundItem, Item, MappedItem, MappedMessage, Mapper, Mapping, MessageTime, Position,
-    ReadOptions, SavedMemory, Skip, Sources, Speaker,
+    Document, ExternalId, FoundItem, Item, MappedItem, MappedMessage, Mapper, Mapping, MessageTime,
+    ReadOptions, ReadPosition, SavedMemory, Skip, Sources, Speaker,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -71,7 +71,7 @@ pub struct ImportRecorder<'a> {
 /// Position at which reading resumes, with the state of the mapper there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Resumption {
-    position: Position,
+    position: ReadPosition,
     /// The conversation of the last message, and its time.
     last: Option<(String, Timestamp)>,
     /// The conversation that is being read, and its title.
@@ -137,7 +137,7 @@ impl ImportRecorder<'_> {
             let documents = std::mem::take(&mut page.documents);
             let documents = write_documents((self.store, self.hub), run.run_id, &scope, documents).await?;
             page.skips.extend(documents.skips);
-            let mut page = self.with_ids(page, &scope, &zone, began)?;
+            let mut page = self.assign_ids(page, &scope, &zone, began)?;
             (page.documents, page.documents_there) = (documents.written, documents.already_there);
             let recorded = self.store.record_page(run.run_id, page, self.policy).await?;
             let recorded = recorded.ok_or(RecordError::Ended)?;
@@ -157,7 +157,7 @@ impl ImportRecorder<'_> {
         Ok(ended)
     }
 
-    fn with_ids(
+    fn assign_ids(
         &self,
         page: ReadPage,
         scope: &Scope,
@@ -330,7 +330,7 @@ impl PageReader {
     }
 
     fn add(&mut self, mapped: MappedItem) {
-        const CHARACTER: &str = "`import --character` or New persona takes it";
+        const CHARACTER_SKIP_REASON: &str = "`import --character` or New persona takes it";
         let (place, reason) = match mapped {
             MappedItem::Message(message) => return self.add_message(message),
             MappedItem::Item(Item::Conversation(start)) => {
@@ -350,11 +350,13 @@ impl PageReader {
             MappedItem::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),
             MappedItem::Item(Item::Document(document)) => return self.add_document(document),
             MappedItem::Item(Item::Card(card)) => {
-                (card.place, format!("it is a character card: {CHARACTER}"))
+                (card.place, format!("it is a character card: {CHARACTER_SKIP_REASON}"))
             }
-            MappedItem::Item(Item::Lorebook(book)) => (book.place, format!("it is a lorebook: {CHARACTER}")),
+            MappedItem::Item(Item::Lorebook(book)) => {
+                (book.place, format!("it is a lorebook: {CHARACTER_SKIP_REASON}"))
+            }
             MappedItem::Item(Item::CoreDraft(draft)) => {
-                (draft.place, format!("it is a text about the persona or you: {CHARACTER}"))
+                (draft.place, format!("it is a text about the persona or you: {CHARACTER_SKIP_REASON}"))
             }
         };
         self.skips.push(Skip { place, reason });

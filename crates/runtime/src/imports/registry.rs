@@ -113,7 +113,7 @@ pub enum ImportState {
     Remembering,
     /// Neither recorded nor made memory of until it is resumed.
     Paused,
-    /// Nothing is left to do.
+    /// The import is finished.
     Done,
 }
 
@@ -162,7 +162,7 @@ impl ImportRegistry {
 #[derive(Default)]
 pub(super) struct RunningImports {
     /// Imports that record, and those that were recorded to the end since the start of the program.
-    pub(super) recording: HashMap<ImportId, Recording>,
+    pub(super) recording: HashMap<ImportId, RecordingRun>,
     pub(super) problems: HashMap<ImportId, String>,
     /// Sessions that waited when it was last published.
     pub(super) waiting: HashMap<ImportId, u64>,
@@ -170,14 +170,14 @@ pub(super) struct RunningImports {
 
 /// A run that records.
 #[derive(Clone)]
-pub(super) struct Recording {
+pub(super) struct RecordingRun {
     pub(super) cancel: CancellationToken,
     /// Cancelled when the recording has ended.
     pub(super) ended: CancellationToken,
 }
 
 impl ImportRegistry {
-    pub(super) fn report(
+    pub(super) fn build_report(
         &self,
         upload: Option<ImportUpload>,
         run: Option<ImportRun>,
@@ -199,7 +199,7 @@ impl ImportRegistry {
         ImportStatusReport { id, state, upload, run, problem: running.problems.get(&id).cloned() }
     }
 
-    /// Reads the files, keeps what they hold.
+    /// Examines the files of an upload and stores what they contain.
     pub(super) async fn examine_upload(&self, upload: &mut ImportUpload) -> Result<(), ImportError> {
         let inputs = self.uploads.inputs(upload.id, &upload.files);
         let options = upload.read_options();
@@ -207,12 +207,12 @@ impl ImportRegistry {
         Ok(self.uploads.describe(upload).await?)
     }
 
-    pub(super) async fn find(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
+    pub(super) async fn find_report(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
         let (upload, run) = (self.uploads.find(id).await?, self.store.import_run(id).await?);
         if upload.is_none() && run.is_none() {
             return Err(ImportError::NotFound(id));
         }
-        Ok(self.report(upload, run, id))
+        Ok(self.build_report(upload, run, id))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use import::{Look, ReadOptions};
 use memory::Scope;
-use memory::corrections::Edits;
+use memory::corrections::ApprovalEdits;
 use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{ErasureId, ImportId};
 use memory::ledger::Price;
@@ -15,7 +15,7 @@ use super::registry::{ImportError, ImportState, ImportStatusReport, UndoneImport
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport};
 
 /// Texts of earlier imports that one transaction brings back while an import is taken back, so that talk goes on meanwhile.
-const RESTORED_AT_ONCE: u32 = 200;
+const RESTORED_TEXTS_PER_TRANSACTION: u32 = 200;
 
 impl Imports {
     /// [`check_is_known`] in this home.
@@ -51,12 +51,12 @@ impl Imports {
             started: None,
         };
         registry.examine_upload(&mut upload).await?;
-        arrived.complete();
+        arrived.mark_complete();
         Ok(upload)
     }
 
     /// Reads the files of an upload again, as this format.
-    pub(super) async fn read_again_as(
+    pub(super) async fn read_again_as_format(
         &self,
         mut upload: ImportUpload,
         format: &str,
@@ -74,7 +74,7 @@ impl Imports {
     ) -> Result<ImportStatusReport, ImportError> {
         let registry = self.registry()?;
         let _one_change_at_a_time = registry.change.lock().await;
-        let found = registry.find(id).await?;
+        let found = registry.find_report(id).await?;
         let Some(mut upload) = found.upload.filter(|upload| upload.started.is_none() && found.run.is_none())
         else {
             return Err(ImportError::Started);
@@ -88,7 +88,7 @@ impl Imports {
         upload.started = Some(start);
         registry.uploads.describe(&upload).await?;
         self.record_upload(upload).await?;
-        registry.find(id).await
+        registry.find_report(id).await
     }
 
     /// All imports, newest first: uploads that wait, and runs.
@@ -99,18 +99,18 @@ impl Imports {
         for id in registry.uploads.ids().await? {
             let Some(upload) = registry.uploads.find(id).await? else { continue };
             let at = runs.iter().position(|run| run.run_id == id);
-            reports.push(registry.report(Some(upload), at.map(|at| runs.remove(at)), id));
+            reports.push(registry.build_report(Some(upload), at.map(|at| runs.remove(at)), id));
         }
         reports.extend(runs.into_iter().map(|run| {
             let id = run.run_id;
-            registry.report(None, Some(run), id)
+            registry.build_report(None, Some(run), id)
         }));
         reports.sort_by_key(|report| std::cmp::Reverse((report.created_at(), report.id)));
         Ok(reports)
     }
 
     pub async fn find(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
-        self.registry()?.find(id).await
+        self.registry()?.find_report(id).await
     }
 
     /// The price of a model; `None` if it is unknown.
@@ -134,7 +134,7 @@ impl Imports {
         let _one_change_at_a_time = registry.change.lock().await;
         self.set_remembering(id, Remembering::Paused).await?;
         self.end_recording(id).await;
-        registry.find(id).await
+        registry.find_report(id).await
     }
 
     /// Makes memory of a run, and records what is left of one that was paused or cut off. One that was started without
@@ -142,7 +142,7 @@ impl Imports {
     pub async fn resume(self: &Arc<Self>, id: ImportId) -> Result<ImportStatusReport, ImportError> {
         let registry = self.registry()?;
         let _one_change_at_a_time = registry.change.lock().await;
-        let started = registry.find(id).await?.upload.and_then(|upload| upload.started);
+        let started = registry.find_report(id).await?.upload.and_then(|upload| upload.started);
         let wished = started.map_or(Remembering::On, |started| started.remembering);
         let resumed = self.set_remembering(id, wished).await?;
         if resumed.state == ImportState::Interrupted {
@@ -150,7 +150,7 @@ impl Imports {
             self.record_upload(upload).await?;
         }
         self.core.session_ended.notify_one();
-        registry.find(id).await
+        registry.find_report(id).await
     }
 
     async fn set_remembering(
@@ -159,9 +159,9 @@ impl Imports {
         remembering: Remembering,
     ) -> Result<ImportStatusReport, ImportError> {
         let registry = self.registry()?;
-        let found = registry.find(id).await?;
+        let found = registry.find_report(id).await?;
         let run = registry.store.set_remembering(id, remembering).await?.ok_or(ImportError::NotStarted)?;
-        let report = registry.report(found.upload, Some(run), id);
+        let report = registry.build_report(found.upload, Some(run), id);
         self.publish_import(&report);
         Ok(report)
     }
@@ -174,7 +174,7 @@ impl Imports {
         let run = self.find(id).await?.run.ok_or(ImportError::NotStarted)?;
         let mut approved = 0;
         for proposal in self.registry()?.store.waiting_proposals(id).await? {
-            let node = self.changes.approve_rejected(&run.scope, proposal, Edits::default()).await;
+            let node = self.changes.approve_rejected(&run.scope, proposal, ApprovalEdits::default()).await;
             approved += u64::from(node?.is_some());
         }
         Ok(approved)
@@ -184,7 +184,7 @@ impl Imports {
     pub async fn undo(&self, id: ImportId) -> Result<UndoneImport, ImportError> {
         let registry = self.registry()?;
         let _one_change_at_a_time = registry.change.lock().await;
-        let found = registry.find(id).await?;
+        let found = registry.find_report(id).await?;
         self.end_recording(id).await;
         let mut undone = UndoneImport { messages: 0, receipts: Vec::new() };
         if let Some(run) = found.run {
@@ -192,7 +192,9 @@ impl Imports {
             registry.store.set_remembering(id, Remembering::Paused).await?;
             undone.messages = registry.store.import_run(id).await?.map_or(run.recorded, |run| run.recorded);
             let now = || self.core.clock().now();
-            while let Some(restored) = registry.store.restore_replaced(id, RESTORED_AT_ONCE, now()).await? {
+            while let Some(restored) =
+                registry.store.restore_replaced(id, RESTORED_TEXTS_PER_TRANSACTION, now()).await?
+            {
                 self.changes.publish_replaced(&run.scope, restored).await;
             }
             let sessions = registry.store.import_sessions(id).await?;

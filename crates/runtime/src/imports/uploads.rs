@@ -140,11 +140,11 @@ impl UploadFolder {
 
     /// The files as the reader takes them.
     pub(super) fn inputs(&self, id: ImportId, files: &[UploadedFile]) -> Vec<Input> {
-        let named = files.iter().zip(self.paths(id, files));
+        let named = files.iter().zip(self.file_paths(id, files));
         named.map(|(file, path)| Input::Named { name: file.name.clone(), path }).collect()
     }
 
-    pub(super) fn paths(&self, id: ImportId, files: &[UploadedFile]) -> Vec<PathBuf> {
+    pub(super) fn file_paths(&self, id: ImportId, files: &[UploadedFile]) -> Vec<PathBuf> {
         let folder = self.folder_for(id);
         (0..files.len()).map(|at| folder.join(at.to_string())).collect()
     }
@@ -194,7 +194,7 @@ impl ImportUploadWriter {
         Ok(())
     }
 
-    pub(super) fn complete(&mut self) {
+    pub(super) fn mark_complete(&mut self) {
         self.is_complete = true;
     }
 }

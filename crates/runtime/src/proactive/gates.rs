@@ -7,12 +7,12 @@ use memory::proactive::{ProactiveGate, ProactiveOutcome, ProactiveView, SentMess
 use crate::settings::ProactiveSettings;
 
 /// Least time between two messages of its own without an answer between them.
-const BETWEEN_OWN: SignedDuration = SignedDuration::from_hours(1);
+const OWN_MESSAGE_INTERVAL_MIN: SignedDuration = SignedDuration::from_hours(1);
 /// Least time after the last message of a conversation. Less would look as if the persona had forgotten something in its reply.
-const AFTER_REPLY: SignedDuration = SignedDuration::from_secs(60);
+const PAUSE_AFTER_REPLY_MIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// The facts that gates check.
-pub(super) struct Moment<'a> {
+pub(super) struct GateFacts<'a> {
     pub(super) now: Timestamp,
     pub(super) zone: &'a TimeZone,
     pub(super) settings: &'a ProactiveSettings,
@@ -21,7 +21,7 @@ pub(super) struct Moment<'a> {
     pub(super) is_talking: bool,
 }
 
-impl Moment<'_> {
+impl GateFacts<'_> {
     /// The first gate that is closed.
     pub(super) fn closed_gate(&self) -> Option<ProactiveGate> {
         if self.view.muted_until.is_some_and(|until| self.now < until) {
@@ -30,7 +30,7 @@ impl Moment<'_> {
         if self.is_quiet_hour() {
             return Some(ProactiveGate::QuietHours);
         }
-        if self.is_cold() {
+        if self.is_user_unresponsive() {
             return Some(ProactiveGate::ColdUser);
         }
         if self.view.sent_lately >= self.settings.max_per_24h || self.has_just_written() {
@@ -42,12 +42,14 @@ impl Moment<'_> {
     /// True if the last message of its own is young and has no answer: two in a row are a flood.
     fn has_just_written(&self) -> bool {
         let last = self.view.sent.first().filter(|last| last.answered_at.is_none());
-        last.is_some_and(|last| self.now.duration_since(last.at) < BETWEEN_OWN)
+        last.is_some_and(|last| self.now.duration_since(last.at) < OWN_MESSAGE_INTERVAL_MIN)
     }
 
     /// True if something was said a moment ago: the user may still be reading the reply.
     fn was_just_talking(&self) -> bool {
-        self.view.last_message_at.is_some_and(|last| self.now.duration_since(last).abs() < AFTER_REPLY)
+        self.view
+            .last_message_at
+            .is_some_and(|last| self.now.duration_since(last).abs() < PAUSE_AFTER_REPLY_MIN)
     }
 
     /// True from the start hour, inclusive, to the end hour, exclusive; over midnight if the start is the later one.
@@ -58,7 +60,7 @@ impl Moment<'_> {
     }
 
     /// True if the last messages got no answer, or none within the window, and the user has not written since.
-    fn is_cold(&self) -> bool {
+    fn is_user_unresponsive(&self) -> bool {
         let threshold = self.settings.cold_user_threshold as usize;
         let Some(last) = self.view.sent.first() else { return false };
         if threshold == 0 || last.answered_at.is_some() {
@@ -107,7 +109,7 @@ mod tests {
         view: &ProactiveView,
     ) -> Option<ProactiveGate> {
         let zone = TimeZone::get(zone).unwrap();
-        Moment { now: at(now), zone: &zone, settings, view, is_talking: false }.closed_gate()
+        GateFacts { now: at(now), zone: &zone, settings, view, is_talking: false }.closed_gate()
     }
 
     #[test]
@@ -168,7 +170,7 @@ mod tests {
             ..ProactiveView::default()
         };
         let gate = |now, view: &ProactiveView, settings: &ProactiveSettings| {
-            Moment { now, zone: &TimeZone::UTC, settings, view, is_talking: true }.closed_gate()
+            GateFacts { now, zone: &TimeZone::UTC, settings, view, is_talking: true }.closed_gate()
         };
         assert_eq!(gate(night, &view, &settings), Some(ProactiveGate::Muted));
         view.muted_until = Some(night);

@@ -10,13 +10,13 @@ use mind::{ProactiveDraft, ProactiveError, ProactiveInput, ReplyBudget, ReplyInp
 
 use super::Proactive;
 use super::gates::outcome_of;
-use super::triggers::Occasion;
+use super::triggers::MessageOccasion;
 use crate::recall::recalled_memory::{RecalledMemory, add_remembered};
 use crate::turns::after_turn;
-use crate::turns::receipt::receipt_of;
+use crate::turns::receipt::build_receipt;
 
 /// Characters of the last words that are searched for when nothing else led to a message.
-const SEARCHED_MAX: usize = 500;
+const SEARCHED_CHARACTERS_MAX: usize = 500;
 
 /// A draft and the memories that were in its prompt.
 struct WrittenDraft {
@@ -30,7 +30,7 @@ pub(super) async fn write_and_send(
     proactive: &Proactive,
     store: &dyn ProactiveStore,
     mut decision: ProactiveDecision,
-    occasion: &Occasion,
+    occasion: &MessageOccasion,
     view: &ProactiveView,
 ) -> Result<ProactiveDecision, StoreError> {
     let core = &proactive.core;
@@ -40,7 +40,7 @@ pub(super) async fn write_and_send(
     let written = tokio::select! {
         biased;
         () = core.stopping.cancelled() => Err("EchoVessel was stopped meanwhile".to_owned()),
-        written = write(proactive, &decision, occasion, view) => written.map_err(|error| reason_of(&error)),
+        written = write(proactive, &decision, occasion, view) => written.map_err(|error| log_reason(&error)),
     };
     decision.at = core.clock().now();
     let written = match written {
@@ -79,7 +79,7 @@ pub(super) fn note_gate(decision: &mut ProactiveDecision, gate: ProactiveGate) {
 async fn write(
     proactive: &Proactive,
     decision: &ProactiveDecision,
-    occasion: &Occasion,
+    occasion: &MessageOccasion,
     view: &ProactiveView,
 ) -> Result<WrittenDraft, ProactiveError> {
     let core = &proactive.core;
@@ -100,18 +100,19 @@ async fn write(
 async fn prompt_input(
     proactive: &Proactive,
     decision: &ProactiveDecision,
-    occasion: &Occasion,
+    occasion: &MessageOccasion,
 ) -> Result<(ReplyInput, RecalledMemory), StoreError> {
     let core = &proactive.core;
     let (store, scope, now) = (core.store(), &decision.scope, core.clock().now());
     let (persona, user) = tokio::try_join!(core.persona_of(scope), store.ensure_user(&scope.user, now))?;
-    let zone = core.zone_in(&user);
+    let zone = core.zone_of_user(&user);
     let window = proactive.recall.latest_messages(scope, core.settings().recent_window).await?;
     let last_words = || window.iter().rev().find(|message| message.role == Role::User);
     let text = match &occasion.node {
         Some(node) => node.description.clone(),
-        None => last_words()
-            .map_or_else(String::new, |message| message.content.chars().take(SEARCHED_MAX).collect()),
+        None => last_words().map_or_else(String::new, |message| {
+            message.content.chars().take(SEARCHED_CHARACTERS_MAX).collect()
+        }),
     };
     let seen = window.iter().map(|message| message.seq).collect();
     let request =
@@ -164,7 +165,7 @@ async fn send(
     }
     let draft = &written.draft;
     // The receipt has the decision's id, as the message belongs to no turn.
-    let receipt = receipt_of(
+    let receipt = build_receipt(
         TurnId(decision.id.0),
         message.created_at,
         (core.mind().reply_model(), draft.usage),
@@ -179,13 +180,13 @@ async fn send(
     proactive.messages.publish_captured(&scope, &captured).await;
     proactive.messages.publish_unasked(&captured.message);
     proactive.outbound.wake(&channel_id);
-    proactive.voice.speak_beside(captured.message);
+    proactive.voice.speak_after_event(captured.message);
     after_turn::count_recalls(core, used);
     Ok(decision)
 }
 
 /// Why nothing was written, without words of an endpoint, which may quote what a person said.
-fn reason_of(error: &ProactiveError) -> String {
+fn log_reason(error: &ProactiveError) -> String {
     let detail = match error {
         ProactiveError::Prompt(_) => "its prompt could not be rendered (see the log)",
         ProactiveError::Mind(memory::ports::MindError::Transient(_)) => {

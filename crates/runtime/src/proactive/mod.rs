@@ -26,20 +26,20 @@ use crate::messages::Messages;
 use crate::recall::Recall;
 use crate::turns::conversations::Conversations;
 use crate::voice::Voice;
-use crate::worker::{Cause, Next, Worker};
-use gates::Moment;
+use crate::worker::{Next, WakeCause, Worker};
+use gates::GateFacts;
 use message::{note_gate, write_and_send};
-use triggers::Occasion;
+use triggers::MessageOccasion;
 
 /// The channel that always takes a message: it is shown when the user looks.
-const WEB: &str = "web";
+const WEB_CHANNEL: &str = "web";
 /// Scopes that are looked at side by side, so that one slow answer does not keep the others waiting.
-const SIDE_BY_SIDE: usize = 4;
+const SCOPES_AT_ONCE: usize = 4;
 /// Period for which decisions without a message are stored.
 const DECISION_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// Reason of a decision that a crash left unfinished.
-const UNFINISHED: &str = "EchoVessel ended before it was written; nothing was sent";
+const UNFINISHED_REASON: &str = "EchoVessel ended before it was written; nothing was sent";
 
 /// The last decision of each scope: a new one is stored only if it differs.
 type LastDecisions = HashMap<Scope, ProactiveDecision>;
@@ -87,7 +87,7 @@ impl ProactiveWorker {
 impl Worker for ProactiveWorker {
     const NAME: &str = "proactive";
 
-    async fn run_once(&mut self, _: Cause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> Next {
         let proactive = &self.proactive;
         let (core, store) = (&proactive.core, proactive.core.proactive());
         if !self.has_settled_unfinished {
@@ -105,14 +105,14 @@ impl Worker for ProactiveWorker {
 }
 
 async fn settle_unfinished(store: &dyn ProactiveStore) {
-    match store.fail_unfinished_decisions(UNFINISHED).await {
+    match store.fail_unfinished_decisions(UNFINISHED_REASON).await {
         Ok(0) => {}
         Ok(unfinished) => tracing::info!(unfinished, "decisions about proactive messages were interrupted"),
         Err(error) => tracing::warn!("interrupted decisions about proactive messages stay open: {error}"),
     }
 }
 
-/// Deletes what explains nothing any more, once a day.
+/// Deletes old decisions without a message, once a day.
 async fn delete_old_decisions(core: &RuntimeCore, store: &dyn ProactiveStore, swept: &mut Option<Timestamp>) {
     let now = core.clock().now();
     if swept.is_some_and(|at| now.duration_since(at).abs() < DAY) {
@@ -140,7 +140,7 @@ async fn check_all_scopes(proactive: &Proactive, store: &dyn ProactiveStore, sta
             (scope, decided)
         }
     });
-    let decided: Vec<_> = looks.buffer_unordered(SIDE_BY_SIDE).collect().await;
+    let decided: Vec<_> = looks.buffer_unordered(SCOPES_AT_ONCE).collect().await;
     for (scope, decided) in decided {
         match decided {
             Ok(Some(decision)) => _ = standing.insert(scope, decision),
@@ -172,9 +172,10 @@ async fn check_scope(
     }
     let zone = core.zone_of(&scope.user).await?;
     let occasions = triggers::find_occasions(&view, now, &zone, &settings.proactive);
-    let occasions = retain_current(core, scope, retain_unused(store, scope, occasions, now).await?).await?;
+    let occasions =
+        retain_current_occasions(core, scope, retain_unused(store, scope, occasions, now).await?).await?;
     let (late, open): (Vec<_>, Vec<_>) = occasions.into_iter().partition(|occasion| occasion.is_too_late);
-    let new = |occasion: Option<&Occasion>| ProactiveDecision {
+    let new = |occasion: Option<&MessageOccasion>| ProactiveDecision {
         id: DecisionId(core.ids().next(now)),
         scope: scope.clone(),
         at: now,
@@ -191,7 +192,7 @@ async fn check_scope(
         store.keep_decision(decision).await?;
     }
     let is_talking = proactive.is_talking(&scope.user);
-    let moment = Moment { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
+    let moment = GateFacts { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
     let occasion = open.first();
     let mut gate = moment.closed_gate().or(occasion.is_none().then_some(ProactiveGate::NoTrigger));
     if gate.is_none() && !core.may_spend().await {
@@ -207,7 +208,7 @@ async fn check_scope(
         (gate, _) => {
             note_gate(&mut decision, gate.unwrap_or(ProactiveGate::NoTrigger));
             match last {
-                Some(last) if is_same(&last, &decision) => Ok(Some(last)),
+                Some(last) if is_same_decision(&last, &decision) => Ok(Some(last)),
                 _ => {
                     store.keep_decision(decision.clone()).await?;
                     Ok(Some(decision))
@@ -218,11 +219,11 @@ async fn check_scope(
 }
 
 /// Leaves out what depends on something that is no longer so.
-async fn retain_current(
+async fn retain_current_occasions(
     core: &RuntimeCore,
     scope: &Scope,
-    mut occasions: Vec<Occasion>,
-) -> Result<Vec<Occasion>, StoreError> {
+    mut occasions: Vec<MessageOccasion>,
+) -> Result<Vec<MessageOccasion>, StoreError> {
     let nodes: Vec<Node> = occasions.iter().filter_map(|occasion| occasion.node.clone()).collect();
     let outdated = outdated_nodes(core.store(), scope, &nodes).await?;
     occasions.retain(|occasion| !occasion.node.as_ref().is_some_and(|node| outdated.contains(&node.id)));
@@ -232,19 +233,19 @@ async fn retain_current(
 async fn retain_unused(
     store: &dyn ProactiveStore,
     scope: &Scope,
-    occasions: Vec<Occasion>,
+    occasions: Vec<MessageOccasion>,
     now: Timestamp,
-) -> Result<Vec<Occasion>, StoreError> {
+) -> Result<Vec<MessageOccasion>, StoreError> {
     if occasions.is_empty() {
         return Ok(occasions);
     }
     let keys: Vec<String> = occasions.iter().map(|occasion| occasion.reference.key.clone()).collect();
-    let uses = store.trigger_uses(scope, &keys).await?;
+    let uses = store.trigger_uses_by_key(scope, &keys).await?;
     Ok(triggers::retain_unused(occasions, &uses, now))
 }
 
 /// True if two decisions that sent nothing say the same. One that was asked of a model is always a new one.
-fn is_same(last: &ProactiveDecision, decision: &ProactiveDecision) -> bool {
+fn is_same_decision(last: &ProactiveDecision, decision: &ProactiveDecision) -> bool {
     let key = |decision: &ProactiveDecision| decision.trigger.as_ref().map(|trigger| trigger.key.clone());
     last.gate == decision.gate && last.outcome == decision.outcome && key(last) == key(decision)
 }
@@ -273,7 +274,7 @@ impl Proactive {
             store.proactive_view(scope, triggers::view_query(now, &settings.proactive)).await?;
         let zone = self.core.zone_of(&scope.user).await?;
         let is_talking = self.is_talking(&scope.user);
-        let moment = Moment { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
+        let moment = GateFacts { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
         Ok(moment.closed_gate())
     }
 
@@ -289,7 +290,7 @@ impl Proactive {
         scope: &Scope,
     ) -> Result<(String, Option<ChannelWrite>), StoreError> {
         for channel_id in store.recent_channels(scope).await? {
-            if channel_id == WEB {
+            if channel_id == WEB_CHANNEL {
                 break;
             }
             let channels = self.outbound.channels();
@@ -300,6 +301,6 @@ impl Proactive {
                 return Ok((channel_id, Some(ChannelWrite::Deliver { conversation })));
             }
         }
-        Ok((WEB.to_owned(), None))
+        Ok((WEB_CHANNEL.to_owned(), None))
     }
 }

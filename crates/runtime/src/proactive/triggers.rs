@@ -10,18 +10,18 @@ use crate::settings::ProactiveSettings;
 /// Maximum delay of a message about a promise or an expectation. "How was the interview?" is odd a week later.
 const SPOKEN_OF_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 /// Period of due promises and expectations that are read, so that a missed one is explained.
-const DUE_LOOKED_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
+const DUE_LOOK_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A promise for a time that was over for longer when it was remembered was never one to keep.
 const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 /// An event of this length or longer is asked about in its last quarter: a whole day in its evening.
-const LONG_TIME: SignedDuration = SignedDuration::from_hours(2);
+const LONG_EVENT_MIN: SignedDuration = SignedDuration::from_hours(2);
 /// Magnitude from which an event is a shock. Deaths and separations have it.
 const SHOCK_IMPACT: u8 = 8;
 /// Delay of a message about a shock, after the last message. The conversation itself is where comfort is given; this is the
 /// message of somebody who still thinks of it.
 const SHOCK_AFTER: SignedDuration = SignedDuration::from_hours(3);
 /// Period in which a message about a shock may be sent.
-const SHOCK_WITHIN: SignedDuration = SignedDuration::from_hours(36);
+const SHOCK_MESSAGE_PERIOD: SignedDuration = SignedDuration::from_hours(36);
 /// Magnitude from which an event has an anniversary. It is below the limit of a shock, because weddings and births count too.
 const ANNIVERSARY_IMPACT: u8 = 7;
 /// Youngest event that can have one. A year less a day: the local date may come earlier in another time zone.
@@ -33,7 +33,7 @@ const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Something that may lead to a message.
 #[derive(Clone, Debug)]
-pub(super) struct Occasion {
+pub(super) struct MessageOccasion {
     pub(super) reference: TriggerRef,
     pub(super) node: Option<Node>,
     /// True if the occasion's moment has passed.
@@ -47,9 +47,9 @@ pub(super) fn view_query(now: Timestamp, settings: &ProactiveSettings) -> Proact
         now,
         sent: settings.cold_user_threshold.max(1),
         sent_since: before(SignedDuration::from_hours(24)),
-        due_since: before(DUE_LOOKED_BACK),
+        due_since: before(DUE_LOOK_BACK),
         shock_impact: SHOCK_IMPACT,
-        shock_since: before(SHOCK_WITHIN),
+        shock_since: before(SHOCK_MESSAGE_PERIOD),
         anniversary_impact: ANNIVERSARY_IMPACT,
         anniversary_before: before(ANNIVERSARY_AFTER),
     }
@@ -61,8 +61,8 @@ pub(super) fn find_occasions(
     now: Timestamp,
     zone: &TimeZone,
     settings: &ProactiveSettings,
-) -> Vec<Occasion> {
-    let mut all: Vec<Occasion> = view.due.iter().filter_map(|node| due_occasion(node, now)).collect();
+) -> Vec<MessageOccasion> {
+    let mut all: Vec<MessageOccasion> = view.due.iter().filter_map(|node| due_occasion(node, now)).collect();
     all.extend(shock_occasions(view, now));
     all.extend(view.weighty.iter().filter_map(|node| anniversary_occasion(node, now, zone)));
     all.extend(long_silence(view, now, settings));
@@ -71,8 +71,12 @@ pub(super) fn find_occasions(
 }
 
 /// Leaves out what was used, and what failed too often or just now.
-pub(super) fn retain_unused(occasions: Vec<Occasion>, uses: &[TriggerUse], now: Timestamp) -> Vec<Occasion> {
-    let may_be_used = |occasion: &Occasion| {
+pub(super) fn retain_unused(
+    occasions: Vec<MessageOccasion>,
+    uses: &[TriggerUse],
+    now: Timestamp,
+) -> Vec<MessageOccasion> {
+    let may_be_used = |occasion: &MessageOccasion| {
         let Some(tried) = uses.iter().find(|tried| tried.key == occasion.reference.key) else { return true };
         if tried.is_used {
             return false;
@@ -92,13 +96,13 @@ fn has_interval_passed(tried: &TriggerUse, now: Timestamp) -> bool {
 /// Time at which a promise or an expectation is mentioned.
 fn due_moment(time: EventTime) -> Timestamp {
     let length = time.end.map_or(SignedDuration::ZERO, |end| end.duration_since(time.start));
-    if length < LONG_TIME {
+    if length < LONG_EVENT_MIN {
         return time.start;
     }
     time.start.checked_add(length / 4 * 3).unwrap_or(time.start)
 }
 
-fn due_occasion(node: &Node, now: Timestamp) -> Option<Occasion> {
+fn due_occasion(node: &Node, now: Timestamp) -> Option<MessageOccasion> {
     let due = due_moment(node.event_time?);
     if due > now {
         return None;
@@ -114,7 +118,7 @@ fn due_occasion(node: &Node, now: Timestamp) -> Option<Occasion> {
 }
 
 /// A shock is spoken of some hours after the last words, unless the user has written since it was remembered.
-fn shock_occasions(view: &ProactiveView, now: Timestamp) -> Vec<Occasion> {
+fn shock_occasions(view: &ProactiveView, now: Timestamp) -> Vec<MessageOccasion> {
     let Some(last) = view.last_message_at else { return Vec::new() };
     if now.duration_since(last) < SHOCK_AFTER {
         return Vec::new();
@@ -125,7 +129,7 @@ fn shock_occasions(view: &ProactiveView, now: Timestamp) -> Vec<Occasion> {
     view.shocks.iter().filter(|node| !spoke_since(node)).map(shock).collect()
 }
 
-fn anniversary_occasion(node: &Node, now: Timestamp, zone: &TimeZone) -> Option<Occasion> {
+fn anniversary_occasion(node: &Node, now: Timestamp, zone: &TimeZone) -> Option<MessageOccasion> {
     let today = now.to_zoned(zone.clone()).date();
     let then = node.event_time.map_or(node.created_at, |time| time.start).to_zoned(zone.clone()).date();
     // 29 February is remembered on the 28th where there is none.
@@ -135,7 +139,11 @@ fn anniversary_occasion(node: &Node, now: Timestamp, zone: &TimeZone) -> Option<
     is_today.then(|| occasion_of(ProactiveTrigger::Anniversary, key, node, false))
 }
 
-fn long_silence(view: &ProactiveView, now: Timestamp, settings: &ProactiveSettings) -> Option<Occasion> {
+fn long_silence(
+    view: &ProactiveView,
+    now: Timestamp,
+    settings: &ProactiveSettings,
+) -> Option<MessageOccasion> {
     let (seq, at) = view.last_user_message?;
     let silence = SignedDuration::try_from(settings.long_silence).unwrap_or(SignedDuration::MAX);
     if now.duration_since(at) < silence {
@@ -143,12 +151,12 @@ fn long_silence(view: &ProactiveView, now: Timestamp, settings: &ProactiveSettin
     }
     let key = format!("silence:{seq}");
     let reference = TriggerRef { trigger: ProactiveTrigger::LongSilence, key, node: None };
-    Some(Occasion { reference, node: None, is_too_late: false })
+    Some(MessageOccasion { reference, node: None, is_too_late: false })
 }
 
-fn occasion_of(trigger: ProactiveTrigger, key: String, node: &Node, is_too_late: bool) -> Occasion {
+fn occasion_of(trigger: ProactiveTrigger, key: String, node: &Node, is_too_late: bool) -> MessageOccasion {
     let reference = TriggerRef { trigger, key, node: Some(node.id) };
-    Occasion { reference, node: Some(node.clone()), is_too_late }
+    MessageOccasion { reference, node: Some(node.clone()), is_too_late }
 }
 
 #[cfg(test)]

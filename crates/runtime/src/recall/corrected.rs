@@ -14,7 +14,7 @@ pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut OutdatedValu
 }
 
 /// Texts that are checked for values that are no longer current: documents, core blocks and the mood's signal.
-pub(crate) fn texts_to_check(
+pub(crate) fn texts_with_possible_former_values(
     shared: &PromptDocuments,
     core_blocks: &CoreBlocks,
     mood: Option<&Mood>,

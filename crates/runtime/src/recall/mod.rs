@@ -45,7 +45,7 @@ impl Recall {
     /// Recalls for a text as a turn would at `now` (default: the present), without recent messages. Each candidate is
     /// marked with values that are no longer current; corrections in the latest messages count, although they are no memory
     /// yet.
-    pub async fn for_text(
+    pub async fn recall_for_text(
         self: &Arc<Self>,
         scope: Scope,
         text: String,
@@ -55,9 +55,9 @@ impl Recall {
         let latest = self.recent_window(&request.scope, request.now).await?;
         let scope = request.scope.clone();
         let mut remembered = self.for_prompt(&persona, &user, request, &latest).await?;
-        self.look_in_candidates(&scope, &mut remembered.recalled).await?;
+        self.mark_former_values(&scope, &mut remembered.recalled).await?;
         let RecallResult { corrected, candidates, .. } = &mut remembered.recalled;
-        corrected.note_candidates(candidates);
+        corrected.mark_candidates(candidates);
         Ok(remembered)
     }
 
@@ -68,7 +68,7 @@ impl Recall {
         text: String,
         now: Option<Timestamp>,
     ) -> Result<RecallResult, StoreError> {
-        Ok(self.for_text(scope, text, now).await?.recalled)
+        Ok(self.recall_for_text(scope, text, now).await?.recalled)
     }
 
     async fn request(
@@ -80,7 +80,7 @@ impl Recall {
         let now = now.unwrap_or_else(|| self.core.clock().now());
         let (persona, user) =
             tokio::try_join!(self.core.persona_of(&scope), self.core.store().known_user(&scope.user),)?;
-        let zone = self.core.zone_in(&user);
+        let zone = self.core.zone_of_user(&user);
         Ok((persona, user, RecallRequest { scope, text, now, zone, window: Vec::new() }))
     }
 
@@ -119,20 +119,20 @@ impl Recall {
             self.recall_between(persona, user, request),
             self.core.store().core_blocks(&scope),
             self.core.store().mood(&scope),
-            self.shared_self.for_prompt(&scope, &text, said, now, &zone).map(Ok),
+            self.shared_self.documents_for_prompt(&scope, &text, said, now, &zone).map(Ok),
         )?;
         let corrected = &mut recalled.corrected;
-        let mut texts = corrected::texts_to_check(&documents, &core_blocks, mood.as_ref());
+        let mut texts = corrected::texts_with_possible_former_values(&documents, &core_blocks, mood.as_ref());
         texts.extend(said.iter().map(|message| message.content.clone()));
         corrected.find_former_values(self.core.store(), &scope, texts).await?;
-        corrected.note_window(said, now);
+        corrected.mark_window(said, now);
         let mood = mood.map(|mood| corrected::without_former_signal(mood.fade_at(now), corrected));
         let documents = corrected::hold_back_from_periods(documents, &core_blocks, corrected);
         Ok(RecalledMemory { recalled, core_blocks, mood, documents })
     }
 
     /// Reads what candidates may say that is no longer current.
-    async fn look_in_candidates(&self, scope: &Scope, recalled: &mut RecallResult) -> Result<(), StoreError> {
+    async fn mark_former_values(&self, scope: &Scope, recalled: &mut RecallResult) -> Result<(), StoreError> {
         let texts = recalled.candidates.iter().map(|candidate| candidate.text.clone()).collect();
         recalled.corrected.find_former_values(self.core.store(), scope, texts).await
     }

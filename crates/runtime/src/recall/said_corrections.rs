@@ -14,7 +14,7 @@ use crate::recall::Recall;
 /// Corrections of one scope that are remembered. Older ones have become memories, since their sessions have ended.
 const CORRECTIONS_MAX: usize = 10;
 /// Messages that are looked through for them when a scope is first asked for. A session ends after so many messages.
-const LOOKED_THROUGH: u32 = 200;
+const MESSAGES_SEARCHED_AT_FIRST: u32 = 200;
 /// Scopes that are remembered; beyond that all are looked through again.
 const SCOPES_MAX: usize = 10_000;
 
@@ -28,7 +28,7 @@ impl SaidCorrections {
         self.0.lock().get(scope).cloned()
     }
 
-    fn set(&self, scope: &Scope, seqs: Vec<i64>) {
+    fn replace_scope(&self, scope: &Scope, seqs: Vec<i64>) {
         let mut all = self.0.lock();
         if all.len() >= SCOPES_MAX {
             all.clear();
@@ -54,7 +54,9 @@ impl Recall {
         };
         let known = match self.said_corrections.for_scope(scope) {
             Some(known) => known,
-            None => in_these(&self.core.store().messages_before(scope, None, LOOKED_THROUGH).await?),
+            None => {
+                in_these(&self.core.store().messages_before(scope, None, MESSAGES_SEARCHED_AT_FIRST).await?)
+            }
         };
         let mut seqs: Vec<i64> = known.iter().copied().chain(in_these(&shown)).collect();
         seqs.sort_unstable();
@@ -76,7 +78,7 @@ impl Recall {
         let surplus = seqs.len().saturating_sub(CORRECTIONS_MAX);
         seqs.drain(..surplus);
         if seqs != known || known.is_empty() {
-            self.said_corrections.set(scope, seqs);
+            self.said_corrections.replace_scope(scope, seqs);
         }
         said.extend(shown);
         Ok(said)

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::core::RuntimeCore;
 use crate::sessions::Sessions;
-use crate::worker::{Cause, Next, Worker};
+use crate::worker::{Next, WakeCause, Worker};
 
 /// Consolidates every session that waits. One that is under way when the program stops is finished or given back, and resumed.
 pub(crate) struct ConsolidationWorker {
@@ -26,11 +26,11 @@ impl ConsolidationWorker {
 impl Worker for ConsolidationWorker {
     const NAME: &str = "consolidation";
 
-    async fn run_once(&mut self, _: Cause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> Next {
         let (sessions, core) = (&self.sessions, &self.sessions.core);
         let next = Next::Within(core.settings().poll_every);
         while !core.stopping.is_cancelled() && core.may_spend().await {
-            if self.claim_is_held && !was_released(core).await {
+            if self.claim_is_held && !has_released_claims(core).await {
                 return next;
             }
             self.claim_is_held = false;
@@ -46,7 +46,7 @@ impl Worker for ConsolidationWorker {
                 Ok(false) => return next,
                 Err(error) => {
                     tracing::error!("consolidation can't go on for now: {error}");
-                    self.claim_is_held = !was_released(core).await;
+                    self.claim_is_held = !has_released_claims(core).await;
                     return next;
                 }
             }
@@ -103,7 +103,7 @@ async fn participants(core: &RuntimeCore, scope: Scope) -> Result<Participants, 
 
 /// True if a session that could not be settled waits again. This worker is the only one on this home, so any claim is its
 /// own.
-async fn was_released(core: &RuntimeCore) -> bool {
+async fn has_released_claims(core: &RuntimeCore) -> bool {
     match core.store().release_claims().await {
         Ok(_) => true,
         Err(error) => {

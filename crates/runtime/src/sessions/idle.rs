@@ -7,7 +7,7 @@ use memory::sessions::CloseTrigger;
 use crate::core::RuntimeCore;
 use crate::sessions::Sessions;
 use crate::sessions::housekeeping::Housekeeping;
-use crate::worker::{Cause, Next, Worker};
+use crate::worker::{Next, WakeCause, Worker};
 
 /// Looks at once for what went stale while the program was away, then again after each interval.
 pub(crate) struct IdleWorker {
@@ -25,7 +25,7 @@ impl IdleWorker {
 impl Worker for IdleWorker {
     const NAME: &str = "idle";
 
-    async fn run_once(&mut self, _: Cause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> Next {
         let sessions = &self.sessions;
         let trigger = if self.has_caught_up { CloseTrigger::Idle } else { CloseTrigger::Catchup };
         self.has_caught_up = true;

@@ -30,7 +30,7 @@ pub(crate) fn count_recalls(core: &Arc<RuntimeCore>, used: Vec<NodeId>) {
     let counting = core.clone();
     core.tasks.spawn(async move {
         let now = counting.clock().now();
-        if let Err(error) = counting.store().touch_nodes(&used, now).await {
+        if let Err(error) = counting.store().count_node_recalls(&used, now).await {
             tracing::warn!("recalls were not counted: {error}");
         }
     });

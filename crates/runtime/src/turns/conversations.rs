@@ -74,11 +74,11 @@ pub(crate) struct ConversationFull;
 #[derive(Default)]
 pub(crate) struct Conversations {
     /// One lock for all conversations: steps under it are short, and a new conversation needs the whole map.
-    queues: Mutex<Queues>,
+    queues: Mutex<ConversationQueues>,
 }
 
 #[derive(Default)]
-struct Queues {
+struct ConversationQueues {
     of_scope: HashMap<Scope, ScopeQueue>,
     bursts_begun: u64,
 }
@@ -95,7 +95,7 @@ struct ScopeQueue {
     waiting: usize,
 }
 
-/// Messages of one place that get one reply.
+/// Messages of one conversation that get one reply.
 struct Burst {
     turn_id: TurnId,
     /// Order among the places.
@@ -145,7 +145,7 @@ impl Conversations {
     }
 
     /// Releases the room that was reserved for a message that could not be captured.
-    pub(crate) fn release(&self, scope: &Scope, place: &ConversationPlace, turn_id: TurnId) {
+    pub(crate) fn release_reservation(&self, scope: &Scope, place: &ConversationPlace, turn_id: TurnId) {
         let mut queues = self.queues.lock();
         let Some(queue) = queues.of_scope.get_mut(scope) else { return };
         queue.waiting = queue.waiting.saturating_sub(1);
@@ -247,7 +247,7 @@ impl Conversations {
     }
 
     /// Marks the conversation as one with a pending turn that somebody will resume or mark as failed, for as long as the result lives.
-    pub(crate) fn hold_turn(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
+    pub(crate) fn mark_turn_pending(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
         self.queues.lock().of_scope.entry(scope.clone()).or_default().held += 1;
         HeldTurn { conversations: self.clone(), scope: scope.clone() }
     }
@@ -284,7 +284,7 @@ impl Drop for HeldTurn {
     }
 }
 
-impl Queues {
+impl ConversationQueues {
     fn remove_if_quiet(&mut self, scope: &Scope) {
         if self.of_scope.get(scope).is_some_and(ScopeQueue::is_quiet) {
             self.of_scope.remove(scope);
@@ -378,7 +378,7 @@ mod tests {
         all.reserve(&ann, &place("web"), second(0), || unreachable!()).unwrap();
         assert_eq!(all.note_typing(&ann, "web", false, second(1)).len(), 1);
         assert_eq!(next_turn(&all, &ann), None);
-        all.release(&ann, &place("web"), turn);
+        all.release_reservation(&ann, &place("web"), turn);
         assert_eq!(next_turn(&all, &ann), Some(1));
     }
 
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(all.reserve(&ann, &place("telegram"), second(0), || turn), Err(ConversationFull));
         say(&all, &scope("bob"), "web", 2);
         for _ in 0..WAITING_LINES_MAX {
-            all.release(&ann, &place("web"), turn);
+            all.release_reservation(&ann, &place("web"), turn);
         }
         assert!(!all.is_active(&ann));
     }
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn a_resumed_turn_goes_first_and_a_held_one_counts_as_active() {
         let (all, ann) = (Arc::new(Conversations::default()), scope("ann"));
-        let held = all.hold_turn(&ann);
+        let held = all.mark_turn_pending(&ann);
         assert!(all.is_active(&ann) && all.is_user_active(&ann.user));
         let (generation, _) = say(&all, &ann, "web", 1);
         all.mark_ripe(&ann, &place("web"), generation);

@@ -22,7 +22,7 @@ use crate::turns::turn_event::TurnEvent;
 use crate::turns::voice_messages::TranscriptionInterrupted;
 
 /// Time after which a client may try again when the inbox is full. A reply takes seconds, and each frees a place.
-const RETRY_AFTER: Duration = Duration::from_secs(5);
+const FULL_INBOX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A line as a channel brings it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct IncomingMessage {
 }
 
 /// Delivery of a message by a channel beyond this program.
-struct Arrival {
+struct ChannelDelivery {
     channel_write: ChannelWrite,
     /// The recording to transcribe before the reply.
     voice_note: Option<VoiceNote>,
@@ -50,7 +50,7 @@ pub struct AcceptedMessage {
     pub turn_id: TurnId,
 }
 
-/// Why a line was not taken. Nothing was written.
+/// The reason why a message was not accepted. It was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
     /// Too much waits already.
@@ -108,7 +108,7 @@ impl Turns {
             content,
             external_ref: Some(external.to_string()),
         };
-        let arrival = Arrival { channel_write, voice_note };
+        let arrival = ChannelDelivery { channel_write, voice_note };
         let accepted = self.accept_message(incoming, Some(arrival), Some(sender)).await?;
         Ok((accepted, receiver))
     }
@@ -118,7 +118,7 @@ impl Turns {
     async fn accept_message(
         self: &Arc<Self>,
         incoming: IncomingMessage,
-        arrival: Option<Arrival>,
+        arrival: Option<ChannelDelivery>,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Result<AcceptedMessage, AcceptError> {
         if self.core.stopping.is_cancelled() {
@@ -141,7 +141,7 @@ impl Turns {
         self: &Arc<Self>,
         incoming: IncomingMessage,
         place: ConversationPlace,
-        arrival: Option<Arrival>,
+        arrival: Option<ChannelDelivery>,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Result<AcceptedMessage, AcceptError> {
@@ -212,12 +212,12 @@ impl Turns {
     fn reserve(&self, scope: &Scope, place: &ConversationPlace) -> Result<TurnId, AcceptError> {
         let now = self.core.clock().now();
         let reserved = self.conversations.reserve(scope, place, now, || TurnId(self.core.ids().next(now)));
-        reserved.map_err(|ConversationFull| AcceptError::Full { retry_after: RETRY_AFTER })
+        reserved.map_err(|ConversationFull| AcceptError::Full { retry_after: FULL_INBOX_RETRY_AFTER })
     }
 
     /// Gives back the room of a line that could not be captured.
     fn release(self: &Arc<Self>, scope: &Scope, place: &ConversationPlace, turn_id: TurnId) {
-        self.conversations.release(scope, place, turn_id);
+        self.conversations.release_reservation(scope, place, turn_id);
         // The burst's timer may have gone by while the failed capture was under way.
         self.start_next_turn(scope);
     }
@@ -256,7 +256,7 @@ impl Turns {
         match grown {
             None => {}
             Some(burst) if burst.is_ripe => self.start_next_turn(&scope),
-            Some(burst) => self.wait_for_more(scope, place, burst.generation),
+            Some(burst) => self.answer_after_debounce(scope, place, burst.generation),
         }
     }
 
@@ -264,7 +264,7 @@ impl Turns {
     pub fn note_typing(self: &Arc<Self>, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
         let waiting = self.conversations.note_typing(scope, channel_id, is_typing, self.core.clock().now());
         for burst in waiting.iter().filter(|burst| is_typing && !burst.is_due) {
-            self.wait_for_more(scope.clone(), burst.place.clone(), burst.generation);
+            self.answer_after_debounce(scope.clone(), burst.place.clone(), burst.generation);
         }
         if !is_typing {
             self.start_next_turn(scope);
@@ -273,7 +273,7 @@ impl Turns {
     }
 
     /// Answers the burst after the debounce, unless it has grown by then.
-    fn wait_for_more(self: &Arc<Self>, scope: Scope, place: ConversationPlace, generation: u64) {
+    fn answer_after_debounce(self: &Arc<Self>, scope: Scope, place: ConversationPlace, generation: u64) {
         let debounce = self.core.settings().debounce.get(&place.channel_id).copied().unwrap_or_default();
         let turns = self.clone();
         self.core.tasks.spawn(async move {
@@ -303,23 +303,23 @@ impl Turns {
 
     /// Starts the next turn of the conversation that is ready, unless a turn runs: one turn at a time per (persona, user).
     pub(crate) fn start_next_turn(self: &Arc<Self>, scope: &Scope) {
-        let Some(ready) = self.take_ready(scope) else { return };
+        let Some(ready) = self.take_ready_turn(scope) else { return };
         let turns = self.clone();
         let scope = scope.clone();
         self.core.tasks.spawn(async move {
             let mut next = Some(ready);
             while let Some(ready) = next {
                 // Whatever a defect breaks, the next turn is not kept waiting.
-                if AssertUnwindSafe(turn::run(&turns, ready)).catch_unwind().await.is_err() {
+                if AssertUnwindSafe(turn::run_turn(&turns, ready)).catch_unwind().await.is_err() {
                     tracing::error!("a turn broke off by a defect; it is taken up at the next start");
                 }
                 turns.conversations.finish_turn(&scope);
-                next = turns.take_ready(&scope);
+                next = turns.take_ready_turn(&scope);
             }
         });
     }
 
-    fn take_ready(&self, scope: &Scope) -> Option<ReadyTurn> {
+    fn take_ready_turn(&self, scope: &Scope) -> Option<ReadyTurn> {
         if self.core.stopping.is_cancelled() {
             // The lines are durable and their turn is pending: the next start answers it.
             self.conversations.drop_subscribers(scope);

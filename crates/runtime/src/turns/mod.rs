@@ -64,17 +64,17 @@ impl Turns {
     }
 
     /// Messages that wait for their turn, and turns that run.
-    pub fn load(&self) -> (usize, usize) {
+    pub fn count_turns(&self) -> (usize, usize) {
         let running = self.core.turns_running.load(Ordering::Relaxed);
         (self.conversations.waiting_lines(), usize::try_from(running).unwrap_or(usize::MAX))
     }
 
     /// The token that cancels a turn when a person stops it.
-    fn stop_of(&self, turn: TurnId) -> CancellationToken {
+    fn stop_token(&self, turn: TurnId) -> CancellationToken {
         self.stops.lock().entry(turn).or_default().clone()
     }
 
-    fn forget_stop_of(&self, turn: TurnId) {
+    fn remove_stop_token(&self, turn: TurnId) {
         self.stops.lock().remove(&turn);
     }
 }

@@ -12,7 +12,7 @@ use mind::RenderedReply;
 use crate::recall::recalled_memory::RecalledMemory;
 
 /// Builds the receipt: everything that was in the prompt, with its scores.
-pub(crate) fn receipt_of(
+pub(crate) fn build_receipt(
     turn_id: TurnId,
     created_at: Timestamp,
     (model, usage): (String, TokenUsage),

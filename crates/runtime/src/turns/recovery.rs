@@ -20,13 +20,13 @@ const REST_AFTER_OUTAGE: Duration = Duration::from_secs(5);
 
 /// Age of a pending turn from which it counts as orphaned if no conversation knows it. A capture takes seconds, even if the database
 /// goes away meanwhile.
-const ORPHAN_AGE: Duration = Duration::from_secs(120);
+const ORPHANED_TURN_AGE_MIN: Duration = Duration::from_secs(120);
 
 impl Turns {
     /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
     pub(crate) async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let pending = self.core.store().pending_turns().await?;
-        let unheard = self.hear_unfinished(pending).await?;
+        let unheard = self.transcribe_pending_messages(pending).await?;
         for turn in unheard.ready {
             self.recover_turn(turn).await?;
         }
@@ -39,7 +39,8 @@ impl Turns {
     pub(crate) async fn recover_orphaned_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let pending = self.core.store().pending_turns().await?;
         let now = self.core.clock().now();
-        let is_old = |turn: &Turn| now.duration_since(turn.last_message_at).unsigned_abs() >= ORPHAN_AGE;
+        let is_old =
+            |turn: &Turn| now.duration_since(turn.last_message_at).unsigned_abs() >= ORPHANED_TURN_AGE_MIN;
         let is_orphaned = |turn: &Turn| is_old(turn) && !self.conversations.is_active(&turn.scope);
         let mut orphaned = Vec::new();
         for turn in pending.into_iter().filter(is_orphaned) {
@@ -48,14 +49,14 @@ impl Turns {
             orphaned.extend(turn.filter(|turn| turn.status == TurnStatus::Pending));
         }
         // Other notes may belong to messages that are only now captured.
-        for turn in self.hear_unfinished(orphaned).await?.ready {
+        for turn in self.transcribe_pending_messages(orphaned).await?.ready {
             self.recover_turn(turn).await?;
         }
         Ok(())
     }
 
     pub(crate) async fn recover_turn(self: &Arc<Self>, turn: Turn) -> Result<(), StoreError> {
-        if self.is_fresh(turn.last_message_at) {
+        if self.is_fresh_enough(turn.last_message_at) {
             self.resume(turn.scope, turn.channel_id, turn.id);
             return Ok(());
         }
@@ -76,7 +77,7 @@ impl Turns {
     }
 
     /// True if a stored turn may be resumed after a crash, or is too old to be answered without being asked.
-    fn is_fresh(&self, last_message_at: Timestamp) -> bool {
+    fn is_fresh_enough(&self, last_message_at: Timestamp) -> bool {
         let age = self.core.clock().now().duration_since(last_message_at);
         age.is_negative() || age.unsigned_abs() <= self.core.settings().answer_within
     }
@@ -84,7 +85,7 @@ impl Turns {
     /// Resumes a turn that ended because the database was away, as soon as the database answers. The turn is still pending.
     pub(crate) fn resume_after_outage(self: &Arc<Self>, scope: &Scope, turn: TurnId) {
         let turns = self.clone();
-        let held = self.conversations.hold_turn(scope);
+        let held = self.conversations.mark_turn_pending(scope);
         self.core.tasks.spawn(async move {
             let _held = held;
             loop {
@@ -109,7 +110,7 @@ impl Turns {
         tracing::error!(%turn, "the failed turn could not be marked yet: {error}");
         let turns = self.clone();
         // Its sender was told that it failed: it is not answered as an orphan meanwhile.
-        let held = self.conversations.hold_turn(scope);
+        let held = self.conversations.mark_turn_pending(scope);
         self.core.tasks.spawn(async move {
             let _held = held;
             loop {

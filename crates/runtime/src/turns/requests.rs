@@ -71,10 +71,10 @@ impl Turns {
         if !is_pending().await? {
             return Ok(false);
         }
-        self.stop_of(id).cancel();
+        self.stop_token(id).cancel();
         if !is_pending().await? {
             // It ended by itself meanwhile; a later turn of this id must not be stopped for it.
-            self.forget_stop_of(id);
+            self.remove_stop_token(id);
         }
         Ok(true)
     }

@@ -26,7 +26,7 @@ use crate::turns::Turns;
 use crate::turns::after_turn;
 use crate::turns::conversations::ReadyTurn;
 use crate::turns::own_line;
-use crate::turns::receipt::receipt_of;
+use crate::turns::receipt::build_receipt;
 use crate::turns::turn_error::TurnError;
 use crate::turns::turn_event::TurnEvent;
 use crate::turns::turn_trace::TurnRecord;
@@ -61,7 +61,7 @@ struct PreparedReply {
 }
 
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
-pub(crate) async fn run(turns: &Arc<Turns>, turn: ReadyTurn) {
+pub(crate) async fn run_turn(turns: &Arc<Turns>, turn: ReadyTurn) {
     let span = tracing::info_span!("turn", id = %turn.turn_id, channel = %turn.channel_id);
     run_to_its_end(turns, &turn).instrument(span).await;
 }
@@ -71,21 +71,21 @@ async fn run_to_its_end(turns: &Arc<Turns>, turn: &ReadyTurn) {
     let began = Instant::now();
     core.turns_running.fetch_add(1, Ordering::Relaxed);
     let mut record = TurnRecord::begin(core, turn);
-    let work = AssertUnwindSafe(answer(turns, turn, &mut record)).catch_unwind();
+    let work = AssertUnwindSafe(answer_turn(turns, turn, &mut record)).catch_unwind();
     let outcome = work.await.unwrap_or(Err(TurnError::Defect));
     core.turns_running.fetch_sub(1, Ordering::Relaxed);
-    turns.forget_stop_of(turn.turn_id);
+    turns.remove_stop_token(turn.turn_id);
     core.metrics().turn_phase("whole", began.elapsed());
     record.write_in_background(core, turn, outcome.as_ref().err().map(ToString::to_string));
     if let Err(error) = outcome {
-        core.metrics().turn("failed");
-        if AssertUnwindSafe(fail(turns, turn, error)).catch_unwind().await.is_err() {
+        core.metrics().count_turn("failed");
+        if AssertUnwindSafe(fail_turn(turns, turn, error)).catch_unwind().await.is_err() {
             tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
         }
     }
 }
 
-async fn answer(turns: &Arc<Turns>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<(), TurnError> {
+async fn answer_turn(turns: &Arc<Turns>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<(), TurnError> {
     let core = &turns.core;
     core.publish(&turn.scope, TypingStarted::new(turn.turn_id, turn.channel_id.clone()));
     turn.notify_channel(TurnEvent::Started);
@@ -99,7 +99,7 @@ async fn answer(turns: &Arc<Turns>, turn: &ReadyTurn, record: &mut TurnRecord) -
     count_preparation(core, &prepared, began.elapsed());
     let began = Instant::now();
     let mut speech = reply_speech::begin(&turns.voice, turn).await.map(|(speech, outcome)| {
-        record.speech(outcome);
+        record.note_speech(outcome);
         speech
     });
     let spoken = match prepared.own_line.clone() {
@@ -125,7 +125,7 @@ fn count_preparation(core: &RuntimeCore, prepared: &PreparedReply, took: Duratio
 fn interruption(turns: &Arc<Turns>, turn: &ReadyTurn) -> Interruption {
     let core = &turns.core;
     let out_of_time = core.clock().sleep(core.settings().turn_timeout);
-    let stop = turns.stop_of(turn.turn_id);
+    let stop = turns.stop_token(turn.turn_id);
     Box::pin(async move {
         tokio::select! {
             () = stop.cancelled() => TurnError::Stopped,
@@ -148,7 +148,7 @@ async fn prepare(
         store.turn_messages(turn.turn_id),
         core.persona_of(scope),
         store.ensure_user(&scope.user, now),
-        in_reply_to(core, turn).map(Ok),
+        last_line_reference(core, turn).map(Ok),
     )?;
     let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
     if burst.is_empty() {
@@ -157,7 +157,7 @@ async fn prepare(
     record.note_burst(&burst);
     let wide = core.settings().recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
     let mut window = turns.recall.latest_messages(scope, wide).await?;
-    let zone = core.zone_in(&user);
+    let zone = core.zone_of_user(&user);
     let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
     // A reply that shall be replaced was never said.
@@ -175,7 +175,7 @@ async fn prepare(
     )?;
     record.note_recall(core, &remembered.recalled);
     record.note_step(core, "l1_load", json!({}));
-    record.mood(core, remembered.mood.as_ref());
+    record.note_mood(core, remembered.mood.as_ref());
     let mut input = ReplyInput::new(persona.display_name, now, zone.clone());
     input.facts = facts.into();
     input.user_name = user.display_name;
@@ -184,10 +184,10 @@ async fn prepare(
     input.burst = burst;
     record.note_held_back(&remembered.recalled.corrected);
     add_remembered(&mut input, &remembered);
-    record.documents(&input, &remembered.documents.related);
+    record.note_documents(&input, &remembered.documents.related);
     let budget = ReplyBudget { tokens: core.settings().prompt_tokens };
     let prompt = core.mind().render_reply(&input, &budget)?;
-    record.prompt(core, &prompt);
+    record.note_prompt(core, &prompt);
     let said = input.burst.last().map(|message| message.id);
     Ok(PreparedReply { remembered, prompt, said, zone, in_reply_to, forgotten, own_line })
 }
@@ -222,14 +222,14 @@ async fn generate_reply(
                 if length == 0 {
                     core.metrics().turn_phase("first_token", began.elapsed());
                 }
-                record.first_word(core);
+                record.note_first_word(core);
                 let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
                 let whole = delta.chars().count();
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
                 length += whole;
                 spoken.text.push_str(&delta);
                 if let Some(speech) = &mut speech {
-                    speech.push(&delta);
+                    speech.push_text(&delta);
                 }
                 core.publish(&turn.scope, Token::new(turn.turn_id, turn.channel_id.clone(), delta.clone()));
                 turn.notify_channel(TurnEvent::Delta(delta));
@@ -276,7 +276,7 @@ async fn store_and_publish(
     if let Some(error) = &spoken.cut {
         tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.for_the_log());
     }
-    let receipt = receipt_of(
+    let receipt = build_receipt(
         turn.turn_id,
         core.clock().now(),
         (spoken.model.clone(), spoken.usage),
@@ -310,7 +310,7 @@ async fn store_and_publish(
     let began = Instant::now();
     let message = turns.messages.record(line, Some(prepared.zone), Some(receipt)).await?.message;
     core.metrics().turn_phase("store", began.elapsed());
-    core.metrics().turn(if incomplete { "incomplete" } else { "answered" });
+    core.metrics().count_turn(if incomplete { "incomplete" } else { "answered" });
     record.note_step(core, "ingest_persona", json!({"message_id": message.id}));
     core.publish(&turn.scope, ReplyDone::new(&message, in_reply_to, incomplete));
     drop(nothing_is_forgotten);
@@ -328,14 +328,14 @@ async fn store_and_publish(
 }
 
 /// The client's name for the last line of the burst. A reply is told without it sooner than not at all.
-async fn in_reply_to(core: &RuntimeCore, turn: &ReadyTurn) -> Option<String> {
+async fn last_line_reference(core: &RuntimeCore, turn: &ReadyTurn) -> Option<String> {
     core.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
         tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
         None
     })
 }
 
-async fn fail(turns: &Arc<Turns>, turn: &ReadyTurn, error: TurnError) {
+async fn fail_turn(turns: &Arc<Turns>, turn: &ReadyTurn, error: TurnError) {
     let core = &turns.core;
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());

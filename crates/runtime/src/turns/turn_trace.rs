@@ -26,7 +26,7 @@ const SNIPPET_LENGTH: usize = 80;
 const THOUGHT_LENGTH: usize = 120;
 /// Most memories that fell which are listed. Traces are stored for each turn; the first of those that fell say
 /// where the border was.
-const FALLEN_MAX: usize = 20;
+const FALLEN_MEMORIES_MAX: usize = 20;
 
 /// The trace of a turn while it runs.
 pub(crate) struct TurnRecord {
@@ -74,17 +74,17 @@ impl TurnRecord {
         self.started_at = if self.is_resumed { taken_up } else { first.created_at.min(taken_up) };
         self.last = self.started_at;
         let channel = json!({"messages": burst.len()});
-        self.push("debounce", taken_up, channel);
+        self.push_step("debounce", taken_up, channel);
         let ids: Vec<MessageId> = burst.iter().map(|message| message.id).collect();
-        self.push("ingest_user", taken_up, json!({"message_ids": ids}));
+        self.push_step("ingest_user", taken_up, json!({"message_ids": ids}));
     }
 
     /// A step has ended now.
     pub(crate) fn note_step(&mut self, core: &RuntimeCore, stage: &'static str, detail: Value) {
-        self.push(stage, core.clock().now(), detail);
+        self.push_step(stage, core.clock().now(), detail);
     }
 
-    fn push(&mut self, stage: &'static str, now: Timestamp, detail: Value) {
+    fn push_step(&mut self, stage: &'static str, now: Timestamp, detail: Value) {
         let t_ms = milliseconds_between(self.started_at, self.last);
         let duration_ms = milliseconds_between(self.last, now);
         self.steps.push(json!({"stage": stage, "t_ms": t_ms, "duration_ms": duration_ms, "detail": detail}));
@@ -93,7 +93,7 @@ impl TurnRecord {
 
     /// Notes the available documents, the periods that the burst asks about, and the related memories of other programs;
     /// without their texts.
-    pub(crate) fn documents(&mut self, input: &ReplyInput, related: &[RelatedMemory]) {
+    pub(crate) fn note_documents(&mut self, input: &ReplyInput, related: &[RelatedMemory]) {
         let names =
             |texts: &[(String, String)]| texts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         self.set_field("documents", json!(names(&input.documents)));
@@ -142,7 +142,7 @@ impl TurnRecord {
         let nodes = || recalled.candidates.iter().filter(|found| found.kind == CandidateKind::Node);
         let retrieval: Vec<Value> = nodes().filter(|found| found.used).map(retrieved_json).collect();
         let fallen: Vec<Value> =
-            nodes().filter(|found| !found.used).take(FALLEN_MAX).map(retrieved_json).collect();
+            nodes().filter(|found| !found.used).take(FALLEN_MEMORIES_MAX).map(retrieved_json).collect();
         self.set_field("retrieval", json!(retrieval));
         self.set_field("fallen", json!(fallen));
         self.set_field(
@@ -161,13 +161,13 @@ impl TurnRecord {
     }
 
     /// The mood with which the persona speaks.
-    pub(crate) fn mood(&mut self, core: &RuntimeCore, mood: Option<&Mood>) {
+    pub(crate) fn note_mood(&mut self, core: &RuntimeCore, mood: Option<&Mood>) {
         self.note_step(core, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
         self.set_field("episodic_state", json!(mood));
     }
 
     /// The prompt as it will be sent.
-    pub(crate) fn prompt(&mut self, core: &RuntimeCore, prompt: &RenderedReply) {
+    pub(crate) fn note_prompt(&mut self, core: &RuntimeCore, prompt: &RenderedReply) {
         if !self.enabled {
             return;
         }
@@ -187,12 +187,12 @@ impl TurnRecord {
     }
 
     /// The reply is spoken as well; how that goes is received when it is over.
-    pub(crate) fn speech(&mut self, outcome: oneshot::Receiver<Value>) {
+    pub(crate) fn note_speech(&mut self, outcome: oneshot::Receiver<Value>) {
         self.speech = Some(outcome);
     }
 
     /// The first word came.
-    pub(crate) fn first_word(&mut self, core: &RuntimeCore) {
+    pub(crate) fn note_first_word(&mut self, core: &RuntimeCore) {
         if self.first_token_ms.is_none() {
             self.first_token_ms = Some(milliseconds_between(self.last, core.clock().now()));
         }

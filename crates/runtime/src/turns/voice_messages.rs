@@ -26,7 +26,7 @@ const ATTEMPTS: u32 = 4;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(30) };
 
 /// Result of looking for the voice messages of pending turns.
-pub(crate) struct UnheardNotes {
+pub(crate) struct UnheardMessages {
     /// Turns without a voice message that waits.
     pub(crate) ready: Vec<Turn>,
     /// Voice messages of no such turn.
@@ -99,7 +99,7 @@ impl Turns {
                     .voice
                     .transcribe(recording)
                     .await
-                    .map_err(|error| (is_passing(&error), error.to_string())),
+                    .map_err(|error| (is_transient_failure(&error), error.to_string())),
                 Err(error) => Err((matches!(error, FetchError::Passing(_)), error.to_string())),
             };
             match heard {
@@ -115,12 +115,12 @@ impl Turns {
     }
 
     /// Listens to the voice messages of pending turns that nobody hears, then resumes those turns.
-    pub(crate) async fn hear_unfinished(
+    pub(crate) async fn transcribe_pending_messages(
         self: &Arc<Self>,
         turns: Vec<Turn>,
-    ) -> Result<UnheardNotes, StoreError> {
+    ) -> Result<UnheardMessages, StoreError> {
         let Ok(speech) = self.voice.speech() else {
-            return Ok(UnheardNotes { ready: turns, other_notes: Vec::new() });
+            return Ok(UnheardMessages { ready: turns, other_notes: Vec::new() });
         };
         let notes = speech.files.read_voice_notes().await;
         let mut notes =
@@ -139,7 +139,7 @@ impl Turns {
                 self.transcribe_before_turn(Some(turn), of_turn)
             }
         }
-        Ok(UnheardNotes { ready, other_notes: notes.into_iter().collect() })
+        Ok(UnheardMessages { ready, other_notes: notes.into_iter().collect() })
     }
 
     /// Listens to voice messages in the background, then resumes the turn that waited for them.
@@ -149,7 +149,7 @@ impl Turns {
         notes: Vec<(MessageId, VoiceNote)>,
     ) {
         let turns = self.clone();
-        let held = turn.as_ref().map(|turn| self.conversations.hold_turn(&turn.scope));
+        let held = turn.as_ref().map(|turn| self.conversations.mark_turn_pending(&turn.scope));
         self.core.tasks.spawn(async move {
             for (id, note) in notes {
                 if let Err(TranscriptionInterrupted) = turns.transcribe_message(id, &note).await {
@@ -166,7 +166,7 @@ impl Turns {
     }
 }
 
-fn is_passing(error: &SpeechError) -> bool {
+fn is_transient_failure(error: &SpeechError) -> bool {
     use VoiceError::{Passing, Quota, TimedOut};
     matches!(error, SpeechError::Provider(Passing(_) | Quota(_) | TimedOut(..)) | SpeechError::Storage(_))
 }

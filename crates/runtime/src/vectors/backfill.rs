@@ -15,7 +15,7 @@ use memory::entities::embedded_text;
 use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
 use crate::vectors::Vectors;
-use crate::worker::{Cause, Next, Worker};
+use crate::worker::{Next, WakeCause, Worker};
 
 /// Texts embedded at once. Larger batches are hardly faster on a processor, and a turn waits for the one under way.
 const BATCH: usize = 32;
@@ -24,7 +24,7 @@ const DOCUMENTS_GATHERED_FOR: Duration = Duration::from_millis(300);
 /// Pause after a failure of the model. Turns find what they need by words meanwhile.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
 /// Pause while a turn has the processor. It is the time that a turn takes without its model.
-const YIELD_TO_TURN: Duration = Duration::from_millis(20);
+const PAUSE_FOR_TURN: Duration = Duration::from_millis(20);
 /// Number of times to look before a batch is made all the same: where somebody always talks, vectors come slowly, but they
 /// come.
 const YIELDS_MAX: u32 = 250;
@@ -58,7 +58,7 @@ pub(crate) struct VectorWorker {
 impl Worker for VectorWorker {
     const NAME: &str = "vectors";
 
-    async fn run_once(&mut self, _: Cause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> Next {
         let failure = self.embed_pending().await.err().map(|error| error.to_string());
         // Each cause once: it is tried again for as long as it takes, and `status` shows that it waits.
         if let Some(error) = failure.as_ref().filter(|_| self.logged != failure) {
@@ -99,7 +99,7 @@ impl VectorWorker {
             pin!(self.vectors.core.written.notified()).enable();
             if !self.fill_batch(&fingerprint).await? {
                 self.fill_documents().await?;
-                return self.complete(&fingerprint).await;
+                return self.complete_model(&fingerprint).await;
             }
             batches = batches.wrapping_add(1);
             if batches.is_multiple_of(BATCHES_PER_LOOK) {
@@ -154,7 +154,7 @@ impl VectorWorker {
             {
                 return;
             }
-            self.vectors.core.clock().sleep(YIELD_TO_TURN).await;
+            self.vectors.core.clock().sleep(PAUSE_FOR_TURN).await;
         }
     }
 
@@ -233,7 +233,7 @@ impl VectorWorker {
     /// Embeds the chunks of documents. A model that fails ends it; the hub logs why.
     async fn fill_documents(&self) -> Result<(), BackfillError> {
         let Some(hub) = self.vectors.shared_self.hub() else { return Ok(()) };
-        for scope in hub.scopes().await? {
+        for scope in hub.scopes_with_documents().await? {
             while !self.vectors.core.stopping.is_cancelled() && self.embed_chunks(hub, &scope).await? {
                 self.let_turns_go_first().await;
             }
@@ -243,8 +243,8 @@ impl VectorWorker {
 
     /// Embeds a batch of chunks of the scope; says whether there may be more.
     async fn embed_chunks(&self, hub: &Hub, scope: &Scope) -> Result<bool, BackfillError> {
-        match hub.embed_some(scope).await? {
-            0 if hub.embedding_rests() => {
+        match hub.embed_batch(scope).await? {
+            0 if hub.is_embedding_paused() => {
                 Err(EmbedError::Unavailable("chunks of documents wait".to_owned()).into())
             }
             embedded => Ok(embedded > 0),
@@ -252,7 +252,7 @@ impl VectorWorker {
     }
 
     /// Every row has its vector: those of other models are of no more use.
-    async fn complete(&mut self, fingerprint: &str) -> Result<(), BackfillError> {
+    async fn complete_model(&mut self, fingerprint: &str) -> Result<(), BackfillError> {
         if !self.others {
             return Ok(());
         }

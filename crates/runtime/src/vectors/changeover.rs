@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 
 /// The model before the present one, as long as it serves.
 pub(crate) struct Changeover {
-    state: Mutex<State>,
+    state: Mutex<ChangeoverState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ChangeoverState {
     previous: Option<Arc<dyn Embedder>>,
     waiting: WaitingScopes,
     failure: Option<String>,
@@ -31,7 +31,7 @@ enum WaitingScopes {
 impl Changeover {
     /// `previous` serves until scopes are known to be complete.
     pub(crate) fn new(previous: Option<Arc<dyn Embedder>>) -> Self {
-        Self { state: Mutex::new(State { previous, ..State::default() }) }
+        Self { state: Mutex::new(ChangeoverState { previous, ..ChangeoverState::default() }) }
     }
 
     /// The model before, as long as it serves at all.

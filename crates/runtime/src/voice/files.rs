@@ -35,9 +35,9 @@ impl VoiceFiles {
     }
 
     /// The sound of a message: its spoken text, or the recording that it was transcribed from.
-    pub(crate) async fn sound_of(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) async fn read_sound(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
         let spoken = digest(&message.content);
-        let found = matching_files(&self.recording_path(message.id), |name| {
+        let found = list_matching_files(&self.recording_path(message.id), |name| {
             name.starts_with(&spoken) || name == RECORDING
         })
         .await?;
@@ -57,10 +57,10 @@ impl VoiceFiles {
     }
 
     /// Keeps the message's sound in place of an earlier one.
-    pub(crate) async fn keep_spoken(&self, message: &Message, voice: &str, wav: &[u8]) -> io::Result<()> {
+    pub(crate) async fn store_spoken(&self, message: &Message, voice: &str, wav: &[u8]) -> io::Result<()> {
         let path = self.spoken_path(message, voice);
         self.write(&path, wav).await?;
-        for earlier in matching_files(&self.recording_path(message.id), |name| {
+        for earlier in list_matching_files(&self.recording_path(message.id), |name| {
             name != RECORDING && name.ends_with(".wav")
         })
         .await?
@@ -126,7 +126,7 @@ impl VoiceFiles {
     }
 
     /// Deletes what belongs to these messages.
-    pub(crate) async fn forget(&self, messages: &BTreeSet<MessageId>) -> io::Result<()> {
+    pub(crate) async fn delete_for_messages(&self, messages: &BTreeSet<MessageId>) -> io::Result<()> {
         for message in messages {
             remove_folder(&self.recording_path(*message)).await?;
         }
@@ -135,7 +135,7 @@ impl VoiceFiles {
 
     /// The messages that have sound.
     pub(crate) async fn messages(&self) -> io::Result<BTreeSet<MessageId>> {
-        let folders = matching_files(&self.folder.join(MESSAGES), |_| true).await?;
+        let folders = list_matching_files(&self.folder.join(MESSAGES), |_| true).await?;
         let names = folders.iter().filter_map(|folder| folder.file_name()?.to_str());
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
@@ -144,7 +144,7 @@ impl VoiceFiles {
     pub(crate) async fn delete_leftovers(&self) -> io::Result<()> {
         for message in self.messages().await? {
             for unfinished in
-                matching_files(&self.recording_path(message), |name| name.ends_with(".part")).await?
+                list_matching_files(&self.recording_path(message), |name| name.ends_with(".part")).await?
             {
                 tokio::fs::remove_file(unfinished).await?;
             }
@@ -197,7 +197,10 @@ async fn remove_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Files of a folder whose names match, sorted; none if the folder does not exist.
-pub(crate) async fn matching_files(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+pub(crate) async fn list_matching_files(
+    folder: &Path,
+    fits: impl Fn(&str) -> bool,
+) -> io::Result<Vec<PathBuf>> {
     let mut entries = match tokio::fs::read_dir(folder).await {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,

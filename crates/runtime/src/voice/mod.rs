@@ -65,7 +65,7 @@ impl Voice {
 
     /// The sound of a message as a WAV file, if it is there.
     pub async fn sound_of(&self, message: &Message) -> Result<Option<Vec<u8>>, SpeechError> {
-        Ok(self.speech()?.files.sound_of(message).await?)
+        Ok(self.speech()?.files.read_sound(message).await?)
     }
 
     /// Speaks a stored reply, unless it was spoken already.
@@ -102,7 +102,7 @@ impl Voice {
         if core.forget_epochs.for_scope(&message.scope) != epoch {
             return Err(SpeechError::Refused("something was forgotten meanwhile; try again".to_owned()));
         }
-        speech.files.keep_spoken(message, &key, &wav).await?;
+        speech.files.store_spoken(message, &key, &wav).await?;
         Ok(spoken(&wav, false))
     }
 
@@ -115,7 +115,7 @@ impl Voice {
         let spoken = speaker.speak(&request).await;
         let cost = if spoken.is_ok() { speaker.estimated_cost(text) } else { Some(0.0) };
         let names = [speaker.provider(), speaker.model()];
-        self.speech()?.count(&self.core, "speech", names, (began, None), spoken.as_ref().err(), cost);
+        self.speech()?.count_call(&self.core, "speech", names, (began, None), spoken.as_ref().err(), cost);
         Ok(spoken?)
     }
 
@@ -141,7 +141,7 @@ impl Voice {
         let heard = listener.transcribe(&recording).await;
         let cost = if heard.is_ok() { listener.estimated_cost(recording.seconds) } else { Some(0.0) };
         let names = [listener.provider(), listener.model()];
-        speech.count(&self.core, "transcription", names, (began, None), heard.as_ref().err(), cost);
+        speech.count_call(&self.core, "transcription", names, (began, None), heard.as_ref().err(), cost);
         let text = heard?;
         let mut recording_id = None;
         if settings.keep_recordings {
@@ -165,12 +165,12 @@ impl Voice {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn is_heard(&self, id: MessageId) -> Result<bool, StoreError> {
+    pub async fn should_be_sent_as_voice(&self, id: MessageId) -> Result<bool, StoreError> {
         if !self.can_speak() {
             return Ok(false);
         }
         match self.core.store().message(id).await? {
-            Some(message) => self.wants_sound(&message).await,
+            Some(message) => self.should_be_spoken(&message).await,
             None => Ok(false),
         }
     }
@@ -197,7 +197,7 @@ impl Voice {
     }
 
     /// True if a message of the persona is to be heard.
-    async fn wants_sound(&self, message: &Message) -> Result<bool, StoreError> {
+    async fn should_be_spoken(&self, message: &Message) -> Result<bool, StoreError> {
         let is_proactive = message.turn_id.is_none();
         if !self.can_speak() || (is_proactive && !self.core.settings().proactive.use_voice) {
             return Ok(false);
@@ -207,7 +207,7 @@ impl Voice {
 
     /// Speaks a message that is shown by its event stream, and tells that it can be heard. A channel beyond this program speaks
     /// for itself, when it delivers.
-    pub(crate) fn speak_beside(self: &Arc<Self>, message: Message) {
+    pub(crate) fn speak_after_event(self: &Arc<Self>, message: Message) {
         if self.outbound.is_outbound(&message.channel_id) {
             return;
         }
@@ -215,7 +215,7 @@ impl Voice {
         self.core.tasks.spawn(async move {
             let core = &voice.core;
             let speaking = async {
-                match voice.wants_sound(&message).await? {
+                match voice.should_be_spoken(&message).await? {
                     true => voice.speak_message(&message).await.map(Some),
                     false => Ok(None),
                 }
@@ -238,7 +238,7 @@ impl Voice {
     pub(crate) async fn forget_sound(&self, scope: &Scope, messages: &BTreeSet<MessageId>) {
         let Some(speech) = self.speech.as_ref() else { return };
         speech.forget_live_sentences(|other| other == scope);
-        if let Err(error) = speech.files.forget(messages).await {
+        if let Err(error) = speech.files.delete_for_messages(messages).await {
             tracing::error!(
                 "sound of deleted messages could not be deleted; the next start does it: {error}"
             );
@@ -274,7 +274,7 @@ impl Voice {
                     gone.insert(id);
                 }
             }
-            speech.files.forget(&gone).await?;
+            speech.files.delete_for_messages(&gone).await?;
             Ok::<(), SpeechError>(())
         };
         if let Err(error) = clean.await {

@@ -78,7 +78,7 @@ pub(crate) async fn begin(
 
 impl ReplySpeech {
     /// More words of the reply.
-    pub(crate) fn push(&mut self, delta: &str) {
+    pub(crate) fn push_text(&mut self, delta: &str) {
         for sentence in self.feed.push(delta) {
             let _ = self.sentences.send(sentence);
         }
@@ -135,7 +135,7 @@ impl SpeechTask {
         if self.voice.core.forget_epochs.for_scope(&self.scope) != self.epoch {
             return;
         }
-        speech.keep_live(&self.scope, self.turn_id, index, part.to_wav());
+        speech.cache_live_sentence(&self.scope, self.turn_id, index, part.to_wav());
         let event = VoiceSentence::new(self.turn_id, self.channel_id.clone(), index, part.seconds());
         self.voice.core.publish(&self.scope, event);
     }
@@ -148,7 +148,7 @@ impl SpeechTask {
         if self.voice.core.forget_epochs.for_scope(&self.scope) != self.epoch {
             return Some("something was forgotten meanwhile".to_owned());
         }
-        if let Err(error) = speech.files.keep_spoken(message, &key, &wav).await {
+        if let Err(error) = speech.files.store_spoken(message, &key, &wav).await {
             return Some(format!("the sound could not be written: {error}"));
         }
         self.voice.core.publish(&self.scope, VoiceReady::new(message, sound.seconds()));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use voice::{LengthTrust, Sound, VoiceSample};
 
 use crate::voice::Voice;
-use crate::voice::files::matching_files;
+use crate::voice::files::list_matching_files;
 use crate::voice::speech::SpeechError;
 
 /// Shortest and longest sample, in seconds. Shorter ones hold too little of a voice, longer ones take long to send.
@@ -72,7 +72,7 @@ impl Voice {
     pub async fn list_samples(&self, persona: &PersonaId) -> Result<Vec<VoiceSampleInfo>, SpeechError> {
         let folder = self.speech()?.files.samples_folder(persona);
         let mut samples = Vec::new();
-        for path in matching_files(&folder, |name| name.ends_with(".json")).await? {
+        for path in list_matching_files(&folder, |name| name.ends_with(".json")).await? {
             let text = tokio::fs::read(path).await?;
             samples.extend(serde_json::from_slice::<VoiceSampleInfo>(&text).ok());
         }

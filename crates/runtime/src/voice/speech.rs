@@ -29,7 +29,7 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(300);
 pub(crate) const MESSAGE_SECONDS_MAX: f64 = 600.0;
 /// Recordings of channels that are fetched and understood side by side. Understanding one may take a processor for seconds, and
 /// turns need it too.
-const HEARD_AT_ONCE: usize = 2;
+const TRANSCRIPTIONS_AT_ONCE: usize = 2;
 /// Longest recording, in seconds. The text of ten minutes fits into one message.
 pub(crate) const RECORDING_SECONDS_MAX: u64 = 600;
 /// Bytes of sentences of replies under way that are kept for those who listen. A sentence has about 200 KB, so
@@ -66,7 +66,7 @@ pub struct VoiceParts {
 /// Why nothing was spoken, understood or cloned.
 #[derive(Debug, thiserror::Error)]
 pub enum SpeechError {
-    /// The owner has not switched it on, or it can't do this.
+    /// Voice is switched off, or the provider can't do this.
     #[error("{0}")]
     Off(&'static str),
     /// The recording is unusable.
@@ -131,7 +131,7 @@ impl Speech {
     pub(crate) fn new(parts: VoiceParts) -> Self {
         Self {
             files: VoiceFiles::new(parts.folder),
-            hearing: Semaphore::new(HEARD_AT_ONCE),
+            hearing: Semaphore::new(TRANSCRIPTIONS_AT_ONCE),
             settings: ArcSwap::from_pointee(parts.settings),
             ledger: parts.ledger,
             rest: Mutex::default(),
@@ -162,7 +162,7 @@ impl Speech {
     }
 
     /// Adds a spoken sentence to the cache for listeners; the oldest ones are dropped when it is full.
-    pub(crate) fn keep_live(&self, scope: &Scope, turn: TurnId, index: u32, wav: Vec<u8>) {
+    pub(crate) fn cache_live_sentence(&self, scope: &Scope, turn: TurnId, index: u32, wav: Vec<u8>) {
         let mut live = self.live.lock();
         live.push_back(LiveSentence { scope: scope.clone(), turn, index, wav: Arc::new(wav) });
         let mut bytes: usize = live.iter().map(|sentence| sentence.wav.len()).sum();
@@ -198,12 +198,12 @@ impl Speech {
         let spoken = speaker.speak(&request).await;
         let cost = if spoken.is_ok() { speaker.estimated_cost(sentence) } else { Some(0.0) };
         let names = [speaker.provider(), speaker.model()];
-        self.count(core, "speech", names, (now, turn), spoken.as_ref().err(), cost);
-        self.settle(core, spoken.is_ok());
+        self.count_call(core, "speech", names, (now, turn), spoken.as_ref().err(), cost);
+        self.note_result(core, spoken.is_ok());
         spoken
     }
 
-    fn settle(&self, core: &RuntimeCore, worked: bool) {
+    fn note_result(&self, core: &RuntimeCore, worked: bool) {
         let mut rest = self.rest.lock();
         rest.failures = if worked { 0 } else { rest.failures + 1 };
         if rest.failures >= FAILURES_MAX {
@@ -213,7 +213,7 @@ impl Speech {
         }
     }
 
-    pub(crate) fn count(
+    pub(crate) fn count_call(
         &self,
         core: &RuntimeCore,
         task: &str,

@@ -38,7 +38,8 @@ async fn other_programs_see_which_values_are_outdated() {
     let berlin = live_with(&mut world, BERLIN_SAID, BERLIN, None, mood).await;
     world.runtime.changes().correct_node(berlin.id, LYON).await.unwrap().unwrap();
     world.talk(WEB, "it rained").await;
-    let remembered = world.runtime.recall().for_text(scope("ann"), ASKED.to_owned(), None).await.unwrap();
+    let remembered =
+        world.runtime.recall().recall_for_text(scope("ann"), ASKED.to_owned(), None).await.unwrap();
     let saying: Vec<_> =
         remembered.recalled.candidates.iter().filter(|found| found.text.contains("Berlin")).collect();
     assert!(!saying.is_empty(), "the words stay in the log");
@@ -60,7 +61,10 @@ async fn other_programs_see_a_correction_within_minutes() {
     let recalled =
         world.runtime.recall().candidates_for(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
     assert!(
-        recalled.corrected.denial_of("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some(),
+        recalled
+            .corrected
+            .correction_denying("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH)
+            .is_some(),
         "{:?}",
         recalled.corrected
     );
@@ -86,7 +90,7 @@ async fn a_correction_holds_however_much_is_said_after_it() {
             .candidates_for(scope("ann"), "我的猫叫什么".to_owned(), None)
             .await
             .unwrap();
-        recalled.corrected.denial_of("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some()
+        recalled.corrected.correction_denying("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some()
     };
     assert!(denies(&world).await);
     // Somebody asks as of another day: what was noted stays.

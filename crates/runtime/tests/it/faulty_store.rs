@@ -257,7 +257,7 @@ passing_on!(RecallStore:
     nodes_within(scope: &Scope, start: Timestamp, end: Timestamp, limit: u32) -> Vec<i64>;
     messages_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedMessage>;
     neighbours(scope: &Scope, seqs: &[i64], before: u32, after: u32) -> Vec<(i64, Vec<IndexedMessage>)>;
-    touch_nodes(ids: &[NodeId], at: Timestamp) -> ();
+    count_node_recalls(ids: &[NodeId], at: Timestamp) -> ();
 );
 
 passing_on!(VectorIndexStore:
@@ -385,7 +385,7 @@ passing_on!(SlowCycleStore:
 passing_on!(ProactiveStore:
     proactive_scopes() -> Vec<Scope>;
     proactive_view(scope: &Scope, query: ProactiveQuery) -> ProactiveView;
-    trigger_uses(scope: &Scope, keys: &[String]) -> Vec<TriggerUse>;
+    trigger_uses_by_key(scope: &Scope, keys: &[String]) -> Vec<TriggerUse>;
     last_decision(scope: &Scope) -> Option<ProactiveDecision>;
     keep_decision(decision: ProactiveDecision) -> ();
     send_proactive(

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
+use llm::{Completion, LlmError, ModelTier, Provider, Request, StreamEvent};
 use memory::identifiers::{CycleId, NodeId, SessionId};
 use memory::ledger::TokenUsage;
 use memory::messages::{Message, Role};
@@ -61,7 +61,7 @@ impl Provider for Moody {
         "moody"
     }
 
-    fn model(&self, _: Tier) -> String {
+    fn model(&self, _: ModelTier) -> String {
         "moody".to_owned()
     }
 

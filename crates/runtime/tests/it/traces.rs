@@ -126,7 +126,7 @@ async fn work_behind_the_talk_waits_when_the_day_has_cost_enough() {
     let told = world.take_event_names().await;
     assert_eq!(told.iter().filter(|name| **name == "work.failed").count(), 1, "told once: {told:?}");
     let spending = world.runtime.spending_today().await.unwrap();
-    assert!(spending.is_reached() && spending.notice().unwrap().contains("llm.daily_spend_cap"));
+    assert!(spending.is_limit_reached() && spending.notice().unwrap().contains("llm.daily_spend_cap"));
     world.talk(WEB, "replies go on").await;
 
     world.pass(15 * HOUR + MINUTE).await;

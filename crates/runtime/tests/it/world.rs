@@ -14,9 +14,7 @@ use hub::graph::Graph;
 use hub::{Hub, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use llm::{
-    Completion, LlmError, Provider, ProviderKind, ProviderSettings, Request, RetryTimer, StreamEvent, Tier,
-};
+use llm::{Completion, LlmError, ModelTier, Provider, ProviderKind, ProviderSettings, Request, RetryTimer};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
@@ -424,7 +422,7 @@ impl Provider for ByRules {
         OfflineProvider.name()
     }
 
-    fn model(&self, tier: Tier) -> String {
+    fn model(&self, tier: ModelTier) -> String {
         self.0.model(tier)
     }
 
@@ -435,7 +433,7 @@ impl Provider for ByRules {
     async fn stream(
         &self,
         request: Request,
-    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+    ) -> Result<BoxStream<'static, Result<llm::StreamEvent, LlmError>>, LlmError> {
         self.0.stream(request).await
     }
 }

@@ -8,7 +8,7 @@ use crate::extract::ScopeQuery;
 use crate::problem::{OpenAiErrorBody, ProblemBody};
 use crate::routes::{Route, Success};
 
-const COMPONENTS: &str = "/components/schemas";
+const COMPONENTS_POINTER: &str = "/components/schemas";
 
 fn status_meaning(status: u16) -> &'static str {
     match status {
@@ -37,7 +37,7 @@ fn status_meaning(status: u16) -> &'static str {
 
 pub(super) fn document(routes: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = COMPONENTS.into();
+        settings.definitions_path = COMPONENTS_POINTER.into();
         settings.meta_schema = None;
     });
     let mut read = settings.clone().for_deserialize().into_generator();
@@ -53,36 +53,49 @@ pub(super) fn document(routes: &[Route]) -> Value {
     let mut schemas: Map<String, Value> = read.take_definitions(true);
     // Where a type is both read and written, it is described as it is written.
     schemas.extend(written.take_definitions(true));
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "EchoVessel", "version": env!("CARGO_PKG_VERSION"),
-            "description": "Self-hosted engine for AI personas with long-term memory.",
-            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
-        },
-        "servers": [{"url": "/"}],
-        "security": [{"token": []}],
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    })
+    let info = json!({
+        "title": "EchoVessel", "version": env!("CARGO_PKG_VERSION"),
+        "description": "Self-hosted engine for AI personas with long-term memory.",
+        "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+    });
+    object([
+        ("openapi", json!("3.1.0")),
+        ("info", info),
+        ("servers", json!([{"url": "/"}])),
+        ("security", json!([{"token": []}])),
+        ("paths", Value::Object(paths)),
+        (
+            "components",
+            object([
+                ("schemas", Value::Object(schemas)),
+                ("securitySchemes", json!({"token": {"type": "http", "scheme": "bearer"}})),
+            ]),
+        ),
+    ])
+}
+
+/// An object with these fields. It moves the values, where `json!` copies them: the document is a megabyte of small ones.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 fn operation_of(route: &Route, read: &mut SchemaGenerator, written: &mut SchemaGenerator) -> Value {
-    let mut operation = json!({
-        "operationId": operation_id(route), "summary": route.summary, "tags": [route.tag],
-        "parameters": parameters_of(route, read), "responses": responses_of(route, written),
-    });
+    let mut operation = object([
+        ("operationId", Value::String(operation_id(route))),
+        ("summary", json!(route.summary)),
+        ("tags", json!([route.tag])),
+        ("parameters", Value::Array(parameters_of(route, read))),
+        ("responses", Value::Object(responses_of(route, written))),
+    ]);
     let Some(fields) = operation.as_object_mut() else { return operation };
     if !route.is_guarded() {
         fields.insert("security".to_owned(), json!([]));
     }
     if let Some(body) = route.docs.body {
         let schema = (body.schema)(read);
-        let content = json!({body.media: {"schema": schema}});
-        fields.insert("requestBody".to_owned(), json!({"required": body.is_required, "content": content}));
+        let content = object([(body.media, object([("schema", schema.into())]))]);
+        let request = object([("required", json!(body.is_required)), ("content", content)]);
+        fields.insert("requestBody".to_owned(), request);
     }
     operation
 }
@@ -146,7 +159,7 @@ fn responses_of(route: &Route, written: &mut SchemaGenerator) -> Map<String, Val
         let response = responses
             .entry(status.to_string())
             .or_insert_with(|| json!({"description": status_meaning(*status), "content": {}}));
-        response["content"][*media] = json!({"schema": schema});
+        response["content"][*media] = object([("schema", schema)]);
     }
     let (media, schema) = if route.is_openai() {
         ("application/json", written.subschema_for::<OpenAiErrorBody<'_>>())

@@ -31,10 +31,10 @@ const ROOM_RETRY_SECONDS: u64 = 5;
 
 /// Wrong tokens from this machine that are looked at for each request that an address elsewhere may send: a program with an old
 /// token must not keep others of the machine out.
-const LOCAL_GUESSES: u32 = 10;
+const LOCAL_TOKEN_GUESSES: u32 = 10;
 
 /// Describes the interface and holds nothing of anybody.
-const OPEN: &str = "/api/openapi.json";
+const PUBLIC_PATH: &str = "/api/openapi.json";
 
 impl FromRequestParts<App> for Principal {
     type Rejection = Problem;
@@ -62,7 +62,7 @@ impl FromRequestParts<App> for Admin {
 
 /// True if the path needs a token, known or not.
 pub(crate) fn is_guarded(path: &str) -> bool {
-    if path == OPEN {
+    if path == PUBLIC_PATH {
         return false;
     }
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
@@ -102,7 +102,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     let is_for_owner = request.extensions().get::<client::Peer>().is_some_and(|peer| peer.is_for_owner);
     let identity = identify(app, head, allowance).await?;
     let is_owner = identity.principal.as_ref().is_some_and(Principal::is_owner);
-    if is_for_owner && !(is_owner || client::is_sign_of_life(path) || path == logins::LOGIN_PATH) {
+    if is_for_owner && !(is_owner || client::is_health_path(path) || path == logins::LOGIN_PATH) {
         app.runtime().metrics().count_refusal("connections");
         let detail =
             "too many connections; only the owner is answered. Nothing was changed, try again in a moment";
@@ -121,7 +121,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     };
     if !principal.is_owner() {
         app.limits
-            .take_of_token(allowance, &principal.name)
+            .take_request_of_token(allowance, &principal.name)
             .map_err(|wait| too_many(app, wait, Some(&principal.name), address))?;
         bearer.iter().for_each(|bearer| app.named.note_use(bearer, now));
     }
@@ -138,7 +138,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
 async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Result<Identity, Problem> {
     let RequestHead { headers, address, .. } = head;
     let now = app.now();
-    let is_owner = app.parts.tokens.is_owners(headers);
+    let is_owner = app.parts.tokens.is_owner_request(headers);
     let bearer = tokens::bearer_token(headers);
     let look = match bearer {
         Some(bearer) if !is_owner => app.named.find_verified(bearer, now),
@@ -146,18 +146,18 @@ async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Res
     };
     // Every program of this machine shares the loopback address; there only what costs a hash is counted by it, and guesses.
     if !address.is_loopback() || matches!(look, TokenLookup::Unproven(_)) {
-        if !client::is_sign_of_life(head.path) {
+        if !client::is_health_path(head.path) {
             app.limits
-                .take_of_address(allowance, client::client_of(address))
+                .take_request_of_address(allowance, client::client_network(address))
                 .map_err(|wait| too_many(app, wait, None, address))?;
         }
     } else if bearer.is_some() && !is_owner && !matches!(look, TokenLookup::Known(_)) {
         let guesses = Allowance {
-            per_second: allowance.per_second.saturating_mul(LOCAL_GUESSES),
-            burst: allowance.burst.saturating_mul(LOCAL_GUESSES),
+            per_second: allowance.per_second.saturating_mul(LOCAL_TOKEN_GUESSES),
+            burst: allowance.burst.saturating_mul(LOCAL_TOKEN_GUESSES),
         };
         app.local_guesses
-            .take_of_address(guesses, address)
+            .take_request_of_address(guesses, address)
             .map_err(|wait| too_many(app, wait, None, address))?;
     }
     let principal = match look {

@@ -27,12 +27,12 @@ pub(crate) fn address_of<B>(request: &Request<B>, behind_proxy: bool) -> IpAddr 
 }
 
 /// True for the paths that say whether the program lives. They are never refused because it is busy.
-pub(crate) fn is_sign_of_life(path: &str) -> bool {
+pub(crate) fn is_health_path(path: &str) -> bool {
     matches!(path, "/health" | "/ready")
 }
 
 /// The address as far as it names one client: a whole IPv6 /64 belongs to one.
-pub(crate) fn client_of(address: IpAddr) -> IpAddr {
+pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => {
@@ -45,21 +45,22 @@ pub(crate) fn client_of(address: IpAddr) -> IpAddr {
 /// True if the browser speaks TLS with the proxy.
 pub(crate) fn is_encrypted(headers: &HeaderMap, behind_proxy: bool) -> bool {
     behind_proxy
-        && last_of(headers, FORWARDED_PROTO).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
+        && last_header_entry(headers, FORWARDED_PROTO)
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 
 /// The host that the browser asked the proxy for.
 pub(crate) fn forwarded_host(headers: &HeaderMap, behind_proxy: bool) -> Option<&str> {
-    behind_proxy.then(|| last_of(headers, FORWARDED_HOST)).flatten()
+    behind_proxy.then(|| last_header_entry(headers, FORWARDED_HOST)).flatten()
 }
 
 fn last_forwarded(headers: &HeaderMap) -> Option<IpAddr> {
-    let text = last_of(headers, FORWARDED_FOR)?;
+    let text = last_header_entry(headers, FORWARDED_FOR)?;
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     bare.parse().or_else(|_| text.parse::<SocketAddr>().map(|address| address.ip())).ok()
 }
 
-fn last_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn last_header_entry<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let last = headers.get_all(name).iter().next_back()?.to_str().ok()?;
     last.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
 }
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_client_is_an_address_or_a_64() {
-        let client = |text: &str| client_of(text.parse().unwrap()).to_string();
+        let client = |text: &str| client_network(text.parse().unwrap()).to_string();
         assert_eq!(client("192.0.2.7"), "192.0.2.7");
         assert_eq!(client("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
     }

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::client::{forwarded_host, is_sign_of_life};
+use super::client::{forwarded_host, is_health_path};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -22,12 +22,12 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     let named = match host_of(request.headers()) {
         Some(host) => is_allowed(host, allowed),
         // Health checks of proxies speak HTTP/1.0 and name no host. A browser always does.
-        None => !request.headers().contains_key(HOST) && is_sign_of_life(request.uri().path()),
+        None => !request.headers().contains_key(HOST) && is_health_path(request.uri().path()),
     };
     // What the browser asked a proxy for is as good as the Host that the proxy sends on.
     let forwarded = forwarded_host(request.headers(), app.parts.settings.load().behind_proxy);
     let named = named && forwarded.is_none_or(|host| is_allowed(host, allowed));
-    if named && target_of(request.uri()).is_none_or(|host| is_allowed(host, allowed)) {
+    if named && target_authority(request.uri()).is_none_or(|host| is_allowed(host, allowed)) {
         return next.run(request).await;
     }
     app.runtime().metrics().count_refusal("host");
@@ -43,7 +43,7 @@ pub(super) fn host_of(headers: &HeaderMap) -> Option<&str> {
     hosts.next().is_none().then_some(host)
 }
 
-fn target_of(uri: &Uri) -> Option<&str> {
+fn target_authority(uri: &Uri) -> Option<&str> {
     uri.authority().map(axum::http::uri::Authority::as_str)
 }
 

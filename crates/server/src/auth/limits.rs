@@ -46,13 +46,17 @@ impl Limits {
     }
 
     /// Takes one request of this address; else says when to come back.
-    pub(crate) fn take_of_address(&self, allowance: Allowance, address: IpAddr) -> Result<(), Duration> {
+    pub(crate) fn take_request_of_address(
+        &self,
+        allowance: Allowance,
+        address: IpAddr,
+    ) -> Result<(), Duration> {
         self.buckets_for(allowance)
             .map_or(Ok(()), |buckets| take_token(&buckets.addresses, &address, &self.time))
     }
 
     /// Takes one request of this token; else says when to come back.
-    pub(crate) fn take_of_token(&self, allowance: Allowance, name: &str) -> Result<(), Duration> {
+    pub(crate) fn take_request_of_token(&self, allowance: Allowance, name: &str) -> Result<(), Duration> {
         self.buckets_for(allowance)
             .map_or(Ok(()), |buckets| take_token(&buckets.tokens, &name.to_owned(), &self.time))
     }
@@ -134,14 +138,14 @@ mod tests {
     async fn a_burst_is_taken_and_then_so_many_a_second() {
         let clock = clock();
         let limits = Limits::new(Arc::new(clock.clone()));
-        let take = || limits.take_of_token(ALLOWANCE, "phone");
+        let take = || limits.take_request_of_token(ALLOWANCE, "phone");
         for _ in 0..3 {
             assert_eq!(take(), Ok(()));
         }
         assert_eq!(take(), Err(Duration::from_millis(500)));
-        assert_eq!(limits.take_of_token(ALLOWANCE, "laptop"), Ok(()), "another token has its own");
+        assert_eq!(limits.take_request_of_token(ALLOWANCE, "laptop"), Ok(()), "another token has its own");
         let address = "192.0.2.7".parse().unwrap();
-        assert_eq!(limits.take_of_address(ALLOWANCE, address), Ok(()));
+        assert_eq!(limits.take_request_of_address(ALLOWANCE, address), Ok(()));
         clock.advance(Duration::from_millis(500)).await;
         assert_eq!(take(), Ok(()));
         assert!(take().is_err());
@@ -151,12 +155,12 @@ mod tests {
     async fn a_change_holds_from_the_next_request_on() {
         let clock = clock();
         let limits = Limits::new(Arc::new(clock.clone()));
-        while limits.take_of_token(ALLOWANCE, "phone").is_ok() {}
+        while limits.take_request_of_token(ALLOWANCE, "phone").is_ok() {}
         let wide = Allowance { per_second: 100, burst: 100 };
-        assert_eq!(limits.take_of_token(wide, "phone"), Ok(()));
+        assert_eq!(limits.take_request_of_token(wide, "phone"), Ok(()));
         let none = Allowance { per_second: 0, burst: 0 };
         for _ in 0..1_000 {
-            assert_eq!(limits.take_of_token(none, "phone"), Ok(()), "0 limits nothing");
+            assert_eq!(limits.take_request_of_token(none, "phone"), Ok(()), "0 limits nothing");
         }
     }
 }

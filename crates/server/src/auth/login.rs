@@ -132,7 +132,7 @@ pub(crate) struct LoginsEnded {
 }
 
 /// The name by which a browser refers to its own login.
-const CURRENT: &str = "current";
+const CURRENT_LOGIN: &str = "current";
 
 /// `DELETE /api/admin/logins/{id}`: that browser is logged out at once; `current` is the one that asks.
 pub(crate) async fn end(
@@ -142,27 +142,27 @@ pub(crate) async fn end(
     headers: HeaderMap,
 ) -> Result<(Extension<AuditObject>, (HeaderMap, Json<LoginsEnded>)), Problem> {
     let own = principal.login.unwrap_or_default();
-    let id = if id == CURRENT { own.clone() } else { id };
+    let id = if id == CURRENT_LOGIN { own.clone() } else { id };
     let ended = app.named.end_logins(Some(&id)).await?;
     if ended == 0 {
         return Err(Problem::not_found("login not found"));
     }
-    let cookies = if id == own { forgotten_cookie(&app, &headers)? } else { HeaderMap::new() };
+    let cookies = if id == own { cookie_removal_header(&app, &headers)? } else { HeaderMap::new() };
     Ok((Extension(AuditObject(format!("login {id}"))), (cookies, Json(LoginsEnded { ended }))))
 }
 
 /// `DELETE /api/admin/logins`: every browser is logged out at once, also the one that asks.
-pub(crate) async fn end_all(
+pub(crate) async fn end_all_logins(
     State(app): State<App>,
     Admin(_): Admin,
     headers: HeaderMap,
 ) -> Result<(HeaderMap, Json<LoginsEnded>), Problem> {
     let ended = app.named.end_logins(None).await?;
-    Ok((forgotten_cookie(&app, &headers)?, Json(LoginsEnded { ended })))
+    Ok((cookie_removal_header(&app, &headers)?, Json(LoginsEnded { ended })))
 }
 
-fn forgotten_cookie(app: &App, headers: &HeaderMap) -> Result<HeaderMap, Problem> {
-    let cookie = HeaderValue::try_from(app.parts.tokens.no_cookie(is_secure(app, headers)));
+fn cookie_removal_header(app: &App, headers: &HeaderMap) -> Result<HeaderMap, Problem> {
+    let cookie = HeaderValue::try_from(app.parts.tokens.removed_cookie(is_secure(app, headers)));
     let cookie = cookie.map_err(|error| Problem::internal(&error))?;
     Ok(HeaderMap::from_iter([(SET_COOKIE, cookie)]))
 }

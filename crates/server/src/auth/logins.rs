@@ -21,16 +21,16 @@ pub(crate) const LOGIN_PATH: &str = "/login";
 /// The page's half of a login.
 const PAGE_KEY: HeaderName = HeaderName::from_static("x-echovessel-login");
 /// Pictures, sounds and the documentation: a browser loads them by itself and cannot send the page's half with it.
-const LOADED_BY_BROWSERS: [&str; 3] = ["/api/admin/persona/avatar", "/api/chat/voice/", "/api/docs"];
+const PATHS_LOADED_BY_BROWSERS: [&str; 3] = ["/api/admin/persona/avatar", "/api/chat/voice/", "/api/docs"];
 /// Precision of the time of last use. Each request would otherwise be a write.
-const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
+const LAST_USE_PRECISION: SignedDuration = SignedDuration::from_secs(60);
 /// Longest description of a browser, in characters. It lets a person recognise a device in a list.
 const BROWSER_LENGTH_MAX: usize = 64;
 
 /// Finds the login of a request's cookie: one look into the database, and a second if a named token made it.
 pub(super) async fn identify(app: &App, head: RequestHead<'_>) -> Result<Identity, Problem> {
     let (tokens, now, headers) = (&app.parts.tokens, app.now(), head.headers);
-    let Some((id, secret)) = tokens.cookie_of(headers) else { return Ok(Identity::default()) };
+    let Some((id, secret)) = tokens.login_in_cookie(headers) else { return Ok(Identity::default()) };
     let Some(login) = app.parts.access.login_of(id).await? else { return Ok(Identity::default()) };
     if login.expires_at() <= now || !is_equal(&tokens.login_digest(secret), &login.cookie_digest) {
         return Ok(Identity::default());
@@ -48,7 +48,7 @@ pub(super) async fn identify(app: &App, head: RequestHead<'_>) -> Result<Identit
     if !is_whole && !is_loaded_by_browsers(head.method, head.path) {
         return Ok(Identity { is_half_login: true, ..Identity::default() });
     }
-    let is_due = is_whole && now.duration_since(login.last_seen_at) >= USE_NOTED_EVERY;
+    let is_due = is_whole && now.duration_since(login.last_seen_at) >= LAST_USE_PRECISION;
     let renewed_cookie = is_due.then(|| tokens.cookie(id, secret, is_secure(app, headers)));
     if is_due {
         note_use(app, login.id.clone(), now);
@@ -99,7 +99,7 @@ pub(super) fn browser_of(headers: &HeaderMap) -> String {
 
 fn is_loaded_by_browsers(method: &Method, path: &str) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
-        && LOADED_BY_BROWSERS.iter().any(|root| path.starts_with(root))
+        && PATHS_LOADED_BY_BROWSERS.iter().any(|root| path.starts_with(root))
 }
 
 fn note_use(app: &App, id: String, now: Timestamp) {

@@ -8,7 +8,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
-use memory::access::{AccessScope, NamedToken, OWNER, TOKEN_NAME_LENGTH_MAX, is_plain};
+use memory::access::{AccessScope, NamedToken, OWNER, TOKEN_NAME_LENGTH_MAX, is_plain_name};
 use memory::ports::{AccessStore, StoreError};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -26,7 +26,7 @@ const PROVEN_TOKENS_MAX: usize = 1_024;
 /// within this time, and most requests read no row.
 const PROOF_LIFETIME: SignedDuration = SignedDuration::from_secs(10);
 /// Precision of the time of last use. Each request would otherwise be a write.
-const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
+const LAST_USE_PRECISION: SignedDuration = SignedDuration::from_secs(60);
 /// Hashes at once: each takes 19 MiB and a processor.
 const HASHES_AT_ONCE: usize = 2;
 /// Fields of a new token.
@@ -117,14 +117,14 @@ fn check(
                 .to_owned(),
         );
     }
-    if user.is_some() && scopes.iter().any(is_of_administration) {
+    if user.is_some() && scopes.iter().any(is_admin_scope) {
         return refused(
             "user_id: admin sees everything, so a token with that scope can't be bound to one user"
                 .to_owned(),
         );
     }
     match name {
-        Some(name) if !is_plain(name, TOKEN_NAME_LENGTH_MAX) => refused(format!(
+        Some(name) if !is_plain_name(name, TOKEN_NAME_LENGTH_MAX) => refused(format!(
             "name: 1 to {TOKEN_NAME_LENGTH_MAX} letters, digits, `.`, `_` and `-` make a name"
         )),
         Some(name) if name.eq_ignore_ascii_case(OWNER) => {
@@ -134,7 +134,7 @@ fn check(
     }
 }
 
-fn is_of_administration(scope: &AccessScope) -> bool {
+fn is_admin_scope(scope: &AccessScope) -> bool {
     matches!(scope, AccessScope::Admin | AccessScope::AdminRead)
 }
 
@@ -238,7 +238,7 @@ impl NamedTokens {
         let prefix = {
             let mut all = self.known.lock();
             let Some(known) = all.get_mut(&digest_of(text)) else { return };
-            let due = known.noted_at.is_none_or(|noted| now.duration_since(noted) >= USE_NOTED_EVERY);
+            let due = known.noted_at.is_none_or(|noted| now.duration_since(noted) >= LAST_USE_PRECISION);
             if !due {
                 return;
             }
@@ -325,7 +325,7 @@ fn is_fresh(known: &KnownToken, now: Timestamp) -> bool {
 pub(super) fn principal_of(token: &NamedToken) -> Principal {
     Principal {
         name: token.name.clone(),
-        may_admin: token.scopes.iter().any(is_of_administration),
+        may_admin: token.scopes.iter().any(is_admin_scope),
         user: token.user.clone(),
         scopes: Some(token.scopes.clone()),
         prefix: Some(token.prefix.clone()),

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 /// Refusals that are kept apart in one minute; further ones are only counted by the metrics. Somebody who guesses tokens must
 /// not fill the log.
-const APART_MAX: usize = 1_000;
-const SECONDS: i64 = 60;
+const KINDS_PER_MINUTE_MAX: usize = 1_000;
+const SECONDS_PER_MINUTE: i64 = 60;
 
 /// Refusals that were recorded in the present minute.
 #[derive(Default)]
@@ -26,13 +26,13 @@ struct RecordedMinute {
 impl Refusals {
     /// True if this is the first of its kind in this minute.
     pub(super) fn is_first(&self, now: Timestamp, token: &str, address: IpAddr, status: u16) -> bool {
-        let minute = now.as_second() / SECONDS;
+        let minute = now.as_second() / SECONDS_PER_MINUTE;
         let mut present = self.0.lock();
         if present.minute != minute {
             *present = RecordedMinute { minute, recorded: HashSet::new() };
         }
         let recorded = &mut present.recorded;
-        recorded.len() < APART_MAX && recorded.insert((token.to_owned(), address, status))
+        recorded.len() < KINDS_PER_MINUTE_MAX && recorded.insert((token.to_owned(), address, status))
     }
 }
 
@@ -50,7 +50,8 @@ mod tests {
         assert!(refusals.is_first(at(59), "phone", there, 403));
         assert!(refusals.is_first(at(59), "phone", here, 429));
         assert!(refusals.is_first(at(60), "phone", here, 403));
-        let many = (0..2 * APART_MAX).filter(|n| refusals.is_first(at(61), &n.to_string(), here, 401));
-        assert!(many.count() < APART_MAX, "a flood of names does not fill the memory");
+        let many =
+            (0..2 * KINDS_PER_MINUTE_MAX).filter(|n| refusals.is_first(at(61), &n.to_string(), here, 401));
+        assert!(many.count() < KINDS_PER_MINUTE_MAX, "a flood of names does not fill the memory");
     }
 }

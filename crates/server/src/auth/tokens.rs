@@ -30,7 +30,7 @@ const COOKIE_SEPARATOR: char = '.';
 /// 32 bytes from the system's randomness; passed in, so that a test can repeat itself.
 pub type Random = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
 
-/// Why a token is refused: it would protect nothing.
+/// The reason why an owner's token is refused as too weak.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TokenError {
     #[error(
@@ -181,20 +181,20 @@ impl Tokens {
     }
 
     /// A `Set-Cookie` value that removes the cookie.
-    pub(crate) fn no_cookie(&self, secure: bool) -> String {
+    pub(crate) fn removed_cookie(&self, secure: bool) -> String {
         let name = self.cookie_name_for(secure);
         let secure = if secure { "; Secure" } else { "" };
         format!("{name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{secure}")
     }
 
     /// True if these headers hold the owner's token.
-    pub(crate) fn is_owners(&self, headers: &HeaderMap) -> bool {
+    pub(crate) fn is_owner_request(&self, headers: &HeaderMap) -> bool {
         // Digests have one length, so the comparison tells nothing of the token's.
         bearer_token(headers).is_some_and(|token| Sha256::digest(token).as_slice().ct_eq(&self.owner).into())
     }
 
     /// The login's id and secret, as the cookie holds them. A request with a token has no login, also if the token is wrong.
-    pub(crate) fn cookie_of<'a>(&self, headers: &'a HeaderMap) -> Option<(&'a str, &'a str)> {
+    pub(crate) fn login_in_cookie<'a>(&self, headers: &'a HeaderMap) -> Option<(&'a str, &'a str)> {
         if headers.contains_key(AUTHORIZATION) {
             return None;
         }
@@ -268,9 +268,9 @@ mod tests {
             let pair = cookie.split(';').next().unwrap();
             let line = HeaderValue::from_str(&format!("other=1; {pair}")).unwrap();
             let mut headers = HeaderMap::from_iter([(COOKIE, line)]);
-            assert_eq!(tokens.cookie_of(&headers), Some(("a1", "b2")), "{cookie}");
+            assert_eq!(tokens.login_in_cookie(&headers), Some(("a1", "b2")), "{cookie}");
             headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer wrong"));
-            assert_eq!(tokens.cookie_of(&headers), None, "a wrong token is not made good by a cookie");
+            assert_eq!(tokens.login_in_cookie(&headers), None, "a wrong token is not made good by a cookie");
         }
     }
 
@@ -286,9 +286,12 @@ mod tests {
     #[test]
     fn the_owner_is_known_by_the_token_or_its_digest() {
         let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("bearer secret"))]);
-        assert!(tokens("secret").is_owners(&headers));
-        assert!(!tokens("another").is_owners(&headers));
-        assert!(Tokens::of_digest(Sha256::digest("secret").into(), Box::new(|| [0; 32])).is_owners(&headers));
+        assert!(tokens("secret").is_owner_request(&headers));
+        assert!(!tokens("another").is_owner_request(&headers));
+        assert!(
+            Tokens::of_digest(Sha256::digest("secret").into(), Box::new(|| [0; 32]))
+                .is_owner_request(&headers)
+        );
     }
 
     #[test]

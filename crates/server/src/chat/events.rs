@@ -79,7 +79,7 @@ pub(crate) async fn events(
     };
     let ready = event_frame("chat.connection.ready", &json!(ConnectionReady { channel_id: CHANNEL }))
         .id(subscription.last_event_id());
-    let going_on = app.runtime().metrics().while_it_lasts("sse_subscribers");
+    let going_on = app.runtime().metrics().count_until_dropped("sse_subscribers");
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
     let subscriber =
         Subscriber { app, principal, subscription, heartbeat, repeated: None, _going_on: going_on };

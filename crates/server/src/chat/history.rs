@@ -91,7 +91,7 @@ pub(crate) async fn history(
     };
     let has_more = next_cursor.is_some();
     let unasked: Vec<i64> =
-        messages.iter().filter(|message| is_unasked(message)).map(|message| message.seq).collect();
+        messages.iter().filter(|message| may_be_unasked(message)).map(|message| message.seq).collect();
     let mut decisions = match unasked.is_empty() {
         true => BTreeMap::new(),
         false => app.runtime().proactive().decisions_behind(&unasked).await?,
@@ -105,7 +105,7 @@ pub(crate) async fn history(
 }
 
 /// True if the persona may have written it first.
-fn is_unasked(message: &Message) -> bool {
+fn may_be_unasked(message: &Message) -> bool {
     message.role == Role::Persona
         && message.turn_id.is_none()
         && !message.channel_id.starts_with(IMPORT_CHANNEL_PREFIX)

@@ -39,7 +39,7 @@ use passed_on::Sender;
 /// Time for which a request waits for a daemon that holds the home. One that fell silent is replaced in twenty seconds.
 const HOLDER_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Pause after which a holder that took no connection is tried again. A standby checks as often.
-const REST: Duration = Duration::from_millis(500);
+const PAUSE_BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 /// Largest body that is kept until its request is answered, in bytes, so that it can be sent again. Larger ones are sent once.
 const KEPT_BODY_MAX: usize = 1024 * 1024;
 /// Bytes of all kept bodies. Bodies beyond it are sent once, so that waiting requests can't fill the memory.
@@ -50,7 +50,7 @@ const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 const RETRY_SECONDS: u64 = 5;
 
 /// Paths whose streams have no end of their own.
-const ENDLESS: [&str; 2] = [events::PATH, import_pipeline::EVENTS_PATH];
+const ENDLESS_PATHS: [&str; 2] = [events::PATH, import_pipeline::EVENTS_PATH];
 
 /// The daemon that answers requests of a shared home.
 #[derive(Clone)]
@@ -174,7 +174,7 @@ impl Front {
     /// True for the owner's command on this machine, which means this daemon and no other.
     fn is_order_to_stop(&self, request: &Request) -> bool {
         let is_at_home = request.extensions().get::<Peer>().is_some_and(|peer| peer.is_at_home);
-        is_at_home && request.method() == Method::POST && self.tokens.is_owners(request.headers())
+        is_at_home && request.method() == Method::POST && self.tokens.is_owner_request(request.headers())
     }
 
     /// Has the holder answer. What it can't have begun is asked again, of the next holder too.
@@ -200,12 +200,12 @@ impl Front {
                         () = self.wait_until_gone(&url) => Err(DeliveryFailure::Unknown),
                     };
                     match sent {
-                        Ok(response) => return Ok(self.end_with_holder(&url, &head, response)),
+                        Ok(response) => return Ok(self.end_body_with_holder(&url, &head, response)),
                         Err(DeliveryFailure::Unknown) if !is_repeatable(&head.method) => {
                             return Err(holder_lost());
                         }
                         Err(_) if !body.is_body_kept() => return Err(holder_lost()),
-                        Err(_) => rest = Some(self.clock.sleep(REST)),
+                        Err(_) => rest = Some(self.clock.sleep(PAUSE_BETWEEN_ATTEMPTS)),
                     }
                 }
                 AnsweringDaemon::Elsewhere(_) | AnsweringDaemon::Nobody => {}
@@ -245,8 +245,8 @@ impl Front {
     }
 
     /// Ends an answer that goes on when its daemon no longer holds the home, and an endless one when this daemon stops.
-    fn end_with_holder(&self, url: &str, head: &Parts, response: Response) -> Response {
-        let is_endless = ENDLESS.contains(&head.uri.path());
+    fn end_body_with_holder(&self, url: &str, head: &Parts, response: Response) -> Response {
+        let is_endless = ENDLESS_PATHS.contains(&head.uri.path());
         let (gone, shutdown) = (self.wait_until_gone(url), self.shutdown.clone());
         let ended = Box::pin(async move {
             tokio::select! {

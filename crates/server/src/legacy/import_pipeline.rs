@@ -18,12 +18,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::admin::imports::runs::estimate;
-use crate::admin::persona::import_end::{known_id, parsed_id, watch};
+use crate::admin::persona::import_end::{known_import_id, parsed_id, watch};
 use crate::auth::Admin;
 use crate::extract::{self, Query, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
-use crate::upload::{self, form_of};
+use crate::upload::{self, multipart_form};
 
 pub(crate) const UPLOAD_PATH: &str = "/api/admin/import/upload";
 /// The path of an import's events.
@@ -67,7 +67,7 @@ pub(crate) async fn upload(
     Admin(_): Admin,
     request: Request,
 ) -> Result<Json<Upload>, Problem> {
-    let (file, label) = form_of(request, &app, SIZE_MAX, Some("source_label")).await?;
+    let (file, label) = multipart_form(request, &app, SIZE_MAX, Some("source_label")).await?;
     let (name, bytes) = file.ok_or_else(|| Problem::bad_request("file: missing; nothing was saved"))?;
     let label = checked_label(label)?.unwrap_or_else(|| name.clone());
     store_upload(&app, &name, label, bytes).await
@@ -155,7 +155,7 @@ pub(crate) async fn estimate_import(
     if asked.stage != "llm" {
         return Err(Problem::bad_request("stage: only `llm` is estimated"));
     }
-    let report = app.runtime().imports().find(known_id("upload_id", &asked.upload_id)?).await?;
+    let report = app.runtime().imports().find(known_import_id("upload_id", &asked.upload_id)?).await?;
     let look = report.upload.map(|upload| upload.look).unwrap_or_default();
     if look.messages == 0 {
         let note = Some("no text was found that an import could take");
@@ -195,7 +195,7 @@ pub(crate) async fn start(
     ScopeParam(scope): ScopeParam,
     extract::Json(asked): extract::Json<PipelineStartRequest>,
 ) -> Result<Json<PipelineStarted>, Problem> {
-    let pipeline_id = known_id("upload_id", &asked.upload_id)?;
+    let pipeline_id = known_import_id("upload_id", &asked.upload_id)?;
     run_detached(async move {
         Ok(app.runtime().imports().start_pipeline(pipeline_id, scope, asked.mapping).await?)
     })
@@ -233,7 +233,7 @@ pub(crate) async fn events(
     Admin(_): Admin,
     Query(asked): Query<PipelineParam>,
 ) -> Result<Response, Problem> {
-    let watch = watch(&app, known_id("pipeline_id", &asked.pipeline_id)?).await?;
+    let watch = watch(&app, known_import_id("pipeline_id", &asked.pipeline_id)?).await?;
     let headers = [(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))];
     Ok((headers, Sse::new(event_frames(app, watch))).into_response())
 }

@@ -126,7 +126,7 @@ impl Handler {
     }
 }
 
-/// Keeps that something was written or taken away, by whom. Never what it said.
+/// Records a change in the audit log, with its author and without its text.
 async fn record(context: &ToolContext, speaker: &Speaker, tool: &str, answer: &Result<Value, ToolError>) {
     let done = answer.as_ref().is_ok_and(|answer| answer["success"] != json!(false));
     let act = AuditEntry {

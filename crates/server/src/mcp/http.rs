@@ -83,7 +83,7 @@ pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response
             ),
         };
     }
-    as_problem(response).await
+    to_problem(response).await
 }
 
 fn speaks_json(response: &Response) -> bool {
@@ -97,7 +97,7 @@ fn json_rpc_refusal(status: StatusCode, code: i64, message: &str) -> Response {
 }
 
 /// A refusal in plain text as the problem that every other path answers with.
-async fn as_problem(response: Response) -> Response {
+async fn to_problem(response: Response) -> Response {
     let (head, body) = response.into_parts();
     let said = to_bytes(body, REFUSAL_BYTES_MAX).await.unwrap_or_default();
     let detail = match head.status {

@@ -138,7 +138,7 @@ where
 }
 
 impl Tool {
-    /// The same, as one that takes its time.
+    /// Marks the tool as long-running.
     pub(super) fn long_running(self) -> Self {
         Self { is_long: true, ..self }
     }

@@ -111,7 +111,7 @@ impl CompletionRequest {
     /// person is refused: memory would hold it for the person's own words.
     pub(super) fn last_user_text(&mut self) -> Result<String, Problem> {
         let words = self.last_words()?;
-        if is_of_the_program(&words) {
+        if is_program_task(&words) {
             let detail = "messages: this is a task that the program sets by itself (a title, tags, suggestions, or documents \
                           around somebody's words), not what a person says; nothing was written. Switch it off there, \
                           give such tasks a model of their own, or set openai.utility_prompts = \"answer\" here";
@@ -129,7 +129,7 @@ impl CompletionRequest {
                 parts.iter().filter_map(|part| part.text.as_deref()).collect::<Vec<_>>().join("\n")
             }
         };
-        is_of_the_program(&text).then_some(text)
+        is_program_task(&text).then_some(text)
     }
 
     fn last_words(&mut self) -> Result<String, Problem> {
@@ -157,7 +157,7 @@ impl CompletionRequest {
 
 /// True if a text is one of the tasks that Open WebUI gives a model in a user's name: each begins and ends alike, around
 /// the conversation so far or around documents.
-fn is_of_the_program(text: &str) -> bool {
+fn is_program_task(text: &str) -> bool {
     let around = |tag: &str| text.contains(&format!("<{tag}>")) && text.contains(&format!("</{tag}>"));
     text.starts_with("### Task:")
         && text.contains("### Output:")

@@ -20,7 +20,7 @@ pub enum BackupError {
     /// Why none was made.
     #[error("no backup was made, earlier ones are kept: {0}")]
     NotMade(String),
-    /// Why those that are there can't be listed.
+    /// The backups can't be listed, for this reason.
     #[error("the backups can't be listed: {0}")]
     NotListed(String),
 }

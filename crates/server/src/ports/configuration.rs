@@ -22,7 +22,7 @@ pub trait Configuration: Send + Sync {
     async fn voice_programs(&self) -> Vec<VoiceProgram> {
         Vec::new()
     }
-    /// Has one of them speak, or hear.
+    /// Selects an installed program for speech or for transcription.
     async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
         Err(ConfigurationError::NotAKey(format!("{name} is not installed")))
     }
@@ -85,7 +85,7 @@ pub enum ConfigurationError {
 pub struct VoiceProgram {
     /// The program's name, as `espeak-ng`.
     pub name: String,
-    /// True if it speaks; else it hears.
+    /// True for a program that speaks, false for one that transcribes.
     pub speaks: bool,
     /// Voices that can be chosen.
     pub voices: Vec<String>,

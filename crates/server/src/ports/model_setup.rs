@@ -88,7 +88,7 @@ pub enum KeySource {
     Environment,
     /// The page; kept in `secrets.toml`.
     Entered,
-    /// There is none for this address.
+    /// No key is set for this address.
     None,
 }
 
@@ -156,7 +156,7 @@ pub struct ModelSetupError {
 pub enum ModelFault {
     /// The key is missing or refused.
     Key,
-    /// The address is none, or nobody answers there.
+    /// The address is invalid, or no server answers there.
     Address,
     Model,
     /// The files of the home can't be read or written.

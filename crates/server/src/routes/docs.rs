@@ -24,7 +24,7 @@ pub(crate) struct RequestBody {
 
 /// Documentation of a handler's input and output. Most of it comes from the handler's signature.
 #[derive(Clone, Default)]
-pub(crate) struct Docs {
+pub(crate) struct RouteDocs {
     pub(crate) query: Vec<SchemaOf>,
     /// True if the query names a scope.
     pub(crate) is_scoped: bool,

@@ -52,7 +52,7 @@ pub(super) fn routes() -> Vec<Route> {
             .add_error_statuses(&[409]),
         tag.delete("/api/admin/tokens/{name}", "Revoke a token", tokens::revoke),
         tag.get("/api/admin/logins", "List logged-in browsers", login::list),
-        tag.delete("/api/admin/logins", "Log every browser out", login::end_all),
+        tag.delete("/api/admin/logins", "Log every browser out", login::end_all_logins),
         tag.delete(
             "/api/admin/logins/{id}",
             "Log one browser out; `current` is the one that asks",

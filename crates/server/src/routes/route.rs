@@ -10,7 +10,7 @@ use axum::routing::{self, MethodRouter};
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, SchemaGenerator};
 
-use super::docs::{Docs, JSON, RequestBody, Success};
+use super::docs::{JSON, RequestBody, RouteDocs, Success};
 use super::signature::Signature;
 use crate::state::App;
 
@@ -19,7 +19,7 @@ pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
-    pub(crate) docs: Docs,
+    pub(crate) docs: RouteDocs,
     pub(crate) handler: MethodRouter<App>,
 }
 
@@ -51,7 +51,7 @@ macro_rules! methods {
             H: Handler<T, App> + Signature<A>,
             T: 'static,
         {
-            let mut docs = Docs::default();
+            let mut docs = RouteDocs::default();
             H::describe(&mut docs);
             let handler = routing::$method(ErasedHandler::new(handler));
             Route { tag: self.0, method: stringify!($method), path, summary, docs, handler }
@@ -152,7 +152,7 @@ impl Route {
     }
 }
 
-impl Docs {
+impl RouteDocs {
     pub(super) fn accept_query<T: JsonSchema>(&mut self) {
         self.query.push(T::json_schema);
     }

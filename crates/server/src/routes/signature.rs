@@ -8,7 +8,7 @@ use axum::response::{Html, Response};
 use axum::{Extension, Json};
 use schemars::JsonSchema;
 
-use super::docs::Docs;
+use super::docs::RouteDocs;
 use crate::admin::hub::documents::DocumentPath;
 use crate::admin::program::audit::{AuditObject, PreviewOnly};
 use crate::auth::{Admin, Principal};
@@ -19,17 +19,17 @@ use crate::state::App;
 
 /// A handler whose arguments and answer say what it takes and returns.
 pub(crate) trait Signature<Arguments> {
-    fn describe(docs: &mut Docs);
+    fn describe(docs: &mut RouteDocs);
 }
 
 /// An argument of a handler. Those that no client sees add nothing.
 pub(crate) trait Argument {
-    fn describe(_: &mut Docs) {}
+    fn describe(_: &mut RouteDocs) {}
 }
 
 /// A handler's response type. A [`Response`] has no documentation; its route must provide it.
 pub(crate) trait Answer {
-    fn describe(_: &mut Docs) {}
+    fn describe(_: &mut RouteDocs) {}
 }
 
 macro_rules! signature {
@@ -41,7 +41,7 @@ macro_rules! signature {
             A: Answer,
             $($argument: Argument),*
         {
-            fn describe(docs: &mut Docs) {
+            fn describe(docs: &mut RouteDocs) {
                 $($argument::describe(docs);)*
                 A::describe(docs);
             }
@@ -66,31 +66,31 @@ impl<T> Argument for Path<T> {}
 impl Argument for DocumentPath {}
 
 impl<T: JsonSchema> Argument for Query<T> {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         docs.accept_query::<T>();
     }
 }
 
 impl<T: JsonSchema> Argument for extract::Json<T> {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         docs.set_body::<T>(true);
     }
 }
 
 impl<T: JsonSchema> Argument for OptionalJson<T> {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         docs.set_body::<T>(false);
     }
 }
 
 impl Argument for ScopeParam {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         docs.is_scoped = true;
     }
 }
 
 impl Argument for OptionalScope {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         ScopeParam::describe(docs);
     }
 }
@@ -99,43 +99,43 @@ impl Answer for Response {}
 impl Answer for Problem {}
 
 impl<T: JsonSchema> Answer for Json<T> {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         docs.returns::<T>(200);
     }
 }
 
 impl<T: JsonSchema> Answer for Created<T> {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         docs.returns::<T>(201);
     }
 }
 
 impl<T: JsonSchema> Answer for Accepted<T> {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         docs.returns::<T>(202);
     }
 }
 
 impl<A: Answer> Answer for (HeaderMap, A) {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         A::describe(docs);
     }
 }
 
 impl<A: Answer> Answer for (Extension<AuditObject>, A) {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         A::describe(docs);
     }
 }
 
 impl<A: Answer> Answer for (Option<Extension<PreviewOnly>>, A) {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         A::describe(docs);
     }
 }
 
 impl<A: Answer> Answer for Result<A, Problem> {
-    fn describe(docs: &mut Docs) {
+    fn describe(docs: &mut RouteDocs) {
         A::describe(docs);
     }
 }

@@ -69,10 +69,33 @@ pub(crate) fn check_event(name: &str, data: &Value) {
     }
 }
 
+/// The schema comes with the components that it refers to. With all of them, making the validator took longer than a test.
 fn validator(schema: Value) -> Arc<Validator> {
-    let components = &server::openapi()["components"];
-    let whole = json!({"components": components, "allOf": [schema]});
+    let all = &server::openapi()["components"]["schemas"];
+    let mut components = serde_json::Map::new();
+    let mut wanted = Vec::new();
+    collect_references(&schema, &mut wanted);
+    while let Some(name) = wanted.pop() {
+        if !components.contains_key(name) {
+            collect_references(&all[name], &mut wanted);
+            components.insert(name.to_owned(), all[name].clone());
+        }
+    }
+    let whole = json!({"components": {"schemas": components}, "allOf": [schema]});
     Arc::new(
         jsonschema::draft202012::options().should_validate_formats(true).build(&whole).expect("a schema"),
     )
+}
+
+/// Names of the components that a schema refers to itself.
+fn collect_references<'a>(schema: &'a Value, names: &mut Vec<&'a str>) {
+    match schema {
+        Value::Object(fields) => {
+            let name = fields.get("$ref").and_then(Value::as_str);
+            names.extend(name.and_then(|name| name.strip_prefix("#/components/schemas/")));
+            fields.values().for_each(|value| collect_references(value, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, names)),
+        _ => {}
+    }
 }

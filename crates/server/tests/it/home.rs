@@ -72,22 +72,7 @@ pub(crate) fn scope(user: &str) -> Scope {
 impl Home {
     /// True if a file of the home holds these bytes.
     pub(crate) fn holds(&self, text: &str) -> bool {
-        let mut folders = vec![self.folder.path().to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if std::fs::read(&path)
-                    .unwrap()
-                    .windows(text.len())
-                    .any(|bytes| bytes == text.as_bytes())
-                {
-                    return true;
-                }
-            }
-        }
-        false
+        !testkit::files_containing(self.folder.path(), text).unwrap().is_empty()
     }
 
     pub(crate) async fn new() -> Self {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
+use llm::{Completion, LlmError, ModelTier, Provider, Request, StreamEvent, Usage};
 use offline::OfflineProvider;
 use tokio::sync::Semaphore;
 
@@ -53,7 +53,7 @@ impl Provider for Talker {
         "talker"
     }
 
-    fn model(&self, _: Tier) -> String {
+    fn model(&self, _: ModelTier) -> String {
         "talker-1".to_owned()
     }
 

@@ -37,8 +37,8 @@ const fn reference_column(
     Table { name, owner: Row { column, table, key }, without: &[] }
 }
 
-const MODEL: &[&str] = &["embedding_model"];
-const VECTOR: &[&str] = &["embedding_model", "readability", "vector"];
+const MODEL_COLUMNS: &[&str] = &["embedding_model"];
+const VECTOR_COLUMNS: &[&str] = &["embedding_model", "readability", "vector"];
 
 /// Tables in the order of the archive. Triggers fill those at the end, so they are cleared and written last.
 pub(super) const TABLES: &[Table] = &[
@@ -55,12 +55,12 @@ pub(super) const TABLES: &[Table] = &[
     reference_column("import_documents", "run", "import_runs", "number"),
     table("sessions", Scope("scope")),
     table("turns", Scope("scope")),
-    Table { name: "recall_messages", owner: Scope("scope"), without: MODEL },
+    Table { name: "recall_messages", owner: Scope("scope"), without: MODEL_COLUMNS },
     table("imported_messages", Scope("scope")),
     reference_column("message_versions", "message_seq", "recall_messages", "seq"),
     reference_column("replaced_messages", "run", "import_runs", "number"),
     reference_column("forgotten_spans", "message_seq", "recall_messages", "seq"),
-    Table { name: "concept_nodes", owner: Scope("scope"), without: MODEL },
+    Table { name: "concept_nodes", owner: Scope("scope"), without: MODEL_COLUMNS },
     reference_column("node_evidence", "node_seq", "concept_nodes", "seq"),
     reference_column("concept_node_filling", "thought_seq", "concept_nodes", "seq"),
     reference_column("mention_merges", "node_seq", "concept_nodes", "seq"),
@@ -70,11 +70,11 @@ pub(super) const TABLES: &[Table] = &[
     reference_column("settled_expectations", "node_seq", "concept_nodes", "seq"),
     table("rejected_memories", Scope("scope")),
     table("reflections", Scope("scope")),
-    Table { name: "entities", owner: Scope("scope"), without: MODEL },
+    Table { name: "entities", owner: Scope("scope"), without: MODEL_COLUMNS },
     table("entity_aliases", Scope("scope")),
     reference_column("concept_node_entities", "node_seq", "concept_nodes", "seq"),
     table("entity_changes", Scope("scope")),
-    Table { name: "graph_nodes", owner: Scope("scope"), without: VECTOR },
+    Table { name: "graph_nodes", owner: Scope("scope"), without: VECTOR_COLUMNS },
     table("graph_edges", Scope("scope")),
     table("graph_sources", Scope("scope")),
     table("hub_documents", Persona("persona_id")),
@@ -119,18 +119,18 @@ pub fn archived_tables() -> (Vec<&'static str>, &'static [(&'static str, &'stati
     (TABLES.iter().map(|table| table.name).collect(), UNARCHIVED_TABLES)
 }
 
-const COMPUTED: &str = "computed again from the rows";
+const COMPUTED_REASON: &str = "computed again from the rows";
 const HOME_TABLE_REASON: &str = "belongs to the home, not to the memory";
 
 const UNARCHIVED_TABLES: &[(&str, &str)] = &[
-    ("embedding_models", COMPUTED),
-    ("message_vectors", COMPUTED),
-    ("node_vectors", COMPUTED),
-    ("entity_vectors", COMPUTED),
-    ("hub_chunks", COMPUTED),
-    ("hub_chunk_counts", COMPUTED),
-    ("hub_chunk_numbers", COMPUTED),
-    ("hub_vectors", COMPUTED),
+    ("embedding_models", COMPUTED_REASON),
+    ("message_vectors", COMPUTED_REASON),
+    ("node_vectors", COMPUTED_REASON),
+    ("entity_vectors", COMPUTED_REASON),
+    ("hub_chunks", COMPUTED_REASON),
+    ("hub_chunk_counts", COMPUTED_REASON),
+    ("hub_chunk_numbers", COMPUTED_REASON),
+    ("hub_vectors", COMPUTED_REASON),
     ("hub_own_instance", HOME_TABLE_REASON),
     ("hub_exchanges", HOME_TABLE_REASON),
     ("overwriting_due", HOME_TABLE_REASON),

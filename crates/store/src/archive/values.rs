@@ -44,14 +44,14 @@ enum Kind {
 }
 
 /// Columns that are times, beside those whose name ends with `_at`.
-const TIMES: [&str; 6] =
+const TIME_COLUMNS: [&str; 6] =
     ["at", "event_time_start", "event_time_end", "valid_until", "muted_until", "last_sync"];
 const ID_BYTES: usize = 16;
 
 pub(super) fn list_columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
     let columns = schema::columns(connection, table)?.into_iter().map(|(name, declared)| {
         let kind = match declared.as_str() {
-            "INTEGER" if name.ends_with("_at") || TIMES.contains(&name.as_str()) => Kind::Time,
+            "INTEGER" if name.ends_with("_at") || TIME_COLUMNS.contains(&name.as_str()) => Kind::Time,
             "INTEGER" => Kind::Integer,
             "REAL" => Kind::Real,
             "BLOB" => Kind::Bytes,
@@ -80,7 +80,7 @@ impl Column {
         }
     }
 
-    /// `None` if the value is not one of this column.
+    /// Reads a JSON value; `None` if it does not fit the column.
     pub(super) fn read_json(&self, value: &Value) -> Option<Cell> {
         Some(match (self.kind, value) {
             (_, Value::Null) => Cell::Null,

@@ -15,12 +15,12 @@ use crate::rows::{self, to_json};
 const SCOPES_MAX: usize = 256;
 /// Number of row numbers below the greatest known one that are read again. On a server, a row with a greater number may be
 /// committed before one with a smaller number.
-const LATE: i64 = 64;
+const REREAD_NUMBERS: i64 = 64;
 
-const NUMBERS: &str = "SELECT change FROM replaced_values WHERE scope = ?1 AND change > ?2";
+const CHANGE_NUMBERS: &str = "SELECT change FROM replaced_values WHERE scope = ?1 AND change > ?2";
 /// Each text with the one that took its place at once: later ones change nothing of the words by which it is found. With the other
 /// changes of the same nodes, since a person's text for a replaced node is what that node said.
-const TEXTS: &str = "
+const CHANGE_TEXTS: &str = "
     SELECT o.number, coalesce(o.description, n.description), o.entities, n.seq, CASE o.kind
         WHEN 'supersession' THEN (SELECT w.description FROM concept_nodes w WHERE w.seq = o.newer_seq)
         ELSE coalesce(
@@ -41,7 +41,7 @@ pub(crate) struct ChangesByWord {
 
 #[derive(Default)]
 struct Changes {
-    /// The last [`LATE`] numbers that are known; older ones are not asked for again.
+    /// The last [`REREAD_NUMBERS`] numbers that are known; older ones are not asked for again.
     known: HashSet<i64>,
     greatest: i64,
     by_key: HashMap<WordKey, BTreeSet<i64>>,
@@ -67,9 +67,9 @@ impl ChangesByWord {
         scope: i64,
         about: &ReplacedQuery,
     ) -> Result<BTreeSet<i64>> {
-        let fresh = self.scopes.lock().get(&scope).map_or(0, |changes| changes.greatest - LATE);
+        let fresh = self.scopes.lock().get(&scope).map_or(0, |changes| changes.greatest - REREAD_NUMBERS);
         let numbers: Vec<i64> = connection
-            .prepare_cached(NUMBERS)?
+            .prepare_cached(CHANGE_NUMBERS)?
             .query_map(params![scope, fresh], |row| row.get(0))?
             .collect::<Result<_>>()?;
         let unknown: Vec<i64> = {
@@ -92,10 +92,10 @@ impl Changes {
     fn add(&mut self, numbers: &[i64], read: Vec<ChangeWords>) {
         self.greatest = numbers.iter().copied().fold(self.greatest, i64::max);
         self.known.extend(numbers);
-        let late = self.greatest - LATE;
+        let late = self.greatest - REREAD_NUMBERS;
         self.known.retain(|number| *number > late);
         for ChangeWords { number, session, words } in read {
-            if let Some(session) = session.filter(|_| words.is_nameless()) {
+            if let Some(session) = session.filter(|_| words.has_no_name()) {
                 self.nameless.entry(session).or_default().insert(number);
             }
             for key in words.word_keys() {
@@ -121,7 +121,7 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }
-    let mut statement = connection.prepare_cached(TEXTS)?;
+    let mut statement = connection.prepare_cached(CHANGE_TEXTS)?;
     let mut found = statement.query([to_json(&numbers)?])?;
     let mut read = Vec::with_capacity(numbers.len());
     while let Some(row) = &found.next()? {
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn no_statement_walks_over_the_past() {
         let connection = empty_database();
-        for statement in [NUMBERS, TEXTS] {
+        for statement in [CHANGE_NUMBERS, CHANGE_TEXTS] {
             let plan = explain_plan(&connection, statement);
             assert_eq!(plan.matches("SCAN").count() - plan.matches("SCAN j").count(), 0, "{plan}");
         }

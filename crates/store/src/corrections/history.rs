@@ -15,7 +15,7 @@ use crate::rows::{self, node_columns};
 
 /// Most nodes of one line of memories that replaced one another. Nobody corrects one memory so often; the bound ends a line
 /// that a damaged home made a circle.
-const LINE_MAX: usize = 200;
+const NODES_OF_LINE_MAX: usize = 200;
 
 /// A correction of a node, as stored.
 struct StoredCorrection {
@@ -64,7 +64,7 @@ fn replacement_line(connection: &Connection, asked: Node) -> Result<Vec<Node>> {
             next.extend(newer.query_map([by.0.into_bytes()], rows::read_node)?.collect::<Result<Vec<_>>>()?);
         }
         for node in next {
-            if found.len() < LINE_MAX && seen.insert(node.seq) {
+            if found.len() < NODES_OF_LINE_MAX && seen.insert(node.seq) {
                 found.push(node);
             }
         }
@@ -117,7 +117,7 @@ fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> 
     let text = first.map_or_else(|| Some(node.description.clone()), |change| change.text.clone());
     let until = first.map(|change| change.at).or(replaced_at);
     let mut original = version(text, node.created_at, until, written.0, written.1, false);
-    original.evidence = own_evidence(connection, node.seq)?;
+    original.evidence = original_evidence(connection, node.seq)?;
     versions.insert(0, original);
     versions.extend(merged_mentions(connection, &node)?);
     for version in &mut versions {
@@ -162,7 +162,7 @@ fn corrections_of(connection: &Connection, node: i64) -> Result<Vec<StoredCorrec
 }
 
 /// The words that the node was written from; those of repetitions are theirs.
-fn own_evidence(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
+fn original_evidence(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
     connection
         .prepare_cached(
             "SELECT e.quote, e.span_start, e.span_end, m.id

@@ -38,8 +38,8 @@ const CHANGES_OF_NODES: &str = changes!(
     " AND r.change IN (SELECT o.number FROM json_each(?2) j CROSS JOIN node_changes o ON o.node_seq = j.value)"
 );
 const CHANGES_BY_NUMBER: &str = changes!(" AND r.change IN (SELECT value FROM json_each(?2))");
-const HAS_REPLACED: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
-const SPANS: &str = "
+const HAS_REPLACED_VALUES: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
+const REPLACED_SPANS: &str = "
     SELECT j.value, e.span_start, e.span_end, n.id, n.seq
     FROM json_each(?2) j CROSS JOIN recall_messages m ON m.seq = j.value
         CROSS JOIN node_evidence e ON e.message_seq = CASE m.role WHEN 'user' THEN m.seq ELSE (
@@ -50,7 +50,7 @@ const SPANS: &str = "
         SELECT 1 FROM node_changes c CROSS JOIN replaced_values r ON r.scope = ?1 AND r.change = c.number
         WHERE c.node_seq = n.seq)
     ORDER BY j.value, e.span_start";
-const OUTDATED: &str = "
+const OUTDATED_THOUGHTS: &str = "
     SELECT DISTINCT t.seq, e.id, e.seq
     FROM json_each(?2) j CROSS JOIN concept_nodes t ON t.seq = j.value
         CROSS JOIN concept_node_filling f ON f.thought_seq = t.seq
@@ -88,12 +88,12 @@ pub(super) fn find_replaced(
     about: &ReplacedQuery,
     by_word: &ChangesByWord,
 ) -> Result<ReplacedValues> {
-    if !connection.prepare_cached(HAS_REPLACED)?.query_row([scope], |row| row.get(0))? {
+    if !connection.prepare_cached(HAS_REPLACED_VALUES)?.query_row([scope], |row| row.get(0))? {
         return Ok(ReplacedValues::default());
     }
     let (spans, mut nodes) = replaced_spans(connection, scope, &about.messages)?;
     let mut outdated = Vec::new();
-    let mut citing = connection.prepare_cached(OUTDATED)?;
+    let mut citing = connection.prepare_cached(OUTDATED_THOUGHTS)?;
     let mut found = citing.query(params![scope, rows::to_json(&about.citing)?])?;
     while let Some(row) = &found.next()? {
         outdated.push((row.get(0)?, NodeId(rows::read_uuid(row, 1)?)));
@@ -192,7 +192,7 @@ fn with_current_value(connection: &Connection, change: Change) -> Result<Option<
 fn is_returned_to(value: &ReplacedValue) -> bool {
     let (former, current) = (content_terms(&value.text), content_terms(&value.current_text));
     let shared = former.intersection(&current).count() as f64;
-    value.words.is_nameless() && shared >= RETURNED_SHARE * former.len().min(current.len()).max(1) as f64
+    value.words.has_no_name() && shared >= RETURNED_SHARE * former.len().min(current.len()).max(1) as f64
 }
 
 fn replaced_spans(
@@ -202,7 +202,7 @@ fn replaced_spans(
 ) -> Result<(Vec<ReplacedSpan>, BTreeSet<i64>)> {
     let mut nodes = BTreeSet::new();
     let mut spans = Vec::new();
-    let mut statement = connection.prepare_cached(SPANS)?;
+    let mut statement = connection.prepare_cached(REPLACED_SPANS)?;
     let mut found = statement.query(params![scope, rows::to_json(&messages)?])?;
     while let Some(row) = &found.next()? {
         nodes.insert(row.get(4)?);
@@ -237,9 +237,14 @@ mod tests {
     #[test]
     fn no_statement_walks_over_the_past() {
         let connection = empty_database();
-        for statement in
-            [HAS_REPLACED, CHANGES_OF_NODES, CHANGES_BY_NUMBER, SPANS, OUTDATED, DESCRIBED_BEFORE]
-        {
+        for statement in [
+            HAS_REPLACED_VALUES,
+            CHANGES_OF_NODES,
+            CHANGES_BY_NUMBER,
+            REPLACED_SPANS,
+            OUTDATED_THOUGHTS,
+            DESCRIBED_BEFORE,
+        ] {
             let plan = explain_plan(&connection, statement);
             let scans = plan.matches("SCAN").count() - plan.matches("SCAN j").count();
             assert_eq!(scans - plan.matches("SCAN CONSTANT ROW").count(), 0, "{plan}");

@@ -12,7 +12,7 @@ use super::correct;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Row, params};
 use crate::engine::writer::UnitOfWork;
-use crate::nodes::new_nodes::{self, Origin};
+use crate::nodes::new_nodes::{self, CommitOrigin};
 use crate::nodes::node_queries;
 use crate::rows::{self, microseconds, node_columns, to_json};
 
@@ -94,7 +94,7 @@ fn last_change(connection: &Connection, node: i64) -> sql::Result<Option<Change>
         .optional()
 }
 
-/// Both are current again; gives the older one.
+/// Makes both nodes current again; returns the older one.
 fn separate_mentions(connection: &Connection, change: &Change, at: Timestamp) -> sql::Result<Option<Node>> {
     connection
         .prepare_cached(
@@ -148,7 +148,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
         .execute([older.seq])?;
     connection.prepare_cached("DELETE FROM mention_merges WHERE number = ?1")?.execute([merge])?;
     let node = NewNode {
-        id: NodeId(merged_id.map_or_else(|| Uuid::from_bytes(derived_id(older.id, merge)), Uuid::from_bytes)),
+        id: NodeId(merged_id.map_or_else(|| Uuid::from_bytes(derive_id(older.id, merge)), Uuid::from_bytes)),
         kind: merged.proposal.kind,
         terms: index_terms(&description),
         description,
@@ -161,7 +161,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
         filling: Vec::new(),
         embedding: None,
     };
-    let origin = Origin { scope, session_id: Some(session), at: said_at, model: None };
+    let origin = CommitOrigin { scope, session_id: Some(session), at: said_at, model: None };
     let Some(seq) = new_nodes::insert_evidenced(unit, &origin, &node)? else { return Ok(None) };
     connection
         .prepare_cached(
@@ -173,7 +173,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
 }
 
 /// An id for a repetition that was merged before ids were kept: the same each time.
-fn derived_id(older: NodeId, merge: i64) -> [u8; 16] {
+fn derive_id(older: NodeId, merge: i64) -> [u8; 16] {
     let mut bytes = older.0.into_bytes();
     for (byte, part) in bytes[8..].iter_mut().zip(merge.to_be_bytes()) {
         *byte ^= part;

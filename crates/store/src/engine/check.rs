@@ -47,7 +47,7 @@ pub(crate) fn check_on_server(connection: &sql::Connection) -> sql::Result<Check
     let count = |statement: &str| connection.query_row(statement, [], |row| row.get::<u64>(0));
     let mut found =
         Check { wrong_counters: count(WRONG_SCOPES)? + count(WRONG_CHUNK_COUNTS)?, ..Check::default() };
-    for (rows, vectors, words) in INDEXED {
+    for (rows, vectors, words) in INDEXED_TABLES {
         found.orphan_vectors += count(&orphan_vectors(rows, vectors))?;
         found.orphan_words += count(&format!(
             "SELECT count(*) FROM {words} w LEFT JOIN {rows} r ON r.seq = w.number AND r.deleted_at IS NULL
@@ -76,7 +76,7 @@ pub(crate) fn check_on_server(connection: &sql::Connection) -> sql::Result<Check
 }
 
 /// Tables of rows, of their vectors and of their words.
-const INDEXED: [(&str, &str, &str); 2] = [
+const INDEXED_TABLES: [(&str, &str, &str); 2] = [
     ("recall_messages", "message_vectors", "message_words"),
     ("concept_nodes", "node_vectors", "node_words"),
 ];
@@ -115,7 +115,7 @@ fn run(connection: &Connection) -> Result<Check> {
         wrong_counters: count(WRONG_SCOPES)?,
         ..Check::default()
     };
-    for (rows, vectors, words) in INDEXED {
+    for (rows, vectors, words) in INDEXED_TABLES {
         found.orphan_vectors += count(&orphan_vectors(rows, vectors))?;
         // The vocabulary's column has no type, and an index of such a column is not used beside an integer: each row would be looked
         // for among all. A key with a type is.

@@ -60,7 +60,7 @@ fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Re
              PRAGMA wal_autocheckpoint = {LOG_PAGES}; PRAGMA journal_size_limit = {LOG_SIZE_LIMIT};"
         ))
         .map_err(written)?;
-    migrate::migrate(connection, path, migrate::WHOLE, migrate::MIGRATIONS)
+    migrate::migrate(connection, path, migrate::WHOLE_SCHEMA, migrate::MIGRATIONS)
 }
 
 /// Opens a connection beside the writer's, for work that is none of the ports'.

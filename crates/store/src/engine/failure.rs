@@ -11,7 +11,7 @@ use crate::engine::sql::{Connection, Error};
 pub(crate) enum Failure {
     #[error(transparent)]
     Statement(#[from] Error),
-    /// The work itself said no: what was asked makes no sense.
+    /// The work refused the request as invalid.
     #[error("{0}")]
     Refused(String),
 }

@@ -19,7 +19,7 @@ pub(crate) struct Migration {
 }
 
 /// The schema of a new home: all migrations together leave the same.
-pub(crate) const WHOLE: &str = include_str!("../../migrations/sqlite/schema.sql");
+pub(crate) const WHOLE_SCHEMA: &str = include_str!("../../migrations/sqlite/schema.sql");
 
 /// All steps, in order; their numbers count from 1.
 pub(crate) const MIGRATIONS: &[Migration] = &[
@@ -160,7 +160,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests
 /// of their steps, one after the other, have this SHA-256.
-const UNRELEASED: (i32, &str) = (17, "6d3ad846fb12c98b90651c9a73b5ba4b893cea0d3484a2d4b06099ca1f1f9a97");
+const UNRELEASED_SCHEMA: (i32, &str) =
+    (17, "6d3ad846fb12c98b90651c9a73b5ba4b893cea0d3484a2d4b06099ca1f1f9a97");
 
 impl Migration {
     pub(crate) fn digest(&self) -> String {
@@ -174,7 +175,7 @@ fn digest(text: &str) -> String {
 
 /// Refuses a version, read from the file's header, that no program so far has written.
 pub(crate) fn check_version(version: i32, path: &Path, migrations: &[Migration]) -> Result<(), StoreError> {
-    let newest = newest_version(migrations).max(UNRELEASED.0);
+    let newest = newest_version(migrations).max(UNRELEASED_SCHEMA.0);
     if (0..=newest).contains(&version) { Ok(()) } else { Err(newer_version_error(version, path, migrations)) }
 }
 
@@ -228,14 +229,14 @@ pub(crate) fn check(
     }
 }
 
-/// True if the home is one of [`UNRELEASED`].
+/// True if the home is one of [`UNRELEASED_SCHEMA`].
 fn is_unreleased(connection: &Connection, version: i32) -> rusqlite::Result<bool> {
-    if version != UNRELEASED.0 {
+    if version != UNRELEASED_SCHEMA.0 {
         return Ok(false);
     }
     let mut statement = connection.prepare("SELECT sha256 FROM schema_migrations ORDER BY number")?;
     let steps = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<String, _>>()?;
-    Ok(digest(&steps) == UNRELEASED.1)
+    Ok(digest(&steps) == UNRELEASED_SCHEMA.1)
 }
 
 /// Brings the schema up to date, each step in a transaction of its own. An existing database is copied first; a new one gets
@@ -277,7 +278,7 @@ pub(crate) fn migrate(
     Ok(())
 }
 
-/// Records that a home of [`UNRELEASED`] has the schema of the first migration, which is the same; returns its number.
+/// Records that a home of [`UNRELEASED_SCHEMA`] has the schema of the first migration, which is the same; returns its number.
 fn adopt_unreleased(connection: &Connection, first: &Migration) -> rusqlite::Result<i32> {
     let transaction = connection.unchecked_transaction()?;
     transaction.execute("DELETE FROM schema_migrations", [])?;
@@ -372,7 +373,7 @@ mod tests {
     #[test]
     fn a_new_home_has_the_schema_that_all_migrations_leave() {
         let new = Connection::open_in_memory().unwrap();
-        migrate(&new, Path::new("new.db"), WHOLE, MIGRATIONS).unwrap();
+        migrate(&new, Path::new("new.db"), WHOLE_SCHEMA, MIGRATIONS).unwrap();
         let old = Connection::open_in_memory().unwrap();
         for migration in MIGRATIONS {
             apply(&old, migration.sql, std::slice::from_ref(migration)).unwrap();

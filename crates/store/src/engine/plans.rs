@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::engine::migrate::{MIGRATIONS, WHOLE, migrate};
+use crate::engine::migrate::{MIGRATIONS, WHOLE_SCHEMA, migrate};
 use crate::engine::sql::Connection;
 
-/// An empty database with everything in it that there can be.
+/// An empty database with all tables and indexes.
 pub(crate) fn empty_database() -> Connection {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
-    migrate(&connection, Path::new("empty.db"), WHOLE, MIGRATIONS).unwrap();
+    migrate(&connection, Path::new("empty.db"), WHOLE_SCHEMA, MIGRATIONS).unwrap();
     connection.into()
 }
 

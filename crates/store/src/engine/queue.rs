@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 /// Longest time for which a deferred item waits for another one to be taken with. A turn's trace, its recall counts and the cost
 /// of its model call come within a few milliseconds; each alone would be a transaction.
-const DEFERRAL: Duration = Duration::from_millis(20);
+const DEFERRAL_MAX: Duration = Duration::from_millis(20);
 
 pub(crate) struct Queue<T> {
     /// Held for moments: threads are called after it is free, so that they do not wake to wait for it.
@@ -44,7 +44,7 @@ impl<T> Queue<T> {
     pub(crate) fn push_deferred(&self, item: T) -> Result<(), T> {
         self.add(item, |state, item| {
             state.deferred.push(item);
-            state.deferred_until.get_or_insert_with(|| Instant::now() + DEFERRAL);
+            state.deferred_until.get_or_insert_with(|| Instant::now() + DEFERRAL_MAX);
         })
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let began = Instant::now();
         queue.push_deferred(1).unwrap();
         assert_eq!(queue.take_oldest(9), Some(vec![1]));
-        assert!(began.elapsed() >= DEFERRAL);
+        assert!(began.elapsed() >= DEFERRAL_MAX);
         queue.push_deferred(2).unwrap();
         queue.close();
         assert_eq!(queue.push_deferred(3), Err(3));

@@ -10,25 +10,25 @@ use tokio::sync::oneshot;
 use crate::engine::failure::Failure;
 use crate::engine::queue::{Queue, Slot};
 use crate::engine::sql::Connection;
-use crate::engine::writer::{closed_error, no_thread};
+use crate::engine::writer::{closed_error, thread_error};
 
 type ReadJob = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
-struct Job {
+struct ReaderJob {
     work: ReadJob,
     has_transaction: bool,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
 pub(crate) struct Readers {
-    queue: Arc<Queue<Job>>,
+    queue: Arc<Queue<ReaderJob>>,
     finished: Mutex<Vec<oneshot::Receiver<()>>>,
 }
 
 impl Readers {
     /// Starts a thread for each connection.
     pub(crate) fn start(connections: Vec<Connection>) -> Result<Self, StoreError> {
-        let queue: Arc<Queue<Job>> = Arc::new(Queue::new());
+        let queue: Arc<Queue<ReaderJob>> = Arc::new(Queue::new());
         let mut finished = Vec::with_capacity(connections.len());
         for (number, connection) in connections.into_iter().enumerate() {
             let work = Arc::clone(&queue);
@@ -37,7 +37,7 @@ impl Readers {
             let body = move || {
                 let _guard = work.abandoned_at_end();
                 while let Some(jobs) = work.take_oldest(1) {
-                    for Job { work, has_transaction, reply } in jobs {
+                    for ReaderJob { work, has_transaction, reply } in jobs {
                         let read = if has_transaction { read_in_transaction } else { read_statement };
                         // The caller may have gone.
                         let _ = reply.send(read(&connection, work).map_err(Failure::into_read_error));
@@ -47,7 +47,10 @@ impl Readers {
                 // Nobody may be waiting for the end.
                 let _ = done.send(());
             };
-            thread::Builder::new().name(format!("store-reader-{number}")).spawn(body).map_err(no_thread)?;
+            thread::Builder::new()
+                .name(format!("store-reader-{number}"))
+                .spawn(body)
+                .map_err(thread_error)?;
         }
         Ok(Self { queue, finished: Mutex::new(finished) })
     }
@@ -70,7 +73,7 @@ impl Readers {
 
     async fn submit(&self, work: ReadJob, has_transaction: bool) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.queue.push(Job { work, has_transaction, reply }).map_err(|_| closed_error())?;
+        self.queue.push(ReaderJob { work, has_transaction, reply }).map_err(|_| closed_error())?;
         answer.await.unwrap_or_else(|_| Err(closed_error()))
     }
 

@@ -57,7 +57,7 @@ fn collect_literals(tokens: TokenStream, literals: &mut Vec<String>) {
     let mut name = String::new();
     for token in tokens {
         match token {
-            TokenTree::Group(group) if is_composed(&name, &group) => {}
+            TokenTree::Group(group) if is_composed_statement(&name, &group) => {}
             TokenTree::Group(group) => collect_literals(group.stream(), literals),
             TokenTree::Literal(literal) => {
                 if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
@@ -72,7 +72,7 @@ fn collect_literals(tokens: TokenStream, literals: &mut Vec<String>) {
     }
 }
 
-fn is_composed(macro_name: &str, group: &Group) -> bool {
+fn is_composed_statement(macro_name: &str, group: &Group) -> bool {
     match macro_name {
         "concat" | "format" => group.delimiter() == Delimiter::Parenthesis,
         "macro_rules" => group.delimiter() == Delimiter::Brace,

@@ -72,7 +72,7 @@ impl UnitOfWork<'_> {
         Ok(given)
     }
 
-    /// Writes the words; says whether any were taken out.
+    /// Writes the words to the indexes; true if any were removed.
     fn write_words(&self) -> Result<bool, Failure> {
         for WordEntry { goes_in, corpus, seq, scope, terms } in &self.words {
             let write = if *goes_in { words::insert } else { words::remove };
@@ -163,7 +163,7 @@ impl Writer {
         let body = move || {
             let _guard = work.abandoned_at_end();
             while let Some(group) = work.take_oldest(GROUP_MAX) {
-                take_in_order(&connection, group, &count);
+                run_commands_in_order(&connection, group, &count);
             }
             let emptied = connection
                 .sqlite()
@@ -173,7 +173,7 @@ impl Writer {
             // Nobody may be waiting for the end.
             let _ = done.send(emptied.and(closed).map_err(Failure::into_write_error));
         };
-        thread::Builder::new().name("store-writer".to_owned()).spawn(body).map_err(no_thread)?;
+        thread::Builder::new().name("store-writer".to_owned()).spawn(body).map_err(thread_error)?;
         Ok(Self { queue, commits, finished: Mutex::new(Some(finished)) })
     }
 
@@ -183,7 +183,7 @@ impl Writer {
         T: Send + 'static,
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        let (work, result) = storing_result(work);
+        let (work, result) = with_result_slot(work);
         self.submit(WriteJob::InTransaction(work)).await?;
         result.take_result()
     }
@@ -212,7 +212,7 @@ impl Writer {
         T: Send + 'static,
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        let (work, result) = storing_result(work);
+        let (work, result) = with_result_slot(work);
         self.submit(WriteJob::Alone(work)).await?;
         result.take_result()
     }
@@ -242,7 +242,7 @@ impl Writer {
 }
 
 /// Work that puts its result into a slot.
-fn storing_result<T, W>(work: W) -> (BoxedWork, Slot<T>)
+fn with_result_slot<T, W>(work: W) -> (BoxedWork, Slot<T>)
 where
     T: Send + 'static,
     W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
@@ -260,12 +260,12 @@ pub(crate) fn closed_error() -> StoreError {
     StoreError::Failed("the store is closed".to_owned())
 }
 
-pub(crate) fn no_thread(error: std::io::Error) -> StoreError {
+pub(crate) fn thread_error(error: std::io::Error) -> StoreError {
     StoreError::Failed(format!("no thread could be started: {error}"))
 }
 
 /// Commits what can share a transaction together, and lets what can't run between.
-fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Commits) {
+fn run_commands_in_order(connection: &Connection, commands: Vec<Command>, commits: &Commits) {
     let mut group = Vec::new();
     for mut command in commands {
         let WriteJob::Alone(work) = &mut command.work else {
@@ -358,9 +358,9 @@ fn commit(
 }
 
 /// The result of each command, and whether words were removed from an index.
-type Outcomes = (Vec<Result<(), StoreError>>, bool);
+type CommandResults = (Vec<Result<(), StoreError>>, bool);
 
-fn run_all(connection: &Connection, group: &mut [Command]) -> Result<Outcomes, Failure> {
+fn run_all(connection: &Connection, group: &mut [Command]) -> Result<CommandResults, Failure> {
     let mut unit = UnitOfWork { connection, words: Vec::new() };
     if let [command] = group {
         run(&mut unit, std::slice::from_mut(command))?;

@@ -288,7 +288,7 @@ impl EntityWriter<'_> {
 }
 
 /// A recorded change, as it is stored for undoing.
-struct KeptChange {
+struct RecordedChange {
     number: i64,
     entity: EntityId,
     other: Option<EntityId>,
@@ -320,9 +320,9 @@ pub(crate) fn undo(connection: &Connection, scope: i64, id: EntityId) -> Result<
     Ok(EntityUndone::Undone { change, entities })
 }
 
-fn last_change(connection: &Connection, id: EntityId) -> Result<Option<KeptChange>> {
+fn last_change(connection: &Connection, id: EntityId) -> Result<Option<RecordedChange>> {
     let read = |row: &Row<'_>| {
-        Ok(KeptChange {
+        Ok(RecordedChange {
             number: row.get(0)?,
             entity: EntityId(rows::read_uuid(row, 1)?),
             other: rows::optional_uuid(row, 2)?.map(EntityId),
@@ -340,7 +340,7 @@ fn last_change(connection: &Connection, id: EntityId) -> Result<Option<KeptChang
 }
 
 /// True if it was settled again who this one is, which only makes sense on top of the kept change.
-fn identity_changed_after(connection: &Connection, id: EntityId, kept: &KeptChange) -> Result<bool> {
+fn identity_changed_after(connection: &Connection, id: EntityId, kept: &RecordedChange) -> Result<bool> {
     if kept.before.identities.is_empty() {
         return Ok(false);
     }
@@ -352,7 +352,7 @@ fn identity_changed_after(connection: &Connection, id: EntityId, kept: &KeptChan
         .exists(params![id.0.into_bytes(), kept.number])
 }
 
-fn restore(connection: &Connection, kept: &KeptChange) -> Result<()> {
+fn restore(connection: &Connection, kept: &RecordedChange) -> Result<()> {
     let id = kept.entity.0.into_bytes();
     for identity in &kept.before.identities {
         connection

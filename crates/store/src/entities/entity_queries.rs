@@ -10,7 +10,7 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds};
 
 /// Merges that are followed from one entity to the one that it is part of. They form no circle; this is the bound.
-const MERGES_FOLLOWED: usize = 1_000;
+const MERGES_FOLLOWED_MAX: usize = 1_000;
 
 /// Columns for [`read`]: `e` is `entities`.
 macro_rules! entity_columns {
@@ -107,7 +107,7 @@ pub(crate) fn merged_into(connection: &Connection, scope: i64, id: EntityId) -> 
 fn merge_root(connection: &Connection, id: EntityId) -> Result<Option<EntityId>> {
     let mut statement = connection.prepare_cached("SELECT merged_into FROM entities WHERE id = ?1")?;
     let mut at = id;
-    for _ in 0..MERGES_FOLLOWED {
+    for _ in 0..MERGES_FOLLOWED_MAX {
         let next = statement
             .query_row([at.0.into_bytes()], |row| Ok(rows::optional_uuid(row, 0)?.map(EntityId)))
             .optional()?;
@@ -180,7 +180,7 @@ pub(crate) fn entities_named(
     Ok(hits)
 }
 
-pub(crate) fn last_changed(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<Entity>> {
+pub(crate) fn last_changed_entities(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<Entity>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

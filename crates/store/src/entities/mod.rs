@@ -32,7 +32,7 @@ impl EntityStore for HomeStore {
 
     async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            Ok(entity_queries::last_changed(connection, scope, limit)?)
+            Ok(entity_queries::last_changed_entities(connection, scope, limit)?)
         })
         .await
     }

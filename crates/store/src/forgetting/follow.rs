@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory::forget::{ThoughtPolicy, Verdict, holds_lost_words};
+use memory::forget::{SupportDecision, ThoughtPolicy, holds_lost_words};
 use memory::identifiers::NodeId;
 use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
@@ -14,7 +14,7 @@ use crate::rows::{self, column};
 
 /// Adds what depends on the set until nothing more does.
 pub(super) fn add_dependents(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
-    let sessions = session_terms(connection, going)?;
+    let sessions = changed_session_terms(connection, going)?;
     if going.is_forgotten() {
         add_rejected(connection, going, &sessions)?;
     }
@@ -28,7 +28,7 @@ pub(super) fn add_dependents(connection: &Connection, going: &mut RemovalSet) ->
     let mut to_follow: Vec<i64> = going.nodes.keys().copied().collect();
     while let Some(node) = to_follow.pop() {
         for thought in citing_nodes(connection, node)? {
-            if goes_along(connection, going, thought)? && going.add_node(connection, thought)? {
+            if is_removed_with_node(connection, going, thought)? && going.add_node(connection, thought)? {
                 to_follow.push(thought);
             }
         }
@@ -46,7 +46,7 @@ pub(super) fn add_dependents(connection: &Connection, going: &mut RemovalSet) ->
 }
 
 /// The words of each session that loses some: those that go and those that stay.
-fn session_terms(connection: &Connection, going: &RemovalSet) -> Result<Vec<SessionTerms>> {
+fn changed_session_terms(connection: &Connection, going: &RemovalSet) -> Result<Vec<SessionTerms>> {
     let goes = |seq: i64| going.lost_message(seq).is_some() && going.terms_before(seq).is_none();
     let mut sessions = Vec::new();
     for id in going.sessions() {
@@ -76,7 +76,7 @@ fn add_mentions(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
 }
 
 /// True if a thought that cites a removed node is removed too.
-fn goes_along(connection: &Connection, going: &RemovalSet, thought: i64) -> Result<bool> {
+fn is_removed_with_node(connection: &Connection, going: &RemovalSet, thought: i64) -> Result<bool> {
     match going.thoughts {
         ThoughtPolicy::Orphan => Ok(false),
         ThoughtPolicy::Cascade => Ok(true),
@@ -129,7 +129,7 @@ fn add_rejected(connection: &Connection, going: &mut RemovalSet, sessions: &[Ses
 fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms], seq: i64) -> Result<()> {
     let node = StoredSupport::read(connection, seq)?;
     let SupportOutcome { verdict, mentions_lost } = node.decide_outcomes(connection, going, sessions)?;
-    if verdict == Verdict::Remove {
+    if verdict == SupportDecision::Remove {
         going.add_node(connection, seq)?;
         return Ok(());
     }
@@ -140,7 +140,7 @@ fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTer
     }
     going.mentions.extend(mentions_lost);
     going.unsupported.extend(marks);
-    if let Verdict::Rewrite(after) = verdict {
+    if let SupportDecision::Rewrite(after) = verdict {
         let rewritten = RewrittenNode {
             id: NodeId(uuid_of_key(node.id)),
             terms_after: index_terms(&after),

@@ -82,7 +82,7 @@ fn decide(
         let was_said = said.iter().any(|text| is_named_in_text(text, &folded));
         let pointed_at = going.is_part_of(name);
         let stands_now =
-            !pointed_at && (was_said || entity.loses_link) && still_stands(connection, going, name)?;
+            !pointed_at && (was_said || entity.loses_link) && is_name_still_used(connection, going, name)?;
         stands |= stands_now;
         if pointed_at || (was_said && !stands_now && !entity.owner_override) {
             lost.insert(*name);
@@ -120,10 +120,10 @@ fn folded_texts(going: &RemovalSet) -> Vec<String> {
 }
 
 /// True if a message or node that stays holds the name.
-fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
+fn is_name_still_used(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let phrase = Phrase(index_terms(name).split_whitespace().map(str::to_owned).collect());
     if phrase.0.is_empty() {
-        return occurs_exactly(connection, going, name);
+        return occurs_as_written(connection, going, name);
     }
     // One more than can go: if so many are found, one of them stays.
     let limit = |going: usize| u32::try_from(going).unwrap_or(u32::MAX).saturating_add(1);
@@ -141,7 +141,7 @@ fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Resu
 }
 
 /// True if a text has a name as it is written: for names without a letter or digit, which no index holds.
-fn occurs_exactly(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
+fn occurs_as_written(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE scope = ?1 AND instr(content, ?2) > 0")?;
     for seq in statement.query_map(params![going.scope, name], |row| row.get::<i64>(0))? {

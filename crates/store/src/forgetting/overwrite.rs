@@ -24,10 +24,10 @@ const SIDE_FILE_MAGICS: [&[u8]; 3] =
 /// the deleted rows are overwritten.
 const REWRITTEN_MAX: u64 = 1 << 30;
 /// Share of free pages from which the file is written again also when nothing was erased: one in so many.
-const FREE_SHARE: u64 = 4;
+const FREE_PAGE_SHARE: u64 = 4;
 
 /// Rows from which on their words in the indexes are overwritten together. The groups of a large erasure are larger.
-const REMOVED_AT_ONCE: usize = 200;
+const ROWS_OVERWRITTEN_TOGETHER_MIN: usize = 200;
 
 /// Notes that something was forgotten since pages were last overwritten.
 pub(crate) fn mark_overwriting_due(connection: &Connection) -> Result<()> {
@@ -43,7 +43,7 @@ pub(crate) fn mark_overwriting_due(connection: &Connection) -> Result<()> {
 /// Prepares for the removal of so many rows, for which overwriting is made due.
 pub(super) fn expect_removals(connection: &Connection, count: usize) -> Result<()> {
     match connection.sqlite() {
-        Some(file) if count >= REMOVED_AT_ONCE => Ok(overwrite_words_later(file)?),
+        Some(file) if count >= ROWS_OVERWRITTEN_TOGETHER_MIN => Ok(overwrite_words_later(file)?),
         _ => Ok(()),
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> 
     let (pages, free) = (number("PRAGMA page_count")?, number("PRAGMA freelist_count")?);
     let fits = pages.saturating_mul(number("PRAGMA page_size")?) <= REWRITTEN_MAX;
     let erased = number("SELECT EXISTS (SELECT 1 FROM erasure_receipts WHERE overwritten_at IS NULL)")? > 0;
-    let rewrites = fits && (erased || free * FREE_SHARE >= pages);
+    let rewrites = fits && (erased || free * FREE_PAGE_SHARE >= pages);
     if rewrites {
         connection.execute_batch("VACUUM")?;
     }

@@ -32,7 +32,7 @@ pub(super) fn remove_rows(
     if going.is_preview {
         return preview_rows(connection, going, taken);
     }
-    mark_support(connection, going, taken)?;
+    mark_lost_support(connection, going, taken)?;
     if going.is_forgotten() {
         spans::mark_spans(connection, going)?;
     } else {
@@ -328,7 +328,7 @@ fn count_parts(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSu
 }
 
 /// Marks the lost support of the nodes that stay.
-fn mark_support(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
+fn mark_lost_support(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     for (seq, kind, id) in &going.unsupported {
         connection
             .prepare_cached(

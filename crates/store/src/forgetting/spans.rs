@@ -89,7 +89,7 @@ pub(crate) fn follow_edit(connection: &Connection, message: i64, before: &str, a
         .collect::<Result<_>>()?;
     connection.prepare_cached("DELETE FROM forgotten_spans WHERE message_seq = ?1")?.execute([message])?;
     for (span, is_silenced) in spans {
-        if let Some(moved) = span.after_edit(before, after) {
+        if let Some(moved) = span.relocate_after_edit(before, after) {
             insert_span(connection, message, moved.start, moved.end, is_silenced)?;
         }
     }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use memory::forget::{Support, SupportingMention, SupportingQuote, Verdict, holds_lost_words, mention_count};
+use memory::forget::{
+    Support, SupportDecision, SupportingMention, SupportingQuote, holds_lost_words, mention_count,
+};
 use memory::messages::Role;
 use memory::nodes::Subject;
 use memory::ports::Corpus;
@@ -74,7 +76,7 @@ struct Mention {
 
 /// Result for a memory, and for its repeated mentions.
 pub(crate) struct SupportOutcome {
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: SupportDecision,
     /// Numbers of the mentions that go.
     pub(crate) mentions_lost: Vec<i64>,
 }
@@ -210,7 +212,7 @@ impl StoredSupport {
         // Without quotes of its own a node has nothing that its mentions could be weighed by.
         let gone = self.mentions.iter().filter(|m| !self.quotes.is_empty() && !mention_is_left(m));
         Ok(SupportOutcome {
-            verdict: support.decide(going.reason),
+            verdict: support.decide_after_loss(going.reason),
             mentions_lost: gone.map(|mention| mention.number).collect(),
         })
     }

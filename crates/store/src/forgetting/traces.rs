@@ -29,7 +29,7 @@ pub(super) struct LostTexts {
     sessions: BTreeSet<RowKey>,
     turns: BTreeSet<RowKey>,
     /// A turn that ended before this moment could not know what is lost; `None` if any could.
-    first_known: Option<i64>,
+    oldest_removed_at: Option<i64>,
 }
 
 impl LostTexts {
@@ -43,7 +43,7 @@ impl LostTexts {
             ids: messages.chain(nodes).collect(),
             turns: going.messages.values().filter_map(|message| message.turn).collect(),
             sessions: losing_sessions(going),
-            first_known: first_known(connection, going)?,
+            oldest_removed_at: oldest_removed_at(connection, going)?,
         };
         for text in removed_texts(connection, going, names, &lost.sessions)? {
             lost.add(&text);
@@ -160,7 +160,7 @@ fn removed_texts(
 }
 
 /// Creation time of the oldest erased row.
-fn first_known(connection: &Connection, going: &RemovalSet) -> Result<Option<i64>> {
+fn oldest_removed_at(connection: &Connection, going: &RemovalSet) -> Result<Option<i64>> {
     if going.text.is_some() || !going.entities.is_empty() || !going.rejected.is_empty() {
         return Ok(None);
     }
@@ -210,7 +210,7 @@ pub(super) fn clear_traces(
         // JSON puts a backslash before a quotation mark, so a text with one is assumed to be anywhere.
         let escaped = going.text.as_ref().is_some_and(|text| text.contains(['"', '\\']));
         for (key, detail, ended) in kept {
-            let is_earlier = ended.zip(lost.first_known).is_some_and(|(ended, known)| ended < known);
+            let is_earlier = ended.zip(lost.oldest_removed_at).is_some_and(|(ended, known)| ended < known);
             let quotes = is_losing
                 && (lost.sessions.contains(&key)
                     || lost.turns.contains(&key)

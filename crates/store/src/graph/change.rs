@@ -27,7 +27,7 @@ pub(super) fn change_node(
     let refused = if node.entity {
         change_entity(connection, scope, &node, change, at)?
     } else {
-        change_own(connection, scope, &node, change)?
+        change_own_node(connection, scope, &node, change)?
     };
     if let Some(refused) = refused {
         return Ok(refused);
@@ -90,7 +90,7 @@ fn change_entity(
     Ok(None)
 }
 
-fn change_own(
+fn change_own_node(
     connection: &Connection,
     scope: i64,
     node: &GraphNode,

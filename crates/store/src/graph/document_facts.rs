@@ -218,7 +218,7 @@ fn withdraw_gone_lines(
     }
     let texts: Vec<String> = lines.iter().map(|(_, text)| fold_name(text)).collect();
     let memory = document.name.id();
-    withdraw::withdraw_some(
+    withdraw::withdraw_unsupported(
         connection,
         scope,
         &memory,

@@ -22,7 +22,7 @@ pub(super) fn count_links_by_memory(
     if !any {
         return Ok(linked);
     }
-    let named = named_nodes(connection, scope, folded)?;
+    let named = nodes_by_name(connection, scope, folded)?;
     let mut memories = connection.prepare_cached(
         "SELECT memory FROM graph_sources WHERE node_id = ?1 AND memory <> ''
          UNION
@@ -54,10 +54,10 @@ pub(super) fn count_links_by_memory(
 
 /// The nodes and entities that the folded text names, each with all its folded names.
 pub(super) fn names_in_text(connection: &Connection, scope: i64, folded: &str) -> Result<Vec<Vec<String>>> {
-    Ok(named_nodes(connection, scope, folded)?.into_values().collect())
+    Ok(nodes_by_name(connection, scope, folded)?.into_values().collect())
 }
 
-fn named_nodes(connection: &Connection, scope: i64, folded: &str) -> Result<BTreeMap<RowKey, Vec<String>>> {
+fn nodes_by_name(connection: &Connection, scope: i64, folded: &str) -> Result<BTreeMap<RowKey, Vec<String>>> {
     let mut all: BTreeMap<RowKey, Vec<String>> = BTreeMap::new();
     let mut names = connection.prepare_cached(
         "SELECT n.id, n.folded FROM graph_nodes n

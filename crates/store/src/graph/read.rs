@@ -41,7 +41,7 @@ pub(super) fn all_nodes(connection: &Connection, scope: i64) -> Result<Vec<Graph
             beside_columns!(),
             " FROM graph_nodes g WHERE g.scope = ?1 AND g.entity_id IS NULL"
         ))?
-        .query_map([scope], |row| own_node(connection, row))?
+        .query_map([scope], |row| read_own_node(connection, row))?
         .collect::<Result<Vec<_>>>()?;
     nodes.extend(own);
     nodes.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then_with(|| b.id.cmp(&a.id)));
@@ -68,7 +68,7 @@ pub(super) fn load_node(connection: &Connection, scope: i64, id: Uuid) -> Result
             beside_columns!(),
             " FROM graph_nodes g WHERE g.id = ?1 AND g.scope = ?2 AND g.entity_id IS NULL"
         ))?
-        .query_row(params![id.into_bytes(), scope], |row| own_node(connection, row))
+        .query_row(params![id.into_bytes(), scope], |row| read_own_node(connection, row))
         .optional()
 }
 
@@ -100,7 +100,7 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
     })
 }
 
-fn own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
+fn read_own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
     let id = rows::read_uuid(row, 0)?;
     Ok(GraphNode {
         id,
@@ -202,7 +202,7 @@ fn read_edge(connection: &Connection, scope: i64, row: &Row<'_>) -> Result<Graph
         edge_type: row.get(3)?,
         properties: read_properties(row, 4)?,
         weight: row.get(5)?,
-        evidence: evidence_of_edge(connection, id)?,
+        evidence: edge_evidence(connection, id)?,
         source_instance: row.get(6)?,
         source_memory_ids: source_memories(connection, "edge_id", id)?,
         created_at: rows::time(row, 7)?,
@@ -215,7 +215,7 @@ fn read_edge(connection: &Connection, scope: i64, row: &Row<'_>) -> Result<Graph
     })
 }
 
-fn evidence_of_edge(connection: &Connection, edge: Uuid) -> Result<Option<String>> {
+fn edge_evidence(connection: &Connection, edge: Uuid) -> Result<Option<String>> {
     connection
         .prepare_cached(
             "SELECT evidence FROM graph_sources WHERE edge_id = ?1 AND evidence IS NOT NULL

@@ -14,9 +14,9 @@ type RowKey = [u8; 16];
 
 /// That the memory is named is said twice: the index holds no words of instances, which have no memory.
 const FORGET_SOURCES: &str = "DELETE FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND memory <> ''";
-const RESTING_NODES: &str = "SELECT node_id FROM graph_sources
+const NODES_OF_MEMORY: &str = "SELECT node_id FROM graph_sources
                              WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND node_id IS NOT NULL";
-const RESTING_EDGES: &str = "SELECT edge_id FROM graph_sources
+const EDGES_OF_MEMORY: &str = "SELECT edge_id FROM graph_sources
                              WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND edge_id IS NOT NULL";
 
 /// Takes away edges and nodes that depend on this memory alone, and its evidence and description from the others. A node
@@ -30,8 +30,8 @@ pub(crate) fn withdraw(
     if memory.is_empty() {
         return Ok(GraphWithdrawal::default());
     }
-    let nodes = rows_of_memory(connection, RESTING_NODES, scope, memory)?;
-    let edges = rows_of_memory(connection, RESTING_EDGES, scope, memory)?;
+    let nodes = rows_of_memory(connection, NODES_OF_MEMORY, scope, memory)?;
+    let edges = rows_of_memory(connection, EDGES_OF_MEMORY, scope, memory)?;
     connection.prepare_cached(FORGET_SOURCES)?.execute(params![scope, memory])?;
     let mut withdrawn = GraphWithdrawal::default();
     for edge in edges {
@@ -85,7 +85,7 @@ pub(super) struct LostSupport<'a> {
 }
 
 /// Takes away edges whose evidence is gone, and nodes that no line names any more.
-pub(super) fn withdraw_some(
+pub(super) fn withdraw_unsupported(
     connection: &Connection,
     scope: i64,
     memory: &str,
@@ -171,7 +171,7 @@ fn withdraw_node(connection: &Connection, id: RowKey, at: i64) -> Result<bool> {
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = ?1 AND made_entity = 1)")?
         .query_row([id], |row| row.get(0))?;
     let entity = EntityId(uuid::Uuid::from_bytes(id));
-    if made_here && memories_about(connection, entity)? == 0 && !is_of_person(connection, id)? {
+    if made_here && memories_about(connection, entity)? == 0 && !is_owner_entity(connection, id)? {
         remove_entity(connection, entity, at)?;
         return Ok(true);
     }
@@ -180,7 +180,7 @@ fn withdraw_node(connection: &Connection, id: RowKey, at: i64) -> Result<bool> {
     Ok(gone > 0)
 }
 
-fn is_of_person(connection: &Connection, id: RowKey) -> Result<bool> {
+fn is_owner_entity(connection: &Connection, id: RowKey) -> Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM entities WHERE id = ?1 AND owner_override = 1)")?
         .query_row([id], |row| row.get(0))
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn dependent_memories_are_found_by_an_index() {
         let connection = empty_database();
-        for statement in [FORGET_SOURCES, RESTING_NODES, RESTING_EDGES] {
+        for statement in [FORGET_SOURCES, NODES_OF_MEMORY, EDGES_OF_MEMORY] {
             let plan = explain_plan(&connection, statement);
             assert!(plan.contains("graph_sources_of_memory (scope=? AND memory=?)"), "{plan}");
             assert!(!plan.contains("SCAN"), "{plan}");

@@ -90,7 +90,7 @@ pub fn copy_home(
         HomeDatabase::File(path) => into_file::copy(&mut copy, path),
         HomeDatabase::Server(address) => into_server::copy(&mut copy, address, settings.replaces),
     }
-    .map_err(|error| error.in_words(from, to))
+    .map_err(|error| error.into_store_error(from, to))
 }
 
 /// A connection that sees one state of the home, that of now. With `refuses_used`, no program may have a database on a server.
@@ -173,7 +173,7 @@ impl From<Error> for CopyError {
 }
 
 impl CopyError {
-    fn in_words(self, from: &HomeDatabase, to: &HomeDatabase) -> StoreError {
+    fn into_store_error(self, from: &HomeDatabase, to: &HomeDatabase) -> StoreError {
         let named = |database: &HomeDatabase, error: StoreError| {
             let words = |reason| format!("{database}: {reason}. Nothing was copied");
             match error {

@@ -23,7 +23,7 @@ use crate::scopes;
 /// Weight of the day in a chunk's number: counts below it keep the order of days.
 const DAY_WEIGHT: i64 = 1 << 40;
 /// Characters behind a piece whose grams it has too. A word or name across the border of two pieces is found by either.
-const GRAMS_BEYOND: usize = 64;
+const GRAM_OVERLAP: usize = 64;
 /// Pieces whose missing grams are made with one reading. The writer makes them, and turns write between two readings.
 const UNFILLED_AT_ONCE: u32 = 500;
 
@@ -66,7 +66,7 @@ pub(super) fn replace_chunks(
 
 /// Grams of a piece with what follows it up to the next blank: a word may go on in the next piece.
 fn grams_of(scope: i64, content: &str, piece: &Range<usize>) -> String {
-    let after = content[piece.end..].chars().take(GRAMS_BEYOND);
+    let after = content[piece.end..].chars().take(GRAM_OVERLAP);
     let beyond: usize = after.take_while(|character| !character.is_whitespace()).map(char::len_utf8).sum();
     words::with_scope(scope, &index_grams(&content[piece.start..piece.end + beyond]))
 }
@@ -319,14 +319,14 @@ pub(super) fn delete_vectors(connection: &Connection, scope: &Scope) -> Result<u
 }
 
 /// Names of the memories that are there.
-const NAMES: &str = "
+const MEMORY_NAMES: &str = "
     SELECT d.kind, d.stem FROM hub_documents d CROSS JOIN hub_versions v
     WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
         AND v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL";
 
 pub(super) fn diary_names(connection: &Connection, scope: &Scope) -> Result<Vec<DiaryName>> {
     connection
-        .prepare_cached(NAMES)?
+        .prepare_cached(MEMORY_NAMES)?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| memory_name(row, 0))?
         .collect()
 }
@@ -344,7 +344,7 @@ pub(super) fn with_grams(
     limit: u32,
 ) -> Result<Vec<DiaryName>> {
     let query = |gram: &QueryGram| {
-        words::query_of(connection, scope, &Phrase(vec![gram.text.clone()]), gram.is_prefix)
+        words::prefix_query(connection, scope, &Phrase(vec![gram.text.clone()]), gram.is_prefix)
     };
     let query: Vec<String> = grams.iter().filter_map(query).collect();
     if query.is_empty() {
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn names_are_read_along_their_index() {
-        let plan = explain_plan(&empty_database(), NAMES);
+        let plan = explain_plan(&empty_database(), MEMORY_NAMES);
         assert!(plan.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=?)"), "{plan}");
         assert!(plan.contains("hub_versions_shown (document=?)") && !plan.contains("SCAN"), "{plan}");
     }

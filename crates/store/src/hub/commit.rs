@@ -76,7 +76,7 @@ pub(super) fn commit(
     if let Some(instance) = &commit.instance {
         state::write_instance(connection, scope, instance)?;
         if let Some(heard) = &commit.heard
-            && erased_names::note_told(connection, scope, &instance.id, heard, instance.last_sync)?
+            && erased_names::note_received(connection, scope, &instance.id, heard, instance.last_sync)?
         {
             overwrite::mark_overwriting_due(connection)?;
         }

@@ -25,7 +25,7 @@ pub(crate) fn follow_core_block(
     if document.as_ref().is_some_and(|document| document.content() == Some(text)) {
         return Ok(());
     }
-    let (own, counter) = state::next_own(connection, scope)?;
+    let (own, counter) = state::next_own_change(connection, scope)?;
     let heads = document.map(|document| document.heads).unwrap_or_default();
     let mut vector = hub::VersionVector::default();
     for head in &heads {

@@ -49,7 +49,7 @@ pub(super) fn outdated_lines(connection: &Connection, limit: u32) -> Result<Vec<
             let (node, session) = (NodeId(rows::read_uuid(row, 2)?), SessionId(rows::read_uuid(row, 3)?));
             let line = DiaryLine { document, node, session, line: row.get(6)? };
             let replaced_at = rows::optional_time(row, 8)?;
-            let description = with_end(row.get(7)?, replaced_at);
+            let description = with_end_day(row.get(7)?, replaced_at);
             Ok(OutdatedLine { scope: rows::scope(row, 0)?, line, description })
         })?
         .collect()
@@ -57,7 +57,7 @@ pub(super) fn outdated_lines(connection: &Connection, limit: u32) -> Result<Vec<
 
 /// The text with the day from which it is no longer so. What is so instead has a line of its own: this one must not keep
 /// it when that one is forgotten.
-fn with_end(text: String, replaced_at: Option<Timestamp>) -> String {
+fn with_end_day(text: String, replaced_at: Option<Timestamp>) -> String {
     let Some(at) = replaced_at else { return text };
     let day = at.to_zoned(TimeZone::UTC).date();
     match text.contains(is_han) {
@@ -66,7 +66,7 @@ fn with_end(text: String, replaced_at: Option<Timestamp>) -> String {
     }
 }
 
-/// Marks the lines that tell a node: it says something else now.
+/// Marks the diary lines of a node as outdated, because its text changed.
 pub(crate) fn mark_outdated(connection: &Connection, node: i64) -> Result<()> {
     connection
         .prepare_cached(

@@ -6,7 +6,7 @@ use hub::documents::{Document, Version};
 use hub::names::DocumentName;
 use hub::ports::{DocumentFilter, DocumentOutline};
 use hub::version_vector::VersionVector;
-use hub::versions::vector_as_shown;
+use hub::versions::vector_of_shown;
 use memory::Scope;
 
 use super::erased_names;
@@ -165,7 +165,7 @@ pub(super) fn outlines(connection: &Connection, scope: &Scope, from: i64) -> Res
     // Which of several versions say the same is seen in their texts alone.
     for (_, outline) in found.iter_mut().filter(|(_, outline)| outline.heads > 1) {
         if let Some(document) = read_document(connection, scope, &outline.name)? {
-            outline.as_shown = vector_as_shown(&document.heads);
+            outline.as_shown = vector_of_shown(&document.heads);
         }
     }
     Ok(found.into_iter().map(|(_, outline)| outline).collect())

@@ -26,7 +26,7 @@ pub(super) fn apply(
 ) -> Result<bool> {
     let Some(number) = documents::number(connection, scope, &erasure.name)? else { return Ok(false) };
     if erasure.takes_name {
-        take_whole(connection, scope, number, erasure, (revision, at))?;
+        erase_document(connection, scope, number, erasure, (revision, at))?;
         overwrite::mark_overwriting_due(connection)?;
         return Ok(true);
     }
@@ -57,13 +57,13 @@ pub(super) fn apply(
     if erasure.is_own_change || is_live_changed {
         let change = forget::change_by_this_instance(connection, scope, &row)?;
         if erasure.is_own_change {
-            erased_lines::keep_digests(connection, number, digests.iter(), &change)?;
+            erased_lines::insert_digests(connection, number, digests.iter(), &change)?;
         }
     }
     if !erasure.is_own_change {
         for line in &erasure.lines {
             let change = (line.author.clone(), line.counter);
-            erased_lines::keep_digests(connection, number, std::iter::once(&line.digest), &change)?;
+            erased_lines::insert_digests(connection, number, std::iter::once(&line.digest), &change)?;
         }
     }
     if removed.is_empty() {
@@ -74,7 +74,7 @@ pub(super) fn apply(
     connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([number])?;
     settle(connection, scope, &row, revision)?;
     if erasure.is_own_change {
-        take_roll_ups(connection, scope, &erasure.name, (revision, at))?;
+        rewrite_roll_ups(connection, scope, &erasure.name, (revision, at))?;
     }
     forgetting::clear_traces_quoting(connection, scope, &removed)?;
     overwrite::mark_overwriting_due(connection)?;
@@ -100,7 +100,7 @@ fn settle(connection: &Connection, scope: &Scope, row: &Row, revision: i64) -> R
 }
 
 /// Roll-ups made of the document are written again without the words.
-fn take_roll_ups(
+fn rewrite_roll_ups(
     connection: &Connection,
     scope: &Scope,
     name: &DocumentName,
@@ -140,7 +140,7 @@ fn take_snapshots(
 }
 
 /// Leaves nothing of a document but a digest of its name.
-fn take_whole(
+fn erase_document(
     connection: &Connection,
     scope: &Scope,
     number: i64,
@@ -162,8 +162,8 @@ fn take_whole(
     if erasure.is_own_change {
         erased_names::insert_erased_name(connection, scope, name, seen, microseconds(at))?;
         for instance in state::instances(connection, scope)? {
-            if instance.base.has(name) {
-                erased_names::keep_untold(connection, scope, &instance.id, name)?;
+            if instance.base.has_document(name) {
+                erased_names::keep_name_for_instance(connection, scope, &instance.id, name)?;
             }
         }
     } else {

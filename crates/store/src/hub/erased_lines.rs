@@ -17,11 +17,11 @@ pub(super) fn insert_erased_lines<'a>(
     (author, counter): &(InstanceId, u64),
 ) -> Result<()> {
     let digests: Vec<[u8; 32]> = lines.filter_map(|line| line_digest(scope, name, line)).collect();
-    keep_digests(connection, document, digests.iter(), &(author.clone(), *counter))
+    insert_digests(connection, document, digests.iter(), &(author.clone(), *counter))
 }
 
 /// Records lines, of which the digests are known, as erased by this change.
-pub(super) fn keep_digests<'a>(
+pub(super) fn insert_digests<'a>(
     connection: &Connection,
     document: i64,
     digests: impl Iterator<Item = &'a [u8; 32]>,

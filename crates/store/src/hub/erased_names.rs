@@ -59,7 +59,7 @@ pub(super) fn insert_erased_name(
     at: i64,
 ) -> Result<()> {
     let revision = state::raise_revision(connection, scope)?;
-    let (own, counter) = state::next_own(connection, scope)?;
+    let (own, counter) = state::next_own_change(connection, scope)?;
     let vector = seen.with_change(&own, counter);
     state::note_seen(connection, scope, name, &vector)?;
     let erased_at = Timestamp::from_microsecond(at).unwrap_or_default();
@@ -162,7 +162,7 @@ pub(super) fn document(
 }
 
 /// Keeps the name of an erased document for an instance that holds a copy.
-pub(super) fn keep_untold(
+pub(super) fn keep_name_for_instance(
     connection: &Connection,
     scope: &Scope,
     instance: &InstanceId,
@@ -226,7 +226,7 @@ pub(super) fn first_waiting(
 /// Notes what an instance has received, as its own pull shows: the names that were kept for it are dropped, and receipts
 /// say that it was reached. An instance that claims changes of this one that were never made is not believed. Returns
 /// whether a name was dropped.
-pub(super) fn note_told(
+pub(super) fn note_received(
     connection: &Connection,
     scope: &Scope,
     instance: &InstanceId,
@@ -245,7 +245,7 @@ pub(super) fn note_told(
     let mut dropped = false;
     for deletion in unsent_erasures(connection, scope, instance)? {
         if heard.covers(&deletion.seen_by_heads()) {
-            dropped |= drop_untold(connection, scope, Some(instance), &deletion.name)?;
+            dropped |= drop_kept_name(connection, scope, Some(instance), &deletion.name)?;
         }
     }
     Ok(dropped)
@@ -278,7 +278,7 @@ pub(super) fn note_reached(
 }
 
 /// Drops the name that was kept for an instance, or for all.
-pub(super) fn drop_untold(
+pub(super) fn drop_kept_name(
     connection: &Connection,
     scope: &Scope,
     instance: Option<&InstanceId>,
@@ -306,6 +306,6 @@ pub(super) fn drop(connection: &Connection, scope: &Scope, name: &DocumentName) 
             "DELETE FROM hub_erased_names WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
         )?
         .execute(params![scope.persona.as_str(), owner(scope, name), name.kind(), digest(scope, name)])?;
-    drop_untold(connection, scope, None, name)?;
+    drop_kept_name(connection, scope, None, name)?;
     Ok(())
 }

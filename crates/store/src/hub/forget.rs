@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub::daily::without_line;
+use hub::daily::remove_line;
 use hub::documents::core_block_of;
 use hub::names::{DocumentName, Granularity, InstanceId};
 use hub::ports::Instance;
@@ -32,7 +32,7 @@ pub(crate) struct HubForgetting<'a> {
 }
 
 impl HubForgetting<'_> {
-    fn is_spared(&self, name: &DocumentName) -> bool {
+    fn is_spared_document(&self, name: &DocumentName) -> bool {
         self.spares_shared && !name.is_of_user()
     }
 
@@ -103,7 +103,7 @@ pub(crate) fn forget(
     if lines.is_empty() && act.text.is_none() && act.documents.is_empty() {
         return Ok(HubForgotten::default());
     }
-    let mut holders = Holders {
+    let mut holders = CopyHolders {
         known: state::instances(connection, scope)?,
         hub: exchange::hub_of(connection, scope)?,
         found: BTreeSet::new(),
@@ -122,7 +122,7 @@ pub(crate) fn forget(
         if gone.is_empty() && !holds_text && !is_selected {
             continue;
         }
-        if act.is_spared(&row.name) {
+        if act.is_spared_document(&row.name) {
             left.insert(row.name.to_string());
             continue;
         }
@@ -153,7 +153,7 @@ pub(crate) fn forget(
         insert_tombstone(connection, scope, row, act.at)?;
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
     }
-    let beside = take_beside(connection, scope, act, &mut holders)?;
+    let beside = delete_related_rows(connection, scope, act, &mut holders)?;
     let changed = "SELECT count(*) FROM hub_documents WHERE persona_id = ?1 AND revision = -1";
     let count: u64 =
         connection.prepare_cached(changed)?.query_row([scope.persona.as_str()], |row| row.get(0))?;
@@ -173,17 +173,17 @@ pub(crate) fn forget(
 }
 
 /// Instances that have synchronised, and those among them that hold copies of what goes.
-struct Holders {
+struct CopyHolders {
     known: Vec<Instance>,
     /// The hub that this home is an embodiment of: it has a copy of all documents, or will have.
     hub: Option<InstanceId>,
     found: BTreeSet<InstanceId>,
 }
 
-impl Holders {
-    /// Finds those that hold a copy of this document, and names them.
+impl CopyHolders {
+    /// Finds the instances that hold a copy of this document.
     fn find(&mut self, name: &DocumentName) -> Vec<InstanceId> {
-        let holders = self.known.iter().filter(|instance| instance.base.has(name));
+        let holders = self.known.iter().filter(|instance| instance.base.has_document(name));
         let holders = holders.map(|instance| instance.id.clone()).chain(self.hub.clone());
         let holders: Vec<InstanceId> = holders.collect();
         self.found.extend(holders.iter().cloned());
@@ -273,7 +273,7 @@ fn take_lines(
     for (number, content) in version_texts(connection, document)? {
         let mut left = content.clone();
         for line in lines {
-            if let Some(without) = without_line(&left, line) {
+            if let Some(without) = remove_line(&left, line) {
                 left = without;
             }
         }
@@ -313,7 +313,7 @@ pub(super) fn change_by_this_instance(
     scope: &Scope,
     row: &Row,
 ) -> Result<(InstanceId, u64)> {
-    let (own, counter) = state::next_own(connection, scope)?;
+    let (own, counter) = state::next_own_change(connection, scope)?;
     let heads: Vec<(i64, hub::VersionVector)> = connection
         .prepare_cached("SELECT number, vector FROM hub_versions WHERE document = ?1 AND state <> 'past'")?
         .query_map([row.number], |row| Ok((row.get(0)?, rows::read_json(row, 1)?)))?
@@ -336,7 +336,7 @@ pub(super) fn change_by_this_instance(
     Ok((own, counter))
 }
 
-/// Leaves nothing of a document but that it is gone. A roll-up is to be written again.
+/// Deletes the text of a document and keeps a tombstone. A roll-up is written again.
 pub(super) fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
     let change = change_by_this_instance(connection, scope, row)?;
     let contents = version_texts(connection, row.number)?;
@@ -371,14 +371,14 @@ fn mark_changed(connection: &Connection, document: i64) -> Result<()> {
 
 /// Deletes snapshots and labels that hold the text, and the rows of selected documents and of those whose names hold it. Returns
 /// the number of deleted rows.
-fn take_beside(
+fn delete_related_rows(
     connection: &Connection,
     scope: &Scope,
     act: &HubForgetting<'_>,
-    holders: &mut Holders,
+    holders: &mut CopyHolders,
 ) -> Result<u64> {
     if act.text.is_none() {
-        return take_named(connection, scope, act, holders);
+        return erase_named(connection, scope, act, holders);
     }
     let mut gone = 0;
     let key = [scope.persona.as_str(), scope.user.as_str()];
@@ -412,19 +412,19 @@ fn take_beside(
                 .execute([scope.persona.as_str(), &user, &kind, &stem])? as u64;
         }
     }
-    Ok(gone + take_named(connection, scope, act, holders)?)
+    Ok(gone + erase_named(connection, scope, act, holders)?)
 }
 
 /// Of significant memories and documents that are selected, or whose very name holds the text, only a digest of the name is left, so
 /// that they do not come back by themselves; and the name itself for the instances that hold a copy, until each was reached.
-fn take_named(
+fn erase_named(
     connection: &Connection,
     scope: &Scope,
     act: &HubForgetting<'_>,
-    holders: &mut Holders,
+    holders: &mut CopyHolders,
 ) -> Result<u64> {
     let mut taken = 0;
-    for row in rows_of(connection, scope)?.into_iter().filter(|row| !act.is_spared(&row.name)) {
+    for row in rows_of(connection, scope)?.into_iter().filter(|row| !act.is_spared_document(&row.name)) {
         let is_significant =
             matches!(&row.name, DocumentName::Diary(name) if name.granularity() == Granularity::Significant);
         let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))
@@ -439,7 +439,7 @@ fn take_named(
             }
             erased_names::insert_erased_name(connection, scope, &row.name, seen, act.at)?;
             for instance in holders.find(&row.name) {
-                erased_names::keep_untold(connection, scope, &instance, &row.name)?;
+                erased_names::keep_name_for_instance(connection, scope, &instance, &row.name)?;
             }
             for table in ["hub_snapshots", "hub_labels"] {
                 connection

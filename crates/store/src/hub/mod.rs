@@ -148,7 +148,7 @@ impl HubStore for HomeStore {
         self.read(move |connection| Ok(state::instances(connection, &scope)?)).await
     }
 
-    async fn untold_deletions(
+    async fn unsent_deletions(
         &self,
         scope: &Scope,
         instance: &InstanceId,

@@ -9,7 +9,7 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows;
 
 /// The persona's own documents, then those of the user: each half walks one index.
-const IDENTITY: &str = "
+const IDENTITY_TEXTS: &str = "
     SELECT d.kind, d.stem, l.label, substr(v.content, 1, ?3)
     FROM hub_documents d
     JOIN hub_versions v ON v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL
@@ -24,7 +24,7 @@ const IDENTITY: &str = "
     WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('user', 'relationship')";
 
 /// A memory is always of a user, so the index of users' documents answers.
-const MEMORY: &str = "
+const MEMORY_TEXTS: &str = "
     SELECT d.kind, d.stem, NULL, substr(v.content, 1, ?3)
     FROM hub_documents d
     JOIN hub_versions v ON v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL
@@ -34,7 +34,7 @@ const LORE_STATE: &str = "
     SELECT count(*), coalesce(max(d.revision), 0) FROM hub_documents d
     WHERE d.persona_id = ?1 AND d.user_id IS NULL AND d.kind = 'custom' AND substr(d.stem, 1, 5) = 'lore/'";
 
-const LORE: &str = "
+const LORE_TEXTS: &str = "
     SELECT d.kind, d.stem, v.author, v.content FROM hub_documents d
     JOIN hub_versions v ON v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL
     WHERE d.persona_id = ?1 AND d.user_id IS NULL AND d.kind = 'custom' AND substr(d.stem, 1, 5) = 'lore/'";
@@ -56,7 +56,7 @@ pub(super) fn lore(
         Ok(LoreDocument { name: document_name(row)?, author: instance_id(row, 2)?, text: row.get(3)? })
     };
     let mut entries =
-        connection.prepare_cached(LORE)?.query_map([persona], entry)?.collect::<Result<Vec<_>>>()?;
+        connection.prepare_cached(LORE_TEXTS)?.query_map([persona], entry)?.collect::<Result<Vec<_>>>()?;
     entries.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(Some((state, entries)))
 }
@@ -69,11 +69,11 @@ pub(super) fn read(
 ) -> Result<Vec<ShownText>> {
     let (persona, user) = (scope.persona.as_str(), scope.user.as_str());
     let mut texts = connection
-        .prepare_cached(IDENTITY)?
+        .prepare_cached(IDENTITY_TEXTS)?
         .query_map(params![persona, user, length_max], read_shown_text)?
         .collect::<Result<Vec<_>>>()?;
     texts.sort_by(|one, other| one.name.cmp(&other.name));
-    let mut statement = connection.prepare_cached(MEMORY)?;
+    let mut statement = connection.prepare_cached(MEMORY_TEXTS)?;
     for name in memories {
         let kind = name.granularity().as_str();
         let found = statement
@@ -102,18 +102,19 @@ mod tests {
     #[test]
     fn no_statement_walks_over_the_past() {
         let connection = empty_database();
-        let identity = explain_plan(&connection, IDENTITY);
+        let identity = explain_plan(&connection, IDENTITY_TEXTS);
         assert!(identity.contains("hub_documents_of_persona (persona_id=? AND kind=?)"), "{identity}");
         assert!(
             identity.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=?)"),
             "{identity}"
         );
-        let memory = explain_plan(&connection, MEMORY);
+        let memory = explain_plan(&connection, MEMORY_TEXTS);
         assert!(
             memory.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=? AND stem=?)"),
             "{memory}"
         );
-        let lore = format!("{} {}", explain_plan(&connection, LORE_STATE), explain_plan(&connection, LORE));
+        let lore =
+            format!("{} {}", explain_plan(&connection, LORE_STATE), explain_plan(&connection, LORE_TEXTS));
         assert!(!format!("{identity} {memory} {lore}").contains("SCAN"), "{identity}; {memory}; {lore}");
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn set_author(connection: &Connection, author: &InstanceId) -> Result
 }
 
 /// The next counter of this database's own changes.
-pub(super) fn next_own(connection: &Connection, scope: &Scope) -> Result<(InstanceId, u64)> {
+pub(super) fn next_own_change(connection: &Connection, scope: &Scope) -> Result<(InstanceId, u64)> {
     let own = own_author(connection)?;
     let counter: Option<u64> = connection
         .prepare_cached("SELECT max(counter) FROM hub_seen WHERE persona_id = ?1 AND author = ?2")?

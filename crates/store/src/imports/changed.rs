@@ -6,7 +6,8 @@ use memory::ports::{Corpus, ImportedMessage, NewMessage, ReplacedMessages};
 use memory::text;
 
 use super::recorded::{
-    RecordedMessage, ReplacedText, message_by_seq, set_time_and_model, texts_replaced_by, texts_replaced_in,
+    RecordedMessage, ReplacedText, message_by_seq, set_time_and_model, texts_replaced_by_run,
+    texts_replaced_in,
 };
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
@@ -29,7 +30,7 @@ pub(super) struct ChangedTexts {
 /// Why a text is shown again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RestoreReason {
-    /// The import that replaced it is taken back.
+    /// The import that replaced the text is undone.
     ByUndo,
     /// A later export shows it.
     ByExport,
@@ -298,7 +299,7 @@ pub(super) fn restore(
         .query_row([id.0.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((run, scope)) = found else { return Ok(None) };
-    let replaced = texts_replaced_by(unit.connection, run, limit)?;
+    let replaced = texts_replaced_by_run(unit.connection, run, limit)?;
     if replaced.is_empty() {
         return Ok(None);
     }

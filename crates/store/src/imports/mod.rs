@@ -20,7 +20,7 @@ use memory::ports::{
     ReplacedMessages, StoreError,
 };
 use memory::sessions::{
-    CloseTrigger, Placement, SAVED_MEMORIES_CHANNEL, Session, SessionPolicy, choose_session, is_full,
+    CloseTrigger, SAVED_MEMORIES_CHANNEL, Session, SessionChoice, SessionPolicy, choose_session, is_full,
 };
 
 use crate::engine::failure::Failure;
@@ -407,17 +407,17 @@ fn session_for(
     let new = &imported.message;
     let open = sessions::open(connection, scope, &new.channel_id)?;
     let placement = match (new.role, &open) {
-        (Role::Persona, Some(_)) => Placement::Continue,
+        (Role::Persona, Some(_)) => SessionChoice::Continue,
         _ => choose_session(open.as_ref(), new.created_at, policy),
     };
     match (placement, open) {
-        (Placement::Continue, Some(session)) => {
+        (SessionChoice::Continue, Some(session)) => {
             return sessions::count_message(connection, session, new.token_count, new.created_at);
         }
-        (Placement::CloseThenOpen(trigger), Some(session)) => {
+        (SessionChoice::CloseThenOpen(trigger), Some(session)) => {
             sessions::end_session(connection, session, trigger)?;
         }
-        (Placement::Open | Placement::Continue | Placement::CloseThenOpen(_), _) => {}
+        (SessionChoice::Open | SessionChoice::Continue | SessionChoice::CloseThenOpen(_), _) => {}
     }
     let session = sessions::begin(connection, scope, new)?;
     connection

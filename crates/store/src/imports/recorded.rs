@@ -49,7 +49,11 @@ pub(super) fn texts_replaced_in(connection: &Connection, seq: i64) -> Result<Vec
 }
 
 /// Texts that a run replaced, in the order of the replacements.
-pub(super) fn texts_replaced_by(connection: &Connection, run: i64, limit: u32) -> Result<Vec<ReplacedText>> {
+pub(super) fn texts_replaced_by_run(
+    connection: &Connection,
+    run: i64,
+    limit: u32,
+) -> Result<Vec<ReplacedText>> {
     connection
         .prepare_cached(concat!(replaced_columns!(), " WHERE r.run = ?1 ORDER BY r.version LIMIT ?2"))?
         .query_map(params![run, limit], read_replaced)?
@@ -104,7 +108,11 @@ pub(super) fn message_by_seq(connection: &Connection, seq: i64) -> Result<Option
              WHERE m.seq = ?1 AND m.deleted_at IS NULL"
         ))?
         .query_row([seq], |row| {
-            Ok(RecordedMessage { seq, message: rows::read_message(row)?, run: row.get(rows::AFTER_MESSAGE)? })
+            Ok(RecordedMessage {
+                seq,
+                message: rows::read_message(row)?,
+                run: row.get(rows::FIRST_COLUMN_AFTER_MESSAGE)?,
+            })
         })
         .optional()
 }

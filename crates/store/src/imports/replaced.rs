@@ -86,7 +86,7 @@ impl MessageReplacer {
         self.texts.finish(unit)
     }
 
-    /// Adds versions to a message that was there, those that it has not.
+    /// Adds the versions that an existing message lacks.
     fn add_versions(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -239,17 +239,17 @@ fn is_same_text(one: &str, other: &str) -> bool {
     fn words(text: &str) -> &str {
         let mut words = text;
         while let Some((before, last)) = words.rsplit_once('\n')
-            && names_file(last)
+            && is_file_line(last)
         {
             words = before;
         }
-        if names_file(words) { "" } else { words }
+        if is_file_line(words) { "" } else { words }
     }
     one == other || words(one) == words(other)
 }
 
 /// True for a line that the readers write for an attached file, as `[image: cat.jpg]`.
-fn names_file(line: &str) -> bool {
+fn is_file_line(line: &str) -> bool {
     let inner = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
     let kind = inner.map(|inner| inner.split_once(": ").map_or(inner, |(kind, _)| kind));
     matches!(kind, Some("image" | "video" | "audio" | "sticker" | "file"))
@@ -270,7 +270,7 @@ fn insert_version(
 ) -> Result<()> {
     numbers.insert(other.digest, version);
     match other.follows.and_then(|digest| numbers.get(&digest)) {
-        Some(followed) => versions::set_followed(connection, version, *followed),
+        Some(followed) => versions::set_followed_version(connection, version, *followed),
         None => Ok(()),
     }
 }

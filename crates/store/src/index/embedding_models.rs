@@ -9,7 +9,7 @@ use memory::ports::{Corpus, Embedding, EmbeddingModel, EmbeddingStore, StoreErro
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::home_store::HomeStore;
-use crate::index::vectors::{self, Tables};
+use crate::index::vectors::{self, CorpusTables};
 use crate::messages;
 use crate::rows::{self, node_columns};
 
@@ -176,7 +176,7 @@ fn adopt_vectors(connection: &Connection, fingerprint: &str, limit: u32) -> Resu
     let mut adopted = 0;
     for other in other_models(connection, fingerprint)? {
         for corpus in CORPORA {
-            let Tables { rows, vectors } = vectors::tables(corpus);
+            let CorpusTables { rows, vectors } = vectors::tables(corpus);
             let statement = format!(
                 "UPDATE {rows} SET embedding_model = ?1 WHERE seq IN (
                      SELECT r.seq FROM {rows} r CROSS JOIN {vectors} v ON v.seq = r.seq AND v.embedding_model = ?1
@@ -193,7 +193,7 @@ fn remove_others(connection: &Connection, fingerprint: &str, limit: u32) -> Resu
     let mut removed = 0;
     for other in other_models(connection, fingerprint)? {
         for corpus in CORPORA {
-            let Tables { rows, vectors } = vectors::tables(corpus);
+            let CorpusTables { rows, vectors } = vectors::tables(corpus);
             let statement = format!(
                 "DELETE FROM {vectors} WHERE revision IN (
                      SELECT v.revision FROM {vectors} v CROSS JOIN {rows} r ON r.seq = v.seq

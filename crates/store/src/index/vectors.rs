@@ -8,15 +8,15 @@ use parking_lot::RwLock;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 
 /// The two tables of a corpus.
-pub(crate) struct Tables {
+pub(crate) struct CorpusTables {
     pub(crate) rows: &'static str,
     pub(crate) vectors: &'static str,
 }
 
-pub(crate) fn tables(corpus: Corpus) -> Tables {
+pub(crate) fn tables(corpus: Corpus) -> CorpusTables {
     match corpus {
-        Corpus::Messages => Tables { rows: "recall_messages", vectors: "message_vectors" },
-        Corpus::Nodes => Tables { rows: "concept_nodes", vectors: "node_vectors" },
+        Corpus::Messages => CorpusTables { rows: "recall_messages", vectors: "message_vectors" },
+        Corpus::Nodes => CorpusTables { rows: "concept_nodes", vectors: "node_vectors" },
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn write_vector(
     model: i64,
     embedding: &Embedding,
 ) -> Result<()> {
-    let Tables { rows, vectors } = tables(corpus);
+    let CorpusTables { rows, vectors } = tables(corpus);
     let update = format!("UPDATE {rows} SET embedding_model = ?2 WHERE seq = ?1 AND deleted_at IS NULL");
     if connection.prepare_cached(&update)?.execute(params![seq, model])? == 0 {
         return Ok(());
@@ -91,7 +91,7 @@ pub(crate) fn write_vector(
 
 /// Takes the vector of a row away; the row waits for another one while it lives.
 pub(crate) fn remove(connection: &Connection, corpus: Corpus, seq: i64) -> Result<()> {
-    let Tables { rows, vectors } = tables(corpus);
+    let CorpusTables { rows, vectors } = tables(corpus);
     connection.prepare_cached(&format!("DELETE FROM {vectors} WHERE seq = ?1"))?.execute([seq])?;
     let update = format!("UPDATE {rows} SET embedding_model = NULL WHERE seq = ?1");
     connection.prepare_cached(&update)?.execute([seq])?;
@@ -107,7 +107,7 @@ pub(crate) fn vectors_after(
     after: i64,
     limit: u32,
 ) -> Result<Vec<StoredVector>> {
-    let Tables { rows, vectors } = tables(corpus);
+    let CorpusTables { rows, vectors } = tables(corpus);
     let select = format!(
         "SELECT v.seq, v.revision, v.readability, v.vector
          FROM {vectors} v CROSS JOIN {rows} r ON r.seq = v.seq
@@ -135,7 +135,7 @@ pub(crate) fn newest_vectors(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<StoredVector>> {
-    let Tables { rows, vectors } = tables(corpus);
+    let CorpusTables { rows, vectors } = tables(corpus);
     let select = format!(
         "SELECT v.seq, v.revision, v.readability, v.vector
          FROM {rows} r CROSS JOIN {vectors} v ON v.seq = r.seq
@@ -157,7 +157,7 @@ pub(crate) fn vectors_by_number(
     model: i64,
     seqs: &[i64],
 ) -> Result<Vec<StoredVector>> {
-    let Tables { rows, vectors } = tables(corpus);
+    let CorpusTables { rows, vectors } = tables(corpus);
     let select = format!(
         "SELECT v.seq, v.revision, v.readability, v.vector
          FROM json_each(?1) j CROSS JOIN {vectors} v ON v.seq = j.value CROSS JOIN {rows} r ON r.seq = v.seq

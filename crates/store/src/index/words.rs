@@ -49,7 +49,7 @@ pub(crate) fn look_up(
     let queries: Vec<Option<String>> =
         phrases.iter().map(|phrase| query(connection, scope, phrase)).collect();
     let asked = queries.iter().flatten().map(String::as_str);
-    let (size, found) = rows_of_each(connection, corpus, scope, asked, rows)?;
+    let (size, found) = rows_matching_each(connection, corpus, scope, asked, rows)?;
     let size = size.map_or_else(|| scopes::size(connection, scope, corpus), Ok)?;
     let mut found = found.into_iter();
     let mut hits: Vec<PhraseHits> = Vec::with_capacity(phrases.len());
@@ -123,7 +123,7 @@ pub(crate) fn newest_rows(
 ) -> Result<Vec<i64>> {
     let query = query(connection, scope, phrase);
     let asked = query.iter().map(|query| (query.as_str(), limit));
-    Ok(newest_of_each(connection, corpus, asked)?.pop().unwrap_or_default())
+    Ok(newest_rows_matching_each(connection, corpus, asked)?.pop().unwrap_or_default())
 }
 
 /// The newest rows that hold the phrase, whose last term may be the beginning of a longer one.
@@ -134,9 +134,9 @@ pub(crate) fn rows_beginning(
     phrase: &Phrase,
     limit: u32,
 ) -> Result<Vec<i64>> {
-    let query = query_of(connection, scope, phrase, true);
+    let query = prefix_query(connection, scope, phrase, true);
     let asked = query.iter().map(|query| (query.as_str(), limit));
-    Ok(newest_of_each(connection, corpus, asked)?.pop().unwrap_or_default())
+    Ok(newest_rows_matching_each(connection, corpus, asked)?.pop().unwrap_or_default())
 }
 
 /// Rows of a phrase, the newest first.
@@ -148,7 +148,7 @@ struct FoundRows {
 }
 
 /// The rows that match each query; with the size of the scope if a query found it.
-fn rows_of_each<'a>(
+fn rows_matching_each<'a>(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
@@ -158,14 +158,14 @@ fn rows_of_each<'a>(
     let number = |seqs: &Vec<i64>| u64::try_from(seqs.len()).unwrap_or(u64::MAX);
     let newest = rows.newest as usize;
     let Some(statements) = connection.word_dialect().newest_or_all.filter(|_| rows.all_up_to > 0) else {
-        let found = newest_of_each(connection, corpus, queries.map(|query| (query, rows.newest)))?;
+        let found = newest_rows_matching_each(connection, corpus, queries.map(|query| (query, rows.newest)))?;
         // Fewer than were asked for are all.
         let counted = |seqs: Vec<i64>| FoundRows { all: (seqs.len() < newest).then(|| number(&seqs)), seqs };
         return Ok((None, found.into_iter().map(counted).collect()));
     };
     let asked = queries.map(|query| (query, rows.newest, rows.all_up_to, scope));
     let mut size = None;
-    let found = connection.query_each(of_corpus(corpus, statements), asked, |row| {
+    let found = connection.query_each(for_corpus(corpus, statements), asked, |row| {
         let documents = row.get::<Option<u64>>(if corpus == Corpus::Messages { 2 } else { 3 })?;
         size = documents.map(|documents| CorpusSize { documents });
         Ok((unpack_numbers(row)?, row.get::<bool>(1)?))
@@ -182,16 +182,16 @@ fn rows_of_each<'a>(
 }
 
 /// The newest rows that match each query, at most so many.
-fn newest_of_each<'a>(
+fn newest_rows_matching_each<'a>(
     connection: &Connection,
     corpus: Corpus,
     queries: impl Iterator<Item = (&'a str, u32)>,
 ) -> Result<Vec<Vec<i64>>> {
-    let statement = of_corpus(corpus, connection.word_dialect().newest);
+    let statement = for_corpus(corpus, connection.word_dialect().newest);
     connection.query_each(statement, queries, |row| row.get(0))
 }
 
-fn of_corpus(corpus: Corpus, [of_messages, of_nodes]: [&'static str; 2]) -> &'static str {
+fn for_corpus(corpus: Corpus, [of_messages, of_nodes]: [&'static str; 2]) -> &'static str {
     match corpus {
         Corpus::Messages => of_messages,
         Corpus::Nodes => of_nodes,
@@ -225,8 +225,8 @@ pub(crate) fn rows_holding(
     };
     let mut found = vec![Vec::new(); wanted.len()];
     let queries: Vec<Option<String>> =
-        wanted.iter().map(|wanted| query_of_selection(connection, scope, wanted)).collect();
-    let packed = connection.word_dialect().all.map(|statements| of_corpus(corpus, statements));
+        wanted.iter().map(|wanted| selection_query(connection, scope, wanted)).collect();
+    let packed = connection.word_dialect().all.map(|statements| for_corpus(corpus, statements));
     let (mut all, mut everywhere, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for (place, (wanted, query)) in wanted.iter().zip(&queries).enumerate() {
         let Some(query) = query.as_deref() else { continue };
@@ -236,7 +236,7 @@ pub(crate) fn rows_holding(
             Some((first, last)) => spans.push((place, (query, first, last, wanted.limit))),
         }
     }
-    let newest = newest_of_each(connection, corpus, everywhere.iter().map(|(_, asked)| *asked))?;
+    let newest = newest_rows_matching_each(connection, corpus, everywhere.iter().map(|(_, asked)| *asked))?;
     let of_spans = spans.iter().map(|(_, asked)| *asked);
     let of_spans = connection.query_each(in_span, of_spans, |row| row.get(0))?;
     if let Some(packed) = packed {
@@ -253,7 +253,7 @@ pub(crate) fn rows_holding(
 }
 
 /// The query of a selection; `None` if it names nothing.
-fn query_of_selection(connection: &Connection, scope: i64, wanted: &RowSelection) -> Option<String> {
+fn selection_query(connection: &Connection, scope: i64, wanted: &RowSelection) -> Option<String> {
     let group = |phrases: &Vec<Phrase>| {
         let phrases: Vec<String> =
             phrases.iter().filter_map(|phrase| query(connection, scope, phrase)).collect();
@@ -265,11 +265,11 @@ fn query_of_selection(connection: &Connection, scope: i64, wanted: &RowSelection
 
 /// The phrase in the query language of the full-text index: a quoted string, inner quotes doubled.
 pub(crate) fn query(connection: &Connection, scope: i64, phrase: &Phrase) -> Option<String> {
-    query_of(connection, scope, phrase, false)
+    prefix_query(connection, scope, phrase, false)
 }
 
 /// As [`query`]; the last term of a prefix may be the beginning of a longer one.
-pub(crate) fn query_of(
+pub(crate) fn prefix_query(
     connection: &Connection,
     scope: i64,
     phrase: &Phrase,

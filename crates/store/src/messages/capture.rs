@@ -9,7 +9,7 @@ use memory::ledger::ReplyReceipt;
 use memory::messages::{Message, Role};
 use memory::ports::{CaptureStore, CapturedMessage, Corpus, NewMessage, StoreError};
 use memory::sessions::{
-    CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, choose_session, is_full,
+    CloseTrigger, Session, SessionChoice, SessionPolicy, SessionStatus, choose_session, is_full,
 };
 
 use super::turns;
@@ -49,7 +49,7 @@ impl Batch for UserMessage {
 
     fn run(unit: &mut UnitOfWork<'_>, items: &[&Self]) -> Result<Vec<CapturedMessage>, Failure> {
         let connection = unit.connection;
-        let mut scopes = ScopeState::load_each(connection, items)?;
+        let mut scopes = SessionState::load_each(connection, items)?;
         let mut placed = Vec::with_capacity(items.len());
         for UserMessage { message: new, policy } in items {
             let scope = scopes.get_mut(&new.scope).ok_or(sql::Error::QueryReturnedNoRows)?;
@@ -78,7 +78,7 @@ impl Batch for UserMessage {
 }
 
 /// A scope as far as the place of a message depends on it, kept up to date while more messages follow.
-struct ScopeState {
+struct SessionState {
     number: i64,
     last_place: i64,
     /// Sessions by their channel.
@@ -95,12 +95,12 @@ struct PlacedMessage {
     ended: Vec<Session>,
 }
 
-impl ScopeState {
+impl SessionState {
     /// The state of each scope that the messages are for, read by a fixed number of questions.
     fn load_each(
         connection: &Connection,
         items: &[&UserMessage],
-    ) -> Result<BTreeMap<Scope, ScopeState>, Failure> {
+    ) -> Result<BTreeMap<Scope, SessionState>, Failure> {
         let scopes: BTreeSet<&Scope> = items.iter().map(|item| &item.message.scope).collect();
         let keys = scopes.iter().map(|scope| [scope.persona.as_str(), scope.user.as_str()]);
         let numbers = "SELECT s.number, (SELECT coalesce(max(m.placed_at), 0) FROM recall_messages m WHERE m.scope = s.number)
@@ -113,8 +113,10 @@ impl ScopeState {
                 Some(found) => *found,
                 None => (scopes::number_or_new(connection, scope)?, 0),
             };
-            states
-                .insert(scope.clone(), ScopeState { number, last_place, open: BTreeMap::new(), captured: 0 });
+            states.insert(
+                scope.clone(),
+                SessionState { number, last_place, open: BTreeMap::new(), captured: 0 },
+            );
         }
         let channels: BTreeSet<(&Scope, &str)> =
             items.iter().map(|item| (&item.message.scope, item.message.channel_id.as_str())).collect();
@@ -138,12 +140,12 @@ impl ScopeState {
         let open = self.open.remove(&new.channel_id);
         let mut ended = Vec::new();
         let current = match (choose_session(open.as_ref(), new.created_at, policy), open) {
-            (Placement::Continue, open) => open,
-            (Placement::CloseThenOpen(trigger), Some(open)) => {
+            (SessionChoice::Continue, open) => open,
+            (SessionChoice::CloseThenOpen(trigger), Some(open)) => {
                 ended.push(sessions::end_session(connection, open, trigger)?);
                 None
             }
-            (Placement::Open | Placement::CloseThenOpen(_), _) => None,
+            (SessionChoice::Open | SessionChoice::CloseThenOpen(_), _) => None,
         };
         let is_new = current.is_none();
         let session = match current {
@@ -213,7 +215,7 @@ fn session_for_persona(
     new: &NewMessage,
 ) -> Result<Option<Session>, Failure> {
     if let Some(turn) = new.turn_id
-        && let Some(session) = sessions::open_of_turn(connection, scope, turn)?
+        && let Some(session) = sessions::open_session_of_turn(connection, scope, turn)?
     {
         return Ok(Some(session));
     }

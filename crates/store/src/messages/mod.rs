@@ -183,8 +183,8 @@ pub(crate) fn neighbours(
 fn read_indexed_message(row: &Row<'_>) -> sql::Result<IndexedMessage> {
     Ok(IndexedMessage {
         message: rows::read_message(row)?,
-        terms: row.get(rows::AFTER_MESSAGE)?,
-        readability: row.get(rows::AFTER_MESSAGE + 1)?,
+        terms: row.get(rows::FIRST_COLUMN_AFTER_MESSAGE)?,
+        readability: row.get(rows::FIRST_COLUMN_AFTER_MESSAGE + 1)?,
     })
 }
 

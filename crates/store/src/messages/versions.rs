@@ -60,7 +60,7 @@ pub(super) fn in_session(
 }
 
 /// Says what a version follows: the number of another version, 0 for the message itself.
-pub(crate) fn set_followed(connection: &Connection, number: i64, followed: i64) -> Result<()> {
+pub(crate) fn set_followed_version(connection: &Connection, number: i64, followed: i64) -> Result<()> {
     connection
         .prepare_cached("UPDATE message_versions SET follows = ?2 WHERE number = ?1")?
         .execute([number, followed])?;

@@ -12,7 +12,7 @@ use crate::rows::{StoredEnum, microseconds, to_json};
 use crate::scopes;
 
 /// Fields that the nodes of one commit share.
-pub(crate) struct Origin {
+pub(crate) struct CommitOrigin {
     pub(crate) scope: i64,
     /// The session that the nodes came from; none for what was thought between sessions.
     pub(crate) session_id: Option<SessionId>,
@@ -24,10 +24,10 @@ pub(crate) struct Origin {
 /// Writes a node that quotes messages. Returns `None` and writes nothing if all of these messages are gone.
 pub(crate) fn insert_evidenced(
     unit: &mut UnitOfWork<'_>,
-    origin: &Origin,
+    origin: &CommitOrigin,
     node: &NewNode,
 ) -> Result<Option<i64>> {
-    let evidence = living_quotes(unit.connection, origin.scope, &node.evidence)?;
+    let evidence = quotes_still_said(unit.connection, origin.scope, &node.evidence)?;
     if evidence.is_empty() {
         return Ok(None);
     }
@@ -40,7 +40,7 @@ pub(crate) fn insert_evidenced(
 /// Writes a node that cites events. Returns `None` and writes nothing if all of them are gone.
 pub(crate) fn insert_filled(
     unit: &mut UnitOfWork<'_>,
-    origin: &Origin,
+    origin: &CommitOrigin,
     node: &NewNode,
 ) -> Result<Option<i64>> {
     let mut lives = false;
@@ -56,8 +56,12 @@ pub(crate) fn insert_filled(
 }
 
 /// Writes a node that depends on a person's word, with what evidence it has.
-pub(crate) fn insert_approved(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<i64> {
-    let evidence = living_quotes(unit.connection, origin.scope, &node.evidence)?;
+pub(crate) fn insert_approved(
+    unit: &mut UnitOfWork<'_>,
+    origin: &CommitOrigin,
+    node: &NewNode,
+) -> Result<i64> {
+    let evidence = quotes_still_said(unit.connection, origin.scope, &node.evidence)?;
     let seq = insert(unit, origin, node)?;
     add_evidence(unit.connection, seq, &evidence)?;
     insert_fillings(unit.connection, origin, seq, &node.filling)?;
@@ -73,7 +77,7 @@ pub(crate) fn number(connection: &Connection, scope: i64, id: NodeId) -> Result<
 }
 
 /// The quotes whose messages live and still say so at that place, with the messages' numbers.
-pub(crate) fn living_quotes<'a>(
+pub(crate) fn quotes_still_said<'a>(
     connection: &Connection,
     scope: i64,
     evidence: &'a [Evidence],
@@ -107,7 +111,7 @@ pub(crate) fn add_evidence(connection: &Connection, node: i64, evidence: &[(i64,
     Ok(())
 }
 
-fn insert(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<i64> {
+fn insert(unit: &mut UnitOfWork<'_>, origin: &CommitOrigin, node: &NewNode) -> Result<i64> {
     let connection = unit.connection;
     let tags: Vec<&str> = node.relational_tags.iter().copied().map(RelationalTag::as_str).collect();
     let seq = connection
@@ -140,7 +144,12 @@ fn insert(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<
 }
 
 /// Records on which events the node rests; those that are gone are left out.
-fn insert_fillings(connection: &Connection, origin: &Origin, node: i64, events: &[NodeId]) -> Result<()> {
+fn insert_fillings(
+    connection: &Connection,
+    origin: &CommitOrigin,
+    node: i64,
+    events: &[NodeId],
+) -> Result<()> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO concept_node_filling (thought_seq, event_seq, created_at) VALUES (?1, ?2, ?3)
          ON CONFLICT DO NOTHING",

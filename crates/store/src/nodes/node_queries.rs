@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
-    EvidencedNode, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOrigin, NodeOutline, NodeQuery,
+    EvidencedNode, FillingEdge, IndexedNode, LINKS_WEIGHED_MAX, NodeOrigin, NodeOutline, NodeQuery,
 };
 
 use super::node_pages;
@@ -30,8 +30,8 @@ pub(crate) fn nodes_by_number(connection: &Connection, scope: i64, seqs: &[i64])
     let indexed = |row: &Row<'_>| {
         Ok(IndexedNode {
             node: rows::read_node(row)?,
-            terms: row.get(rows::AFTER_NODE)?,
-            readability: row.get(rows::AFTER_NODE + 1)?,
+            terms: row.get(rows::FIRST_COLUMN_AFTER_NODE)?,
+            readability: row.get(rows::FIRST_COLUMN_AFTER_NODE + 1)?,
         })
     };
     let found = statement.query_map(params![rows::to_json(&seqs)?, scope], indexed)?;
@@ -116,7 +116,7 @@ pub(crate) fn events_since(
 /// The newest live, current nodes of a kind about a subject, first the pinned ones and then all. Kind and subject are written out,
 /// so that a server knows how many rows there are: of many, the newest are found by their numbers, of few by the kind. What is settled is
 /// asked of expectations alone: in a statement for every kind it would cost each of the others too.
-fn pinned_and_all(columns: &str, kind: NodeKind, subject: Subject) -> [String; 2] {
+fn select_pinned_then_all(columns: &str, kind: NodeKind, subject: Subject) -> [String; 2] {
     let pending = match kind {
         NodeKind::Expectation => {
             " AND NOT EXISTS (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq)"
@@ -142,7 +142,7 @@ const OUTLINE_COLUMNS: &str =
 pub(crate) fn nodes_about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
     let wanted = std::slice::from_ref(wanted);
     let place = |node: &Node| (node.pinned, node.seq);
-    let mut found = newest_about(connection, scope, wanted, node_columns!(), rows::read_node, place)?;
+    let mut found = newest_rows_about(connection, scope, wanted, node_columns!(), rows::read_node, place)?;
     Ok(found.pop().unwrap_or_default())
 }
 
@@ -183,12 +183,12 @@ pub(crate) fn outlines(
     scope: i64,
     wanted: &[NodeQuery],
 ) -> Result<Vec<Vec<NodeOutline>>> {
-    newest_about(connection, scope, wanted, OUTLINE_COLUMNS, read_outline, |outline| {
+    newest_rows_about(connection, scope, wanted, OUTLINE_COLUMNS, read_outline, |outline| {
         (outline.pinned, outline.seq)
     })
 }
 
-fn newest_about<T>(
+fn newest_rows_about<T>(
     connection: &Connection,
     scope: i64,
     wanted: &[NodeQuery],
@@ -202,7 +202,7 @@ fn newest_about<T>(
         let before = queries.len();
         let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
         for subject in subjects {
-            let statements = pinned_and_all(columns, wanted.kind, subject);
+            let statements = select_pinned_then_all(columns, wanted.kind, subject);
             queries.extend(statements.map(|statement| (statement, (scope, wanted.limit))));
         }
         counts.push(queries.len() - before);
@@ -232,7 +232,7 @@ fn read_outline(row: &Row<'_>) -> Result<NodeOutline> {
 
 /// Numbers of live, current nodes linked to any of the entities or their parts, newest first. Each has an equal share of
 /// `limit`: half for its newest, half for the weightiest of its newest [`LINKS_WEIGHED`].
-pub(crate) fn linked_numbers(
+pub(crate) fn numbers_linked_to_entities(
     connection: &Connection,
     scope: i64,
     entities: &[EntityId],
@@ -250,7 +250,7 @@ pub(crate) fn linked_numbers(
     let half = share.div_ceil(2);
     let mut seqs = BTreeSet::new();
     for entity in entities {
-        let key = params![entity.0.into_bytes(), scope, limit.max(LINKS_WEIGHED)];
+        let key = params![entity.0.into_bytes(), scope, limit.max(LINKS_WEIGHED_MAX)];
         let linked = statement.query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut linked: Vec<(i64, i64)> = linked.collect::<Result<_>>()?;
         let weighty = linked.split_off(linked.len().min(half));

@@ -25,7 +25,7 @@ use source::{each_row, has_table};
 type RowKey = [u8; 16];
 
 /// Tables that only the Python program has side by side.
-const ITS_TABLES: [&str; 4] = ["personas", "sessions", "recall_messages", "concept_node_filling"];
+const PYTHON_TABLES: [&str; 4] = ["personas", "sessions", "recall_messages", "concept_node_filling"];
 
 /// Counts of what a Python home holds, or of what was taken over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ enum TakeError {
 pub fn look_at_python_home(path: &Path) -> Option<PythonHome> {
     let path = database_of(path)?;
     let connection = Connection::from(open_for_reading(&path, &StoreOptions::default()).ok()?);
-    let is_its = ITS_TABLES.iter().all(|table| has_table(&connection, table).unwrap_or(false));
+    let is_its = PYTHON_TABLES.iter().all(|table| has_table(&connection, table).unwrap_or(false));
     if !is_its || has_table(&connection, "scopes").unwrap_or(true) {
         return None;
     }

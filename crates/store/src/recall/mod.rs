@@ -196,7 +196,7 @@ impl RecallStore for HomeStore {
     ) -> Result<Vec<i64>, StoreError> {
         let entities = entities.to_vec();
         self.read_scope(scope, move |connection, scope| {
-            Ok(node_queries::linked_numbers(connection, scope, &entities, limit)?)
+            Ok(node_queries::numbers_linked_to_entities(connection, scope, &entities, limit)?)
         })
         .await
     }
@@ -261,7 +261,7 @@ impl RecallStore for HomeStore {
         .await
     }
 
-    async fn touch_nodes(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError> {
+    async fn count_node_recalls(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError> {
         let ids = ids.to_vec();
         self.write_deferred(move |unit| {
             let mut statement = unit.connection.prepare_cached(

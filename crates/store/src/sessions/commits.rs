@@ -14,7 +14,7 @@ use crate::engine::sql::{self, Connection, OptionalExtension, params};
 use crate::engine::writer::UnitOfWork;
 use crate::entities::{self, entity_changes};
 use crate::index::vectors;
-use crate::nodes::new_nodes::{self, Origin};
+use crate::nodes::new_nodes::{self, CommitOrigin};
 use crate::people::moods;
 use crate::rows::{microseconds, to_json};
 use crate::sessions::reconciliation;
@@ -135,7 +135,11 @@ pub(crate) fn settle_rejected(
     let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };
     let session_id = SessionId(uuid::Uuid::from_bytes(session));
     let insert = |(node, model): (&NewNode, _)| {
-        new_nodes::insert_approved(unit, &Origin { scope, session_id: Some(session_id), at, model }, node)
+        new_nodes::insert_approved(
+            unit,
+            &CommitOrigin { scope, session_id: Some(session_id), at, model },
+            node,
+        )
     };
     let node = approved.map(insert).transpose()?;
     unit.connection
@@ -162,10 +166,10 @@ fn insert_origin(
     scope: &Scope,
     at: Timestamp,
     fingerprint: Option<&str>,
-) -> Result<Origin, Failure> {
+) -> Result<CommitOrigin, Failure> {
     let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
     let scope = scopes::number_or_new(connection, scope)?;
-    Ok(Origin { scope, session_id: Some(session_id), at, model })
+    Ok(CommitOrigin { scope, session_id: Some(session_id), at, model })
 }
 
 pub(crate) fn keep_rejected(
@@ -211,12 +215,12 @@ fn settle_identity(
 /// Counts a mention, if the words that repeat it and the node they repeat are still there.
 fn merge_mention(
     connection: &Connection,
-    origin: &Origin,
+    origin: &CommitOrigin,
     session: SessionId,
     mention: &MentionMerge,
 ) -> sql::Result<()> {
     let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
-    let evidence = new_nodes::living_quotes(connection, origin.scope, &mention.merged.evidence)?;
+    let evidence = new_nodes::quotes_still_said(connection, origin.scope, &mention.merged.evidence)?;
     if evidence.is_empty() {
         return Ok(());
     }

@@ -88,7 +88,11 @@ pub(crate) fn open_in_each(connection: &Connection, channels: Vec<(i64, &str)>) 
 }
 
 /// The session of a turn, if it is open.
-pub(crate) fn open_of_turn(connection: &Connection, scope: i64, turn: TurnId) -> Result<Option<Session>> {
+pub(crate) fn open_session_of_turn(
+    connection: &Connection,
+    scope: i64,
+    turn: TurnId,
+) -> Result<Option<Session>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

@@ -14,7 +14,7 @@ use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::home_store::HomeStore;
-use crate::nodes::new_nodes::{self, Origin};
+use crate::nodes::new_nodes::{self, CommitOrigin};
 use crate::rows::{self, microseconds, node_columns, to_json};
 use crate::scopes;
 
@@ -249,7 +249,8 @@ pub(crate) fn insert(connection: &Connection, scope: i64, pair: &NewPair) -> Res
                 .execute(params![scope, older, newer])?;
         }
         Counterpart::Words(words) => {
-            for (message, words) in new_nodes::living_quotes(connection, scope, std::slice::from_ref(words))?
+            for (message, words) in
+                new_nodes::quotes_still_said(connection, scope, std::slice::from_ref(words))?
             {
                 connection
                     .prepare_cached(
@@ -334,7 +335,7 @@ fn settle(
         _ => return Ok(remove(connection, pair)?),
     };
     let PairOutcome::Replaced { is_mistaken, former, rest } = outcome else { return Ok(()) };
-    let origin = |session_id| Origin { scope, session_id, at: commit.at, model: None };
+    let origin = |session_id| CommitOrigin { scope, session_id, at: commit.at, model: None };
     let older = match (older, former) {
         (Some(older), _) => Some(older),
         (None, Some(former)) => {
@@ -411,7 +412,7 @@ fn supersede_node(
         .map(Some)
 }
 
-/// True if the line of those that replaced `from` comes to `to`.
+/// True if `to` replaced `from`, directly or through others.
 fn is_replaced_by(connection: &Connection, from: i64, to: i64) -> Result<bool> {
     connection
         .prepare_cached(

@@ -19,7 +19,7 @@ use crate::engine::writer::UnitOfWork;
 use crate::entities::{entity_changes, entity_queries};
 use crate::home_store::HomeStore;
 use crate::index::vectors;
-use crate::nodes::new_nodes::{self, Origin};
+use crate::nodes::new_nodes::{self, CommitOrigin};
 use crate::rows::{self, microseconds, node_columns, to_json};
 use crate::scopes;
 
@@ -170,9 +170,12 @@ fn to_reflect_on(
            AND (SELECT count(*) FROM slow_cycle_events r WHERE r.node_seq = n.seq) < ?3
          ORDER BY n.created_at DESC, n.seq DESC LIMIT ?4"
     ))?;
-    let newest_first = statement
-        .query_map(params![scope, microseconds(since), cycles_max, limit], |row| {
-            Ok(ReflectionCandidate { node: rows::read_node(row)?, cycles: row.get(rows::AFTER_NODE)? })
+    let newest_first =
+        statement.query_map(params![scope, microseconds(since), cycles_max, limit], |row| {
+            Ok(ReflectionCandidate {
+                node: rows::read_node(row)?,
+                cycles: row.get(rows::FIRST_COLUMN_AFTER_NODE)?,
+            })
         })?;
     let mut found: Vec<ReflectionCandidate> = newest_first.collect::<Result<_>>()?;
     found.reverse();
@@ -246,7 +249,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
         }
     }
     drop(read);
-    let origin = Origin { scope, session_id: None, at: commit.at, model };
+    let origin = CommitOrigin { scope, session_id: None, at: commit.at, model };
     let mut written = SlowCycleReport::default();
     for node in &commit.nodes {
         if new_nodes::insert_filled(unit, &origin, node)?.is_some() {

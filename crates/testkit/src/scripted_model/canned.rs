@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{RecordedRequest, Reply, ScriptedModel, UNNAMED};
+use super::{RecordedRequest, Reply, ScriptedModel, UNNAMED_TASK};
 
 /// Speed of the scripted model, in real time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.recognise("proactive", |request| asks_for(request, "\"message\": "));
     model.answer_task("proactive", move |_| paced(Reply::json(proactive())));
     model.answer_task("reply", move |request| paced(Reply::text(echo(&request.user()))));
-    model.answer_task(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
+    model.answer_task(UNNAMED_TASK, move |request| paced(Reply::text(echo(&request.user()))));
 }
 
 /// True if the texts of a request without a schema speak of this member of the answer.

@@ -22,7 +22,7 @@ pub use reply::Reply;
 pub use request::RecordedRequest;
 
 /// Task of a request that carries no name and is not streamed.
-pub const UNNAMED: &str = "unnamed";
+pub const UNNAMED_TASK: &str = "unnamed";
 
 /// Task of a request for vectors.
 pub const EMBEDDINGS: &str = "embeddings";
@@ -34,7 +34,7 @@ pub const EMBEDDINGS: &str = "embeddings";
 /// vectors of [`WordHashEmbedder`](crate::WordHashEmbedder). The text of a scripted answer is the whole body.
 ///
 /// A request's task is the name of its JSON schema; else that of the first [`recognise`](Self::recognise) rule that
-/// fits; else `"reply"` when it is streamed, else [`UNNAMED`]. It is answered by the next reply queued for the task,
+/// fits; else `"reply"` when it is streamed, else [`UNNAMED_TASK`]. It is answered by the next reply queued for the task,
 /// else by the task's function, else with 404 and a message that names the task.
 ///
 /// Dropping it stops the server and closes its connections soon after; [`stop`](Self::stop) waits until that is done.
@@ -227,7 +227,7 @@ impl SharedState {
         }
         let rules = self.script.lock().recognised.clone();
         let rule = rules.into_iter().find(|(_, fits)| fits(request));
-        let by_form = if request.is_streamed() { "reply" } else { UNNAMED };
+        let by_form = if request.is_streamed() { "reply" } else { UNNAMED_TASK };
         rule.map_or_else(|| by_form.to_owned(), |(task, _)| task)
     }
 }

@@ -257,7 +257,7 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
 
     let phone = |seconds, counter| -> Result<Instance, Box<dyn std::error::Error>> {
         let mut base = ClientBase::default();
-        base.set(&wants, VersionVector::default().with_change(&laptop_instance()?, counter));
+        base.replace_seen(&wants, VersionVector::default().with_change(&laptop_instance()?, counter));
         Ok(Instance {
             id: "phone".parse()?,
             kind: "other".to_owned(),

@@ -96,7 +96,7 @@ pub async fn a_trigger_is_used_once<S: Store + ProactiveStore>(store: &S) -> Out
     }
     let keys = ["said", "failed", "late", "waits", "never"].map(str::to_owned);
     let uses = async || -> Result<Vec<TriggerUse>, memory::ports::StoreError> {
-        let mut uses = store.trigger_uses(&stage.scope, &keys).await?;
+        let mut uses = store.trigger_uses_by_key(&stage.scope, &keys).await?;
         uses.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(uses)
     };

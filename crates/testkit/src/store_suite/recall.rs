@@ -319,8 +319,8 @@ pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
 pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("a memory", 0).await?;
-    store.touch_nodes(&[event.id], at(70)).await?;
-    store.touch_nodes(&[event.id, memory::identifiers::NodeId(stage.id())], at(80)).await?;
+    store.count_node_recalls(&[event.id], at(70)).await?;
+    store.count_node_recalls(&[event.id, memory::identifiers::NodeId(stage.id())], at(80)).await?;
     let node = store.node(event.id).await?.ok_or("it is there")?.node;
     assert_eq!((node.access_count, node.last_accessed_at, node.created_at), (2, Some(at(80)), at(0)));
     Ok(())

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use outgoing::client_builder;
 use reqwest::{RequestBuilder, Response};
 use serde_json::{Value, json};
-use testkit::scripted_model::{EMBEDDINGS, Pace, UNNAMED, answer_plausibly};
+use testkit::scripted_model::{EMBEDDINGS, Pace, UNNAMED_TASK, answer_plausibly};
 use testkit::{Reply, ScriptedModel};
 use tokio::sync::Notify;
 
@@ -74,8 +74,8 @@ async fn a_named_task_is_answered_whole_and_recorded() {
 #[tokio::test]
 async fn the_queue_comes_before_the_function_and_an_unscripted_task_is_refused() {
     let model = ScriptedModel::start().await.unwrap();
-    model.answer_task(UNNAMED, |_| Reply::text("again"));
-    model.next(UNNAMED, Reply::text("first"));
+    model.answer_task(UNNAMED_TASK, |_| Reply::text("again"));
+    model.next(UNNAMED_TASK, Reply::text("first"));
     for expected in ["first", "again", "again"] {
         let body: Value = completion(&model, &json!({})).send().await.unwrap().json().await.unwrap();
         assert_eq!(body["choices"][0]["message"]["content"], expected);
@@ -168,7 +168,7 @@ async fn a_refused_response_format_is_a_400_until_another_is_used() {
     let model = ScriptedModel::start().await.unwrap();
     model.refuse_response_format("json_schema");
     model.answer_task("extraction", |_| Reply::text("unreachable"));
-    model.answer_task(UNNAMED, |_| Reply::json(json!({})));
+    model.answer_task(UNNAMED_TASK, |_| Reply::json(json!({})));
     assert_eq!(status(completion(&model, &task_request("extraction"))).await, 400);
     assert_eq!(status(completion(&model, &json!({"response_format": {"type": "json_object"}}))).await, 200);
     let formats: Vec<_> = model.requests().iter().map(|r| r.response_format().map(str::to_owned)).collect();
@@ -210,7 +210,7 @@ async fn a_cut_reaches_the_client_as_an_error_after_what_was_said() {
     assert!(error.is_body() || error.is_decode(), "{error:?}");
     assert!(said.contains("two ") && !said.contains("three") && !said.contains("[DONE]"), "{said}");
 
-    model.next(UNNAMED, Reply::text("a whole answer").cut_after(0));
+    model.next(UNNAMED_TASK, Reply::text("a whole answer").cut_after(0));
     assert!(completion(&model, &json!({})).send().await.unwrap().text().await.is_err());
     assert_eq!(model.hang_ups(), 0, "it was not the client who hung up");
 }
@@ -226,7 +226,7 @@ async fn an_error_can_come_in_the_middle_of_a_stream() {
     let anthropic = events(message(&model, true).send().await.unwrap()).await;
     assert_eq!(anthropic.last().unwrap()["error"]["type"], "overloaded_error");
 
-    model.next(UNNAMED, Reply::text("x").error_after(0, "no"));
+    model.next(UNNAMED_TASK, Reply::text("x").error_after(0, "no"));
     let whole = completion(&model, &json!({})).send().await.unwrap();
     assert_eq!(whole.status(), 200);
     assert_eq!(whole.json::<Value>().await.unwrap()["error"]["message"], "no");
@@ -235,12 +235,12 @@ async fn an_error_can_come_in_the_middle_of_a_stream() {
 #[tokio::test]
 async fn answers_can_be_garbage_or_enormous() {
     let model = ScriptedModel::start().await.unwrap();
-    model.next(UNNAMED, Reply::garbage());
+    model.next(UNNAMED_TASK, Reply::garbage());
     let garbage = completion(&model, &json!({})).send().await.unwrap();
     assert!(garbage.status().is_success() && garbage.json::<Value>().await.is_err());
 
     let ten_megabytes = 10 << 20;
-    model.next(UNNAMED, Reply::of_size(ten_megabytes));
+    model.next(UNNAMED_TASK, Reply::of_size(ten_megabytes));
     model.next("reply", Reply::of_size(ten_megabytes));
     let whole: Value = completion(&model, &json!({})).send().await.unwrap().json().await.unwrap();
     assert_eq!(whole["choices"][0]["message"]["content"].as_str().unwrap().len(), ten_megabytes);

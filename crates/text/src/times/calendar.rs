@@ -139,12 +139,12 @@ impl Calendar {
     }
 
     /// "A few … ago": from two to six.
-    pub(super) fn few_ago(self, unit: CalendarUnit) -> Option<Days> {
-        self.between_ago(2, 6, unit)
+    pub(super) fn few_units_ago(self, unit: CalendarUnit) -> Option<Days> {
+        self.span_of_units_ago(2, 6, unit)
     }
 
     /// From `fewest` to `most` units ago.
-    pub(super) fn between_ago(self, fewest: i64, most: i64, unit: CalendarUnit) -> Option<Days> {
+    pub(super) fn span_of_units_ago(self, fewest: i64, most: i64, unit: CalendarUnit) -> Option<Days> {
         let (early, late) = (self.units_ago(most, unit)?, self.units_ago(fewest, unit)?);
         Some((early.0, late.1))
     }

@@ -47,7 +47,7 @@ const UNITS: [(&str, CalendarUnit); 7] = [
     ("年", CalendarUnit::Year),
 ];
 /// Characters after 年 or 月 that make another word: 前年轻, 晚上月亮.
-const NOT_BEFORE: &str = "亮球经饼轻龄级";
+const WORD_CONTINUATIONS: &str = "亮球经饼轻龄级";
 /// Days of a vague 前几天. It means less than two weeks to everybody.
 const FEW_DAYS_MOST: i64 = 10;
 /// Parts of a month by their names, the longer before the shorter: first and last day.
@@ -114,9 +114,9 @@ fn time_phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(
     let named = || {
         day_name(text, calendar)
             .or_else(|| feast_day(text, calendar))
-            .or_else(|| in_year(text, calendar))
-            .or_else(|| in_month(text, calendar))
-            .or_else(|| in_week(text, calendar))
+            .or_else(|| parse_year(text, calendar))
+            .or_else(|| parse_month(text, calendar))
+            .or_else(|| parse_week(text, calendar))
             .or_else(|| vague_span(text, calendar))
     };
     let ends_a_word = before.is_some_and(|before| is_end_of_word(before, text));
@@ -138,7 +138,7 @@ fn is_end_of_word(before: char, text: &str) -> bool {
 
 fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (name, offset) = DAYS.into_iter().find(|(name, _)| text.starts_with(name))?;
-    let named = if offset == 0 { NamedPeriod::present_days } else { NamedPeriod::without_slack };
+    let named = if offset == 0 { NamedPeriod::period_until_now } else { NamedPeriod::without_slack };
     Some((calendar.day_at_offset(offset).map(named), name.len()))
 }
 
@@ -153,9 +153,9 @@ fn feast_day(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usi
 }
 
 /// 上周, 上周三, 这个星期天, 下下周, 上周末; 周三 alone.
-fn in_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
+fn parse_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (offset, length) =
-        offset_of(text, &[("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)]);
+        parse_offset(text, &[("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)]);
     let rest = &text[length..];
     let rest = rest.strip_prefix('个').filter(|_| length > 0).unwrap_or(rest);
     let week = WEEKS.into_iter().find(|week| rest.starts_with(week))?;
@@ -188,13 +188,13 @@ fn in_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
 }
 
 /// 上个月, 上个月底, 下月3号, 本月.
-fn in_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
+fn parse_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let words = [("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)];
-    let (offset, length) = offset_of(text, &words);
+    let (offset, length) = parse_offset(text, &words);
     let offset = offset?;
     let rest = &text[length..];
     let rest = rest.strip_prefix('个').unwrap_or(rest).strip_prefix('月')?;
-    if rest.starts_with(|c| NOT_BEFORE.contains(c)) {
+    if rest.starts_with(|c| WORD_CONTINUATIONS.contains(c)) {
         return None;
     }
     let month = calendar.month(offset)?;
@@ -220,12 +220,12 @@ fn within_month((first, last): Days, (from, to): (i8, i8)) -> Option<Days> {
 }
 
 /// 去年, 去年六月, 前年夏天, 去年今天, 明年年底.
-fn in_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
+fn parse_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let words = [("大前年", -3), ("前年", -2), ("去年", -1), ("今年", 0), ("明年", 1), ("后年", 2)];
-    let (offset, length) = offset_of(text, &words);
+    let (offset, length) = parse_offset(text, &words);
     let offset = offset?;
     let rest = &text[length..];
-    if rest.starts_with(|c| NOT_BEFORE.contains(c)) {
+    if rest.starts_with(|c| WORD_CONTINUATIONS.contains(c)) {
         return None;
     }
     let year = calendar.year_number(i16::try_from(offset).ok()?)?;
@@ -238,7 +238,10 @@ fn in_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
     }
     let days = year_of(year);
     // "This year" alone asks for nothing.
-    Some((days.map(if offset == 0 { NamedPeriod::present_days } else { NamedPeriod::without_slack }), length))
+    Some((
+        days.map(if offset == 0 { NamedPeriod::period_until_now } else { NamedPeriod::without_slack }),
+        length,
+    ))
 }
 
 /// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.
@@ -292,7 +295,7 @@ fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
     let (unit, more) = unit_after(&text[length..])?;
     let end = length + more;
     let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago))?;
-    Some((calendar.between_ago(fewest, most, unit).map(NamedPeriod::without_slack), end + ago.len()))
+    Some((calendar.span_of_units_ago(fewest, most, unit).map(NamedPeriod::without_slack), end + ago.len()))
 }
 
 /// 三天前, 两周后, 2023年, 2023年6月, 六月, 6月3日, 二〇二三年.
@@ -353,7 +356,7 @@ fn spelled_year(text: &str) -> Option<(i16, usize)> {
     YEARS.contains(&year).then_some((year, text.len() - rest.len()))
 }
 
-fn offset_of(text: &str, words: &[(&str, i64)]) -> (Option<i64>, usize) {
+fn parse_offset(text: &str, words: &[(&str, i64)]) -> (Option<i64>, usize) {
     match words.iter().find(|(word, _)| text.starts_with(word)) {
         Some((word, offset)) => (Some(*offset), word.len()),
         None => (None, 0),

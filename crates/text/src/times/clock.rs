@@ -6,7 +6,7 @@ use super::chinese::number;
 use crate::is_unspaced;
 
 /// Hours up to which a bare "at 5" is the afternoon: nobody has an appointment at 5 in the morning without saying so.
-const BARE_AFTERNOON_LAST: i8 = 6;
+const BARE_AFTERNOON_LAST_HOUR: i8 = 6;
 
 /// The first time of day that a folded text names.
 pub(super) fn time_of_day(folded: &str) -> Option<Time> {
@@ -54,7 +54,7 @@ fn read_clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<T
             && minute.is_none()
             && (1..=12).contains(&hour) =>
         {
-            clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
+            clock_time(if hour <= BARE_AFTERNOON_LAST_HOUR { hour + 12 } else { hour }, 0)
         }
         _ if digits.contains(':') || (before == Some("at") && minute.is_some()) => clock_time(hour, minutes),
         _ => None,
@@ -72,14 +72,14 @@ fn spelled_time(word: &str, before: Option<&str>, after: Option<&str>) -> Option
         (_, Some("pm")) => clock_time(hour % 12 + 12, 0),
         (_, Some("am")) => clock_time(hour % 12, 0),
         // "At one of them", "at three places".
-        (Some("past"), _) => clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 30),
+        (Some("past"), _) => clock_time(if hour <= BARE_AFTERNOON_LAST_HOUR { hour + 12 } else { hour }, 30),
         (Some("at"), None) | (_, Some("o'clock")) => {
-            clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
+            clock_time(if hour <= BARE_AFTERNOON_LAST_HOUR { hour + 12 } else { hour }, 0)
         }
         (
             Some("at"),
             Some("tomorrow" | "tonight" | "today" | "on" | "in" | "sharp" | "and" | "to" | "if" | "so"),
-        ) => clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0),
+        ) => clock_time(if hour <= BARE_AFTERNOON_LAST_HOUR { hour + 12 } else { hour }, 0),
         _ => None,
     }
 }
@@ -112,7 +112,7 @@ fn chinese_time(folded: &str) -> Option<Time> {
             Some(DayPart::Evening) if hour < 12 => hour + 12,
             Some(DayPart::Evening) if hour == 12 => return None,
             Some(DayPart::Evening) => hour,
-            None if (1..=BARE_AFTERNOON_LAST).contains(&hour) => hour + 12,
+            None if (1..=BARE_AFTERNOON_LAST_HOUR).contains(&hour) => hour + 12,
             None => hour,
         };
         clock_time(hour, i8::try_from(minutes).ok()?)

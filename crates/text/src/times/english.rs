@@ -23,14 +23,14 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-const NUMBERS: [&str; 12] =
+const NUMBER_WORDS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 /// Days about which "next Friday" and "last Friday" leave people in doubt.
 const WEEKDAY_SLACK: i64 = 7;
 /// Days about which "last June" leaves people in doubt: this year's, or the one before?
 const MONTH_SLACK: i64 = 366;
 /// "The other day": from two to ten days ago.
-const OTHER_DAY: (i64, i64) = (-10, -2);
+const THE_OTHER_DAY: (i64, i64) = (-10, -2);
 
 type FoundPeriod = (NamedPeriod, usize);
 
@@ -63,7 +63,7 @@ fn phrase_at_start(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     fixed_phrase(words, calendar)
         .or_else(|| counted_phrase(words, calendar))
         .or_else(|| part_of_year(words, calendar))
-        .or_else(|| beside_present(words, calendar))
+        .or_else(|| parse_beside_present(words, calendar))
         .or_else(|| calendar_date(words, calendar))
         .or_else(|| after_preposition(words, calendar))
 }
@@ -78,12 +78,12 @@ fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         ["yesterday", ..] => (day(-1)?, 1),
         ["last", "night", ..] => (day(-1)?, 2),
         ["tomorrow", ..] => (day(1)?, 1),
-        ["today" | "tonight", ..] => (NamedPeriod::present_days(calendar.day_at_offset(0)?), 1),
+        ["today" | "tonight", ..] => (NamedPeriod::period_until_now(calendar.day_at_offset(0)?), 1),
         ["this", "morning" | "afternoon" | "evening", ..] => {
-            (NamedPeriod::present_days(calendar.day_at_offset(0)?), 2)
+            (NamedPeriod::period_until_now(calendar.day_at_offset(0)?), 2)
         }
         ["the", "other", "day", ..] => {
-            (NamedPeriod::uncertain(calendar.days_between(OTHER_DAY.0, OTHER_DAY.1)?), 3)
+            (NamedPeriod::uncertain(calendar.days_between(THE_OTHER_DAY.0, THE_OTHER_DAY.1)?), 3)
         }
         ["a", "fortnight", "ago", ..] => {
             (NamedPeriod::without_slack(calendar.units_ago(2, CalendarUnit::Week)?), 3)
@@ -118,7 +118,9 @@ fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         (false, Some(count), ["ago", ..]) => {
             Some((NamedPeriod::without_slack(calendar.units_ago(count, unit)?), length + 1))
         }
-        (false, None, ["ago", ..]) => Some((NamedPeriod::without_slack(calendar.few_ago(unit)?), length + 1)),
+        (false, None, ["ago", ..]) => {
+            Some((NamedPeriod::without_slack(calendar.few_units_ago(unit)?), length + 1))
+        }
         _ => None,
     }
 }
@@ -181,7 +183,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
 }
 
 /// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.
-fn beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
+fn parse_beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let (offset, what) = match words {
         ["last" | "past", what, ..] => (-1, *what),
         ["this", what, ..] => (0, *what),
@@ -225,7 +227,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
 fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<NamedPeriod> {
     let near = |days: Days| match offset {
         // "This year" asks for nothing.
-        0 if what == "year" => NamedPeriod::present_days(days),
+        0 if what == "year" => NamedPeriod::period_until_now(days),
         _ => NamedPeriod::without_slack(days),
     };
     Some(match what {
@@ -344,7 +346,8 @@ fn month_day(word: &str) -> Option<i8> {
 }
 
 pub(super) fn number(word: &str) -> Option<i64> {
-    let spelled = NUMBERS.iter().position(|name| *name == word).and_then(|at| i64::try_from(at + 1).ok());
+    let spelled =
+        NUMBER_WORDS.iter().position(|name| *name == word).and_then(|at| i64::try_from(at + 1).ok());
     match word {
         "a" | "an" => Some(1),
         _ => spelled.or_else(|| word.parse().ok()),

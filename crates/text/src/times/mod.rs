@@ -60,7 +60,7 @@ impl NamedPeriod {
         Self { sure: false, ..Self::without_slack(days) }
     }
 
-    fn present_days(days: (Date, Date)) -> Self {
+    fn period_until_now(days: (Date, Date)) -> Self {
         Self { present: true, ..Self::without_slack(days) }
     }
 

@@ -15,35 +15,35 @@ use super::{content_terms, fold_name, is_named_in_text, is_unspaced, split_sente
 /// A longer phrase is listed before a shorter one that it contains.
 const RELATIONS: [(&str, &str); 6] = [
     (
-        HOME,
+        HOME_RELATION,
         " is now living in | is living in | now lives in | lives in | live in | has moved to | moved to |\
          现在住在|搬到了|搬去了|搬到|搬去|住在",
     ),
     (
-        NAME,
+        NAME_RELATION,
         " is now called | is now named | is called | is named |'s name is now |'s name is | called | named |\
          改名叫|现在叫|的名字是|名字叫|名叫|叫做|叫",
     ),
     ("work", " now works at | works at | work at | now works for | works for |现在就职于|就职于"),
     ("profession", " now works as | is working as | works as | work as |现在的工作是|的工作是"),
-    (BIRTHDAY, "'s birthday is on |'s birthday is |的生日是"),
+    (BIRTHDAY_RELATION, "'s birthday is on |'s birthday is |的生日是"),
     ("age", " is now aged | is aged "),
 ];
-const HOME: &str = "home";
-const NAME: &str = "name";
-const BIRTHDAY: &str = "birthday";
+const HOME_RELATION: &str = "home";
+const NAME_RELATION: &str = "name";
+const BIRTHDAY_RELATION: &str = "birthday";
 /// Relations whose values are names: they mean the same wherever they are said.
-const NAMED: [&str; 3] = [HOME, NAME, BIRTHDAY];
+const NAMED_RELATIONS: [&str; 3] = [HOME_RELATION, NAME_RELATION, BIRTHDAY_RELATION];
 /// A sentence with one of these tells no plain fact.
-const NOT_PLAIN: &[char] = &['"', '\u{201c}', '「', '?', '？'];
+const MARKS_OF_NO_FACT: &[char] = &['"', '\u{201c}', '「', '?', '？'];
 const CLAUSE_ENDS: &[char] = &['，', ',', '：', ':', '；', ';', '。', '!', '！', '\n'];
 /// Phrases for a possibility, treated like statements.
-const MAY_BE: &str = " might be | may be | could be ";
+const POSSIBILITY_PHRASES: &str = " might be | may be | could be ";
 /// After what it is not, this says what it is, without a doubt: 不是叫小黑，应该是叫小白.
 const SHOULD_BE: &str = "应该是";
 pub(super) const ARTICLES: &[&str] = &["a", "an", "the"];
 /// A value ends before these.
-const AFTER_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
+const ENDS_OF_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
 /// A name ends before these as well.
 const AFTER_NAME: &[&str] = &[" and ", " but ", " who ", " because "];
 
@@ -73,11 +73,11 @@ pub struct Values {
 }
 
 impl Values {
-    /// A text that quotes or asks says nothing plain.
+    /// Parses the values of a text; a text that quotes or asks has none.
     pub fn new(text: &str) -> Self {
         let text = own_words(text);
         let mut parsed = Self { statements: Vec::new(), plain: Vec::new() };
-        if text.contains(NOT_PLAIN) {
+        if text.contains(MARKS_OF_NO_FACT) {
             return parsed;
         }
         let mut before = String::new();
@@ -85,7 +85,7 @@ impl Values {
             let certain = without_hedges(&clause);
             let is_hedged = certain.is_some() && !(clause.starts_with(SHOULD_BE) && before.contains("不是"));
             let said = certain.as_ref().unwrap_or(&clause);
-            if is_so(said) {
+            if is_affirmed(said) {
                 let statement = parse_statement(said, &before);
                 parsed.statements.extend(statement.map(|said| Statement { is_hedged, ..said }));
                 if !is_hedged {
@@ -112,14 +112,15 @@ impl Values {
                 && find_slot(self, older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
     }
 
-    /// The clauses that say what is so.
+    /// The clauses that state a fact.
     pub fn plain_clauses(&self) -> String {
         self.plain.join("\n")
     }
 
     /// Values that are names of places, of people and animals, or days.
     pub fn named_values(&self) -> impl Iterator<Item = &String> {
-        let named = self.statements.iter().filter(|said| !said.is_hedged && NAMED.contains(&said.relation));
+        let named =
+            self.statements.iter().filter(|said| !said.is_hedged && NAMED_RELATIONS.contains(&said.relation));
         named.map(|said| &said.value)
     }
 }
@@ -135,7 +136,7 @@ pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
 pub fn given_names(older: &str, newer: &str) -> Option<(String, String)> {
     let names = |text: &str| {
         let mut statements = Values::new(text).statements;
-        statements.retain(|said| said.relation == NAME && !said.is_hedged);
+        statements.retain(|said| said.relation == NAME_RELATION && !said.is_hedged);
         statements
     };
     let (older, newer) = (names(older), names(newer));
@@ -159,7 +160,7 @@ pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
 fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool {
     newer.relation == older.relation
         && is_same_subject(newer, older, corrects)
-        && (newer.relation != NAME || is_the_same_one(newer, older, corrects))
+        && (newer.relation != NAME_RELATION || is_the_same_one(newer, older, corrects))
 }
 
 /// True if both name the same one, and not one of several: a second friend is not the first one by another name.
@@ -183,7 +184,7 @@ pub struct CommonValue {
 pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     let is_replaced = |said: &&Statement| {
         let mut same = other.statements.iter().filter(|other| other.relation == said.relation);
-        !NAMED.contains(&said.relation) && same.any(|other| are_different(said, other))
+        !NAMED_RELATIONS.contains(&said.relation) && same.any(|other| are_different(said, other))
     };
     let replaced = text.statements.iter().find(is_replaced).map(|said| {
         let clause = text.plain.iter().find(|clause| clause.contains(&said.value));
@@ -214,7 +215,7 @@ fn clauses_of(text: &str) -> Vec<String> {
     each.collect()
 }
 
-fn is_so(clause: &str) -> bool {
+fn is_affirmed(clause: &str) -> bool {
     let stands_in = |words: Words| words.iter().any(|word| is_named_in_text(clause, word));
     !stands_in(lexicon::NOT_SO.english) && (clause.is_ascii() || !stands_in(lexicon::NOT_SO.chinese))
 }
@@ -223,7 +224,7 @@ fn is_so(clause: &str) -> bool {
 fn without_hedges(clause: &str) -> Option<String> {
     let hedges = lexicon::HEDGES.iter().map(|hedge| (hedge, ""));
     let mut left = None;
-    for (hedge, instead) in hedges.chain(MAY_BE.split('|').map(|hedge| (hedge, " is "))) {
+    for (hedge, instead) in hedges.chain(POSSIBILITY_PHRASES.split('|').map(|hedge| (hedge, " is "))) {
         let said = left.as_deref().unwrap_or(clause);
         if said.contains(hedge) {
             left = Some(said.replace(hedge, instead));
@@ -258,10 +259,10 @@ fn parse_statement(clause: &str, before: &str) -> Option<Statement> {
         let (whom, after) = words.split('|').filter(may_occur).find_map(|word| padded.split_once(word))?;
         let value = match (*relation, after.rsplit_once(" in ")) {
             // `a small flat in berlin` is in Berlin.
-            (HOME, Some((place, town))) if without_article(place) != place => town,
+            (HOME_RELATION, Some((place, town))) if without_article(place) != place => town,
             _ => {
-                let more = if *relation == NAME { AFTER_NAME } else { &[] };
-                let ends = AFTER_VALUE.iter().chain(more);
+                let more = if *relation == NAME_RELATION { AFTER_NAME } else { &[] };
+                let ends = ENDS_OF_VALUE.iter().chain(more);
                 ends.fold(after, |value, word| value.split_once(word).map_or(value, |(value, _)| value))
             }
         };
@@ -272,7 +273,7 @@ fn parse_statement(clause: &str, before: &str) -> Option<Statement> {
         let is_introduction = possessive_form(subject).is_some()
             || subject.is_empty() && possessive_form(before.trim_end()).is_some();
         let subject = match *relation {
-            NAME => possessive_form(subject).unwrap_or_else(|| subject.to_owned()),
+            NAME_RELATION => possessive_form(subject).unwrap_or_else(|| subject.to_owned()),
             _ => subject.to_owned(),
         };
         let is_known = !subject.is_empty() || !before.is_empty();
@@ -302,7 +303,7 @@ fn possessive_form(subject: &str) -> Option<String> {
 fn is_same_subject(one: &Statement, other: &Statement, corrects: bool) -> bool {
     let goes_on = |named: &Statement, goes_on: &Statement| {
         // Of 用户养了一只猫，叫小黑 the cat is named, not the user; and "she" is somebody else.
-        let may_be_the_owner = corrects && named.relation != NAME && !goes_on.has_pronoun;
+        let may_be_the_owner = corrects && named.relation != NAME_RELATION && !goes_on.has_pronoun;
         (may_be_the_owner || is_owned(&named.subject)) && is_named_in(&named.subject, &goes_on.before)
     };
     match (one.subject.is_empty(), other.subject.is_empty()) {
@@ -336,8 +337,8 @@ fn are_different(one: &Statement, other: &Statement) -> bool {
         false => (&other.value, &one.value),
     };
     match one.relation {
-        HOME => !is_same_place(short, long),
-        NAME => !is_same_name(short, long),
+        HOME_RELATION => !is_same_place(short, long),
+        NAME_RELATION => !is_same_name(short, long),
         _ => !is_named_in_text(long, short),
     }
 }

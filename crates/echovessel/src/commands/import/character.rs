@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{SKIPS_SHOWN, is_confirmed, upload};
-use crate::cli::{Import, Shared};
+use crate::cli::{Import, SharedOptions};
 use crate::client::Daemon;
 use crate::commands::memory::count_in_words;
 use crate::commands::run::AnyDaemon;
@@ -17,7 +17,7 @@ use crate::home::Home;
 
 /// Shows the draft of the persona, and saves it once the person confirms it.
 pub(super) async fn import(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Import,
@@ -28,8 +28,8 @@ pub(super) async fn import(
     outcome
 }
 
-async fn draft_and_save(shared: &Shared, daemon: &Daemon, asked: &Import) -> anyhow::Result<()> {
-    let id = upload::send(daemon, asked).await?;
+async fn draft_and_save(shared: &SharedOptions, daemon: &Daemon, asked: &Import) -> anyhow::Result<()> {
+    let id = upload::upload_files(daemon, asked).await?;
     let outcome = draft_and_save_upload(shared, daemon, asked, &id).await;
     if !matches!(outcome, Ok(true)) {
         // The files would be kept for a day.
@@ -40,7 +40,7 @@ async fn draft_and_save(shared: &Shared, daemon: &Daemon, asked: &Import) -> any
 
 /// Says whether the draft was saved.
 async fn draft_and_save_upload(
-    shared: &Shared,
+    shared: &SharedOptions,
     daemon: &Daemon,
     asked: &Import,
     id: &str,
@@ -76,7 +76,7 @@ async fn draft_and_save_upload(
         "create_user": asked.create,
     });
     let saved = daemon.ask(Method::POST, &path, Some(body)).await;
-    let saved = saved.map_err(upload::with_hint)?;
+    let saved = saved.map_err(upload::with_option_hint)?;
     let name = draft["name"].as_str().or(asked.persona.as_deref()).unwrap_or("the persona");
     if shared.json {
         println!("{}", json!({"draft": draft, "saved": saved}));

@@ -42,12 +42,12 @@ pub(super) async fn record(
     let _lock = home.lock_home()?;
     let store = Arc::new(open_database(config, home)?);
     let hub = bare_hub(config, home, &store)?;
-    let recorded = record_into((&store, &hub), config, asked, sources, options, mapping, bar).await;
+    let recorded = record_into_home((&store, &hub), config, asked, sources, options, mapping, bar).await;
     store.close().await?;
     recorded
 }
 
-async fn record_into(
+async fn record_into_home(
     (store, hub): (&HomeStore, &Hub),
     config: &Config,
     asked: &Import,

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::run::AnyDaemon;
-use crate::cli::{Import, ImportCommand, Shared};
+use crate::cli::{Import, ImportCommand, SharedOptions};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::Home;
@@ -35,21 +35,25 @@ const TITLES_SHOWN_MAX: usize = 10;
 const SKIPS_SHOWN: usize = 10;
 
 pub(crate) async fn import(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Import,
 ) -> anyhow::Result<()> {
     let Some(command) = &asked.command else { return import_files(shared, config, home, asked).await };
     let daemon = AnyDaemon::open(config, home).await?;
-    let outcome = change(shared, daemon.daemon(), command).await;
+    let outcome = run_subcommand(shared, daemon.daemon(), command).await;
     daemon.close().await?;
     outcome
 }
 
-async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> anyhow::Result<()> {
+async fn run_subcommand(
+    shared: &SharedOptions,
+    daemon: &Daemon,
+    command: &ImportCommand,
+) -> anyhow::Result<()> {
     match command {
-        ImportCommand::List => list(shared, daemon).await,
+        ImportCommand::List => print_imports(shared, daemon).await,
         ImportCommand::Pause { run } => set_remembering(shared, daemon, *run, "pause").await,
         ImportCommand::Resume { run } => set_remembering(shared, daemon, *run, "resume").await,
         ImportCommand::Accept { run } => accept_proposals(shared, daemon, *run).await,
@@ -57,7 +61,12 @@ async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> an
     }
 }
 
-async fn import_files(shared: &Shared, config: &Config, home: &Home, asked: &Import) -> anyhow::Result<()> {
+async fn import_files(
+    shared: &SharedOptions,
+    config: &Config,
+    home: &Home,
+    asked: &Import,
+) -> anyhow::Result<()> {
     if let Some(found) = asked.files.iter().find_map(|file| WholeHome::find(file)) {
         return whole_home::import_home(shared, config, home, asked, found).await;
     }
@@ -86,7 +95,7 @@ async fn import_files(shared: &Shared, config: &Config, home: &Home, asked: &Imp
 
 /// Records messages, documents and saved memories after the person has confirmed it.
 async fn record(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Import,
@@ -94,7 +103,7 @@ async fn record(
     options: ReadOptions,
     look: &Look,
 ) -> anyhow::Result<()> {
-    let mapping = mapping_of(asked, look)?;
+    let mapping = requested_mapping(asked, look)?;
     if !shared.json {
         print!("{}", describe_look(look, asked.zone.as_deref()));
     }
@@ -124,7 +133,7 @@ async fn examine_sources(inputs: Vec<Input>, options: ReadOptions) -> anyhow::Re
     Ok(reading.await.context("reading ended unexpectedly")??)
 }
 
-fn mapping_of(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
+fn requested_mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
     let mapping = Mapping {
         user: asked.me.iter().cloned().collect(),
         persona: asked.them.iter().cloned().collect(),
@@ -184,7 +193,7 @@ fn conversations_named(asked: &Import, look: &Look) -> anyhow::Result<Option<BTr
     Ok(Some(chosen))
 }
 
-fn progress_bar(shared: &Shared, found: u64) -> anyhow::Result<ProgressBar> {
+fn progress_bar(shared: &SharedOptions, found: u64) -> anyhow::Result<ProgressBar> {
     let bar = ProgressBar::new(found);
     bar.set_style(ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} {per_sec} {eta}")?);
     if shared.json || !std::io::stderr().is_terminal() {
@@ -213,7 +222,7 @@ struct RecordedImport {
 }
 
 fn describe_look(look: &Look, zone: Option<&str>) -> String {
-    let mut text = format!("{}: {}", look.format, count_of(look.messages, "message"));
+    let mut text = format!("{}: {}", look.format, counted_noun(look.messages, "message"));
     if let (Some(first), Some(last)) = (&look.first, &look.last) {
         _ = write!(text, ", {first} to {last}");
     }
@@ -224,7 +233,7 @@ fn describe_look(look: &Look, zone: Option<&str>) -> String {
             Role::User => ", the user",
             Role::Other => "",
         };
-        _ = writeln!(text, "  {}: {}{role}", speaker.name, count_of(speaker.messages, "message"));
+        _ = writeln!(text, "  {}: {}{role}", speaker.name, counted_noun(speaker.messages, "message"));
     }
     if look.saved_memories > 0 {
         _ = writeln!(text, "  {} things that the program had saved about its user", look.saved_memories);
@@ -256,7 +265,7 @@ fn describe_look(look: &Look, zone: Option<&str>) -> String {
     text
 }
 
-fn print_report(shared: &Shared, run: &RecordedImport) {
+fn print_report(shared: &SharedOptions, run: &RecordedImport) {
     if shared.json {
         println!(
             "{}",
@@ -276,14 +285,14 @@ fn print_report(shared: &Shared, run: &RecordedImport) {
         "found {}: {} recorded in {}, {documents}{} already there, {proposed}{} skipped",
         run.found,
         run.recorded,
-        count_of(run.sessions, "session"),
+        counted_noun(run.sessions, "session"),
         run.already_there,
         run.skipped_count
     );
     if run.undated > 0 {
         println!(
             "{} without a time of their own have the one of the message before, or of their file",
-            count_of(run.undated, "message")
+            counted_noun(run.undated, "message")
         );
     }
     if run.proposed > 0 {
@@ -302,7 +311,7 @@ fn print_report(shared: &Shared, run: &RecordedImport) {
     println!("run {}; `echovessel import undo {}` erases it", run.run_id, run.run_id);
 }
 
-async fn list(shared: &Shared, daemon: &Daemon) -> anyhow::Result<()> {
+async fn print_imports(shared: &SharedOptions, daemon: &Daemon) -> anyhow::Result<()> {
     let listed = daemon.ask(Method::GET, "/api/admin/imports", None).await?;
     if shared.json {
         println!("{}", json!({"runs": listed["imports"]}));
@@ -312,11 +321,11 @@ async fn list(shared: &Shared, daemon: &Daemon) -> anyhow::Result<()> {
     if runs.is_empty() {
         println!("No imports yet.");
     }
-    runs.iter().for_each(|run| println!("{}", summary_of(run)));
+    runs.iter().for_each(|run| println!("{}", run_summary(run)));
     Ok(())
 }
 
-fn summary_of(run: &Value) -> String {
+fn run_summary(run: &Value) -> String {
     let text = |key: &str| run[key].as_str().unwrap_or_default();
     let (waiting, recorded) =
         (run["sessions_waiting"].as_u64().unwrap_or_default(), run["recorded"].as_u64().unwrap_or_default());
@@ -324,26 +333,31 @@ fn summary_of(run: &Value) -> String {
         ("uploaded", _) => "waits for its mapping".to_owned(),
         ("recording", _) => "being recorded".to_owned(),
         ("interrupted", _) => "cut off; resume it, or import the same files again".to_owned(),
-        ("paused", _) => format!("paused, {} waiting", count_of(waiting, "session")),
+        ("paused", _) => format!("paused, {} waiting", counted_noun(waiting, "session")),
         (_, "off") => "recorded, not remembered".to_owned(),
-        _ => format!("{} waiting", count_of(waiting, "session")),
+        _ => format!("{} waiting", counted_noun(waiting, "session")),
     };
     let files: Vec<&str> = run["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let at = text("created_at").get(..19).unwrap_or_default();
-    format!("{}  {at}  {}  {state}  {}", text("run_id"), count_of(recorded, "message"), files.join(", "))
+    format!("{}  {at}  {}  {state}  {}", text("run_id"), counted_noun(recorded, "message"), files.join(", "))
 }
 
-async fn set_remembering(shared: &Shared, daemon: &Daemon, id: ImportId, act: &str) -> anyhow::Result<()> {
+async fn set_remembering(
+    shared: &SharedOptions,
+    daemon: &Daemon,
+    id: ImportId,
+    act: &str,
+) -> anyhow::Result<()> {
     let run = daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/{act}"), None).await?;
     match shared.json {
         true => println!("{run}"),
-        false => println!("{}", summary_of(&run)),
+        false => println!("{}", run_summary(&run)),
     }
     Ok(())
 }
 
 /// Accepts what the other program had saved.
-async fn accept_proposals(shared: &Shared, daemon: &Daemon, id: ImportId) -> anyhow::Result<()> {
+async fn accept_proposals(shared: &SharedOptions, daemon: &Daemon, id: ImportId) -> anyhow::Result<()> {
     let path = "/api/admin/memory/rejected/approve-all";
     let accepted = daemon.ask(Method::POST, path, Some(json!({"run_id": id}))).await?;
     let count = accepted["approved"].as_u64().unwrap_or_default();
@@ -356,10 +370,10 @@ async fn accept_proposals(shared: &Shared, daemon: &Daemon, id: ImportId) -> any
 }
 
 /// Erases an import with everything that was made of it.
-async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyhow::Result<()> {
+async fn undo(shared: &SharedOptions, daemon: &Daemon, id: ImportId, yes: bool) -> anyhow::Result<()> {
     if !yes {
         let run = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
-        println!("{}", summary_of(&run));
+        println!("{}", run_summary(&run));
         println!("its messages are erased, with every memory of them");
         if !is_confirmed()? {
             bail!("nothing was erased");
@@ -369,12 +383,12 @@ async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyh
     let erased = undone["erased"].as_u64().unwrap_or_default();
     match shared.json {
         true => println!("{undone}"),
-        false => println!("erased {}, with every memory of them", count_of(erased, "message")),
+        false => println!("erased {}, with every memory of them", counted_noun(erased, "message")),
     }
     Ok(())
 }
 
-fn count_of(count: u64, noun: &str) -> String {
+fn counted_noun(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 

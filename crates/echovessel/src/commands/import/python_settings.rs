@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use toml::{Table, Value};
 
 use crate::config::{self, ConfigChange};
-use crate::home::{Home, replace};
+use crate::home::{Home, replace_file};
 
 /// The unit that a setting of the Python program is counted in.
 #[derive(Clone, Copy)]
@@ -104,7 +104,7 @@ impl SettingsReport {
 ///
 /// # Errors
 /// If either file can't be read, theirs is not TOML, or ours can't be written; ours is unchanged then.
-pub(super) fn take_over(python_home: &Path, home: &Home) -> anyhow::Result<Option<SettingsReport>> {
+pub(super) fn take_over_settings(python_home: &Path, home: &Home) -> anyhow::Result<Option<SettingsReport>> {
     let folder = if python_home.is_dir() { Some(python_home) } else { python_home.parent() };
     let Some(theirs) = folder.map(|folder| folder.join("config.toml")) else { return Ok(None) };
     let Some(theirs_text) = read_optional_file(&theirs)? else { return Ok(None) };
@@ -115,7 +115,8 @@ pub(super) fn take_over(python_home: &Path, home: &Home) -> anyhow::Result<Optio
     let before = read_optional_file(&path)?.unwrap_or_default();
     let (text, report) = merge(&before, &settings, &path)?;
     if text != before {
-        replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
+        replace_file(&path, text.as_bytes())
+            .with_context(|| format!("{} can't be written", path.display()))?;
     }
     Ok(Some(report))
 }
@@ -137,18 +138,18 @@ fn merge(before: &str, settings: &Table, path: &Path) -> anyhow::Result<(String,
     let (mut text, mut report) = (before.to_owned(), SettingsReport::default());
     let mut changes = Vec::new();
     for (name, value) in leaves {
-        let Some(change) = change_of(&name, value, &known) else {
+        let Some(change) = to_config_change(&name, value, &known) else {
             report.unused.push(name);
             continue;
         };
-        if config::is_set(before, &change.key) {
+        if config::has_key(before, &change.key) {
             report.set_here.push(name);
             continue;
         }
         changes.push((name, change));
     }
     let with = |text: &str, change: &ConfigChange| {
-        let changed = config::with_changes(text, std::slice::from_ref(change))?;
+        let changed = config::apply_changes(text, std::slice::from_ref(change))?;
         config::parse(&changed, path, std::env::vars()).map_err(|error| error.to_string())?;
         Ok::<_, String>(changed)
     };
@@ -178,7 +179,7 @@ fn collect_leaves<'a>(section: &str, table: &'a Table, leaves: &mut Vec<(String,
 }
 
 /// The setting here that means the same; `None` if there is none.
-fn change_of(name: &str, value: &Value, known: &[(String, Value)]) -> Option<ConfigChange> {
+fn to_config_change(name: &str, value: &Value, known: &[(String, Value)]) -> Option<ConfigChange> {
     let same = SAME_KEYS.contains(&name).then_some((name, SettingUnit::Same));
     let (key, unit) =
         RENAMED_KEYS.iter().find(|(old, ..)| *old == name).map(|(_, key, unit)| (*key, *unit)).or(same)?;
@@ -377,12 +378,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::locate(Some(folder.path().join("ours"))).unwrap();
         home.create().unwrap();
-        assert_eq!(take_over(folder.path(), &home).unwrap(), None);
+        assert_eq!(take_over_settings(folder.path(), &home).unwrap(), None);
         std::fs::write(folder.path().join("config.toml"), "not = [toml").unwrap();
-        assert!(take_over(folder.path(), &home).is_err());
+        assert!(take_over_settings(folder.path(), &home).is_err());
         assert!(!home.config().exists());
         std::fs::write(folder.path().join("config.toml"), "[persona]\nid = \"luna\"\n").unwrap();
-        let report = take_over(&folder.path().join("memory.db"), &home).unwrap().unwrap();
+        let report = take_over_settings(&folder.path().join("memory.db"), &home).unwrap().unwrap();
         assert_eq!(report.taken, ["persona.id"]);
         assert_eq!(std::fs::read_to_string(home.config()).unwrap(), "[persona]\nid = \"luna\"\n");
     }

@@ -33,7 +33,7 @@ pub(super) async fn record(
     bar: &ProgressBar,
 ) -> anyhow::Result<RecordedImport> {
     ensure_persona(daemon, asked, None).await?;
-    let id = send(daemon, asked).await?;
+    let id = upload_files(daemon, asked).await?;
     let body = json!({
         "persona_id": asked.persona, "user_id": asked.user, "mapping": mapping, "remember": !asked.no_remember,
         "create_user": asked.create,
@@ -42,7 +42,7 @@ pub(super) async fn record(
     if let Err(error) = started {
         // The daemon would keep the files for a day.
         daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/undo"), None).await?;
-        return Err(with_hint(error));
+        return Err(with_option_hint(error));
     }
     loop {
         let shown = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
@@ -53,13 +53,13 @@ pub(super) async fn record(
                 "recording was cut off: {}. `echovessel import resume {id}` goes on",
                 shown["problem"].as_str().unwrap_or("the daemon stopped")
             ),
-            _ => return read(shown),
+            _ => return read_upload_state(shown),
         }
     }
 }
 
 /// Adds the option that allows what the daemon refused.
-pub(super) fn with_hint(error: anyhow::Error) -> anyhow::Error {
+pub(super) fn with_option_hint(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<Refusal>().and_then(|refusal| refusal.code.as_deref()) {
         Some("unknown_user") => error.context("--create makes a user that does not exist"),
         Some("already_onboarded") => error.context("--replace replaces texts that are there"),
@@ -95,15 +95,15 @@ pub(super) async fn ensure_persona(
 }
 
 /// Uploads the files; answers the id of the import.
-pub(super) async fn send(daemon: &Daemon, asked: &Import) -> anyhow::Result<String> {
+pub(super) async fn upload_files(daemon: &Daemon, asked: &Import) -> anyhow::Result<String> {
     let boundary = format!("echovessel-{}", hex::encode(random_bytes()));
-    let form = form_stream(list_files(asked)?, asked, &boundary);
+    let form = upload_form_stream(list_files(asked)?, asked, &boundary);
     let kind = format!("multipart/form-data; boundary={boundary}");
     let uploaded = daemon.upload("/api/admin/imports", &kind, form).await?;
     Ok(uploaded["run_id"].as_str().context("the daemon's answer has no run_id")?.to_owned())
 }
 
-fn read(shown: Value) -> anyhow::Result<RecordedImport> {
+fn read_upload_state(shown: Value) -> anyhow::Result<RecordedImport> {
     #[derive(Deserialize)]
     struct PrintedUpload {
         state: String,
@@ -130,7 +130,7 @@ fn list_files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
 }
 
 /// The upload form, read from the disk while it is sent.
-fn form_stream(
+fn upload_form_stream(
     files: Vec<(String, PathBuf)>,
     asked: &Import,
     boundary: &str,

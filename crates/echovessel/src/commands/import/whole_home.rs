@@ -11,8 +11,8 @@ use store::{HomeDatabase, PythonHome, ServerAddress};
 
 use super::is_confirmed;
 use super::python_settings::{self, SettingsReport};
-use crate::cli::{Import, Shared};
-use crate::commands::restore::{copy_aside, put_aside, replace, run_blocking};
+use crate::cli::{Import, SharedOptions};
+use crate::commands::restore::{copy_aside, rename_database_aside, replace, run_blocking};
 use crate::config::Config;
 use crate::database::home_database;
 use crate::home::Home;
@@ -86,7 +86,7 @@ impl WholeHome {
 }
 
 pub(super) async fn import_home(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Import,
@@ -117,13 +117,15 @@ pub(super) async fn import_home(
     let _lock = home.lock_home()?;
     let database = home_database(config, home)?;
     let read = match &database {
-        HomeDatabase::File(path) => into_file(&found, &zone, path)?,
-        HomeDatabase::Server(address) => into_server(home, (&found, &zone), &database, address).await?,
+        HomeDatabase::File(path) => import_into_file(&found, &zone, path)?,
+        HomeDatabase::Server(address) => {
+            import_into_server(home, (&found, &zone), &database, address).await?
+        }
     };
     // The memory is there by now: a fault in the settings is named and undoes nothing.
     let settings = match &read {
         WholeHome::Archive(..) => Ok(None),
-        WholeHome::Python(path, _) => python_settings::take_over(path, home),
+        WholeHome::Python(path, _) => python_settings::take_over_settings(path, home),
     };
     if shared.json {
         let mut report = read.as_json();
@@ -158,21 +160,21 @@ fn print_settings(settings: &SettingsReport) {
     }
 }
 
-fn into_file(found: &WholeHome, zone: &TimeZone, database: &Path) -> anyhow::Result<WholeHome> {
+fn import_into_file(found: &WholeHome, zone: &TimeZone, database: &Path) -> anyhow::Result<WholeHome> {
     if database.exists() {
         let there = store::examine_backup(database).context("nothing was imported")?;
         refuse_memory(there.messages, there.nodes)?;
     }
     let fresh = database.with_extension("imported");
     let read = found.read(zone, &fresh)?;
-    put_aside(database)?;
+    rename_database_aside(database)?;
     fs::rename(&fresh, database)
         .with_context(|| format!("the memory is at {} and could not be put in its place", fresh.display()))?;
     Ok(read)
 }
 
 /// Through a file, so that a damaged archive reaches nothing of the database.
-async fn into_server(
+async fn import_into_server(
     home: &Home,
     (found, zone): (&WholeHome, &TimeZone),
     database: &HomeDatabase,

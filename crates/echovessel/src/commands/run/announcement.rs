@@ -4,14 +4,14 @@ use anyhow::Context as _;
 use reqwest::Method;
 use store::HomeDatabase;
 
-use crate::cli::Shared;
+use crate::cli::SharedOptions;
 use crate::client::Daemon;
 use crate::home::Home;
 
 use super::open_home::OpenHome;
 
 pub(super) fn print_address(
-    shared: &Shared,
+    shared: &SharedOptions,
     database: &HomeDatabase,
     home: &Home,
     open_home: &OpenHome,
@@ -58,7 +58,7 @@ pub(super) fn print_address(
     if let Some(notice) = model.notice() {
         println!("  model     {notice}");
     }
-    if let Some(notice) = wired.embedding.notice() {
+    if let Some(notice) = wired.embedding.startup_notice() {
         println!("  vectors   {notice}");
     }
     println!(
@@ -68,7 +68,7 @@ pub(super) fn print_address(
 }
 
 /// Prints that this daemon passes requests on to the holder.
-pub(super) fn print_standby(shared: &Shared, url: &str, holder: Option<&str>, login: Option<&str>) {
+pub(super) fn print_standby(shared: &SharedOptions, url: &str, holder: Option<&str>, login: Option<&str>) {
     if shared.json {
         let pid = std::process::id();
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": pid, "holder": holder}));

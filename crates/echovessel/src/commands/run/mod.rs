@@ -13,7 +13,7 @@ use futures_util::FutureExt as _;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use store::HomeDatabase;
 
-use crate::cli::{Run, Shared};
+use crate::cli::{Run, SharedOptions};
 use crate::config::Config;
 use crate::daemons::LoneDaemon;
 use crate::database::home_database;
@@ -30,7 +30,12 @@ pub(crate) use open_home::open_hub_socket;
 pub(crate) use private::AnyDaemon;
 pub(crate) use shared_home::HomeTaken;
 
-pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    shared: &SharedOptions,
+    config: &Config,
+    home: &Home,
+    asked: &Run,
+) -> anyhow::Result<()> {
     keep_memory_private();
     let _lock = home.lock_home()?;
     super::encrypted_backup::remove_leftover_copy(home);
@@ -45,7 +50,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
 
 /// Runs on a home that no other daemon can share.
 async fn run_alone(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Run,

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use super::announcement::{open_page, print_address, print_standby};
 use super::entrance::Entrance;
 use super::open_home::OpenHome;
-use crate::cli::{Run, Shared};
+use crate::cli::{Run, SharedOptions};
 use crate::client::Daemon;
 use crate::config::Config;
 use crate::daemons::SharingDaemons;
@@ -56,7 +56,7 @@ type ServerTask = JoinHandle<Result<(), server::ServeError>>;
 
 /// A daemon that shares its home, before it is known who holds it.
 struct SharingDaemon<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedOptions,
     config: &'a Config,
     home: &'a Home,
     asked: &'a Run,
@@ -74,7 +74,7 @@ struct SharingDaemon<'a> {
 }
 
 pub(super) async fn run(
-    shared: &Shared,
+    shared: &SharedOptions,
     config: &Config,
     home: &Home,
     asked: &Run,

@@ -22,7 +22,7 @@ use store::{HomeStore, StoreOptions};
 /// Beginning of the names under which the last runs are kept in the home.
 const RECORD_PREFIX: &str = "eval-";
 /// Number of questions after which a line of progress is printed, without a terminal.
-const LINE_EVERY: usize = 100;
+const QUESTIONS_PER_PROGRESS_LINE: usize = 100;
 
 /// Sets that need `--data`.
 const SETS_WITH_DATA: [&str; 8] =
@@ -100,12 +100,12 @@ async fn measure_set(asked: &Eval) -> anyhow::Result<()> {
         return calibrate(asked, &installation, path).await;
     }
     let format = if asked.set == "tune" { &asked.format } else { &asked.set };
-    let mut data = loading::read(format, path)?;
+    let mut data = loading::read_data_set(format, path)?;
     if asked.absence {
         if data.conversations.len() < 2 {
             bail!("--absence needs at least two conversations: the questions of one are asked of another");
         }
-        absence::add_foreign(&mut data);
+        absence::add_foreign_questions(&mut data);
     }
     let answered = measure(&installation, asked, &data).await?;
     if let Some(path) = &asked.ranking_out {
@@ -126,7 +126,7 @@ async fn calibrate(asked: &Eval, installation: &Installation, path: &Path) -> an
     let mut found = calibrate::measure(embedder.as_ref(), &sets, &mut show).await?;
     if let Some(raw) = installation.uncalibrated_embedder()? {
         raw.identify().await?;
-        found.take_means(calibrate::measure(&raw, &sets, &mut show).await?);
+        found.average_with(calibrate::measure(&raw, &sets, &mut show).await?);
     }
     if asked.json {
         println!("{}", serde_json::to_string(&found)?);
@@ -176,7 +176,7 @@ fn report(
     let last = read_record(&record).filter(|last| last.units == report.units);
     create_private_file(&record)?.write_all(&serde_json::to_vec(&report)?)?;
     if let Some(path) = &asked.plot {
-        let mut reports = records(folder)?;
+        let mut reports = last_records(folder)?;
         reports.extend((!report.vectors).then(|| report.clone()));
         draw_plot(path, &plot::recall(&reports))?;
         if asked.absence {
@@ -204,7 +204,7 @@ fn read_record(path: &Path) -> Option<Report> {
 }
 
 /// The last run of every set with vectors, by name.
-fn records(folder: &Path) -> anyhow::Result<Vec<Report>> {
+fn last_records(folder: &Path) -> anyhow::Result<Vec<Report>> {
     let entries = std::fs::read_dir(folder)?;
     let is_record = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(RECORD_PREFIX))
@@ -246,7 +246,8 @@ async fn measure(
             bar.set_position((done + units + questions) as u64);
             if plain
                 && questions > 0
-                && (questions == conversation.questions.len() || questions.is_multiple_of(LINE_EVERY))
+                && (questions == conversation.questions.len()
+                    || questions.is_multiple_of(QUESTIONS_PER_PROGRESS_LINE))
             {
                 eprintln!(
                     "{}: {questions} of {} questions asked",

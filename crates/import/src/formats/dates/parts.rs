@@ -20,11 +20,11 @@ pub(in crate::formats) struct Clock {
     hour: i8,
     minute: i8,
     second: i8,
-    half: Option<Half>,
+    half: Option<HalfOfDay>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
+enum HalfOfDay {
     Morning,
     Afternoon,
 }
@@ -36,8 +36,8 @@ impl Clock {
 
     pub(in crate::formats) fn time(self) -> Time {
         let hour = match self.half {
-            Some(Half::Afternoon) if self.hour < 12 => self.hour + 12,
-            Some(Half::Morning) if self.hour == 12 => 0,
+            Some(HalfOfDay::Afternoon) if self.hour < 12 => self.hour + 12,
+            Some(HalfOfDay::Morning) if self.hour == 12 => 0,
             _ => self.hour,
         };
         Time::new(hour, self.minute, self.second, 0).unwrap_or_default()
@@ -45,25 +45,25 @@ impl Clock {
 }
 
 /// Words for the halves of the day, in lower case without dots and blanks.
-const HALF_DAY_WORDS: &[(&str, Half)] = &[
-    ("am", Half::Morning),
-    ("pm", Half::Afternoon),
-    ("上午", Half::Morning),
-    ("凌晨", Half::Morning),
-    ("早上", Half::Morning),
-    ("下午", Half::Afternoon),
-    ("晚上", Half::Afternoon),
-    ("中午", Half::Afternoon),
-    ("午前", Half::Morning),
-    ("午後", Half::Afternoon),
-    ("오전", Half::Morning),
-    ("오후", Half::Afternoon),
-    ("πμ", Half::Morning),
-    ("μμ", Half::Afternoon),
-    ("ص", Half::Morning),
-    ("م", Half::Afternoon),
-    ("öö", Half::Morning),
-    ("ös", Half::Afternoon),
+const HALF_DAY_WORDS: &[(&str, HalfOfDay)] = &[
+    ("am", HalfOfDay::Morning),
+    ("pm", HalfOfDay::Afternoon),
+    ("上午", HalfOfDay::Morning),
+    ("凌晨", HalfOfDay::Morning),
+    ("早上", HalfOfDay::Morning),
+    ("下午", HalfOfDay::Afternoon),
+    ("晚上", HalfOfDay::Afternoon),
+    ("中午", HalfOfDay::Afternoon),
+    ("午前", HalfOfDay::Morning),
+    ("午後", HalfOfDay::Afternoon),
+    ("오전", HalfOfDay::Morning),
+    ("오후", HalfOfDay::Afternoon),
+    ("πμ", HalfOfDay::Morning),
+    ("μμ", HalfOfDay::Afternoon),
+    ("ص", HalfOfDay::Morning),
+    ("م", HalfOfDay::Afternoon),
+    ("öö", HalfOfDay::Morning),
+    ("ös", HalfOfDay::Afternoon),
 ];
 
 /// Longest text between date and time, in characters: `, `, ` klo `, ` um `, ` 下午`.
@@ -81,10 +81,10 @@ pub(in crate::formats) fn date_and_clock(text: &str) -> Option<(DateParts, Clock
 
 /// The time of day after a date, and the line after it.
 pub(in crate::formats) fn clock_after(line: &str) -> Option<(Clock, &str)> {
-    let (before, line) = until_digit(line)?;
+    let (before, line) = split_at_digit(line)?;
     let (mut clock, line) = read_clock(line)?;
     let (half, line) = read_half_of_day(line);
-    clock.half = half.or_else(|| named_half(before));
+    clock.half = half.or_else(|| half_of_day_from_name(before));
     let is_time = clock.hour <= 23 && (clock.half.is_none() || clock.hour <= 12);
     is_time.then_some((clock, line))
 }
@@ -143,7 +143,7 @@ fn digit_value(character: char) -> Option<u16> {
 }
 
 /// Splits a line into the text between date and time, and the rest from the time on.
-fn until_digit(line: &str) -> Option<(&str, &str)> {
+fn split_at_digit(line: &str) -> Option<(&str, &str)> {
     let (at, _) = line
         .char_indices()
         .take(BETWEEN_CHARS_MAX)
@@ -173,17 +173,17 @@ fn read_clock(line: &str) -> Option<(Clock, &str)> {
 }
 
 /// The half of the day after the time, if one is named there.
-fn read_half_of_day(line: &str) -> (Option<Half>, &str) {
+fn read_half_of_day(line: &str) -> (Option<HalfOfDay>, &str) {
     let trimmed = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
     let end = trimmed.find([']', '-', '–']).unwrap_or(trimmed.len());
-    match named_half(&trimmed[..end]) {
+    match half_of_day_from_name(&trimmed[..end]) {
         Some(half) => (Some(half), &trimmed[end..]),
         None => (None, line),
     }
 }
 
 /// The half that a short text names and nothing else.
-fn named_half(text: &str) -> Option<Half> {
+fn half_of_day_from_name(text: &str) -> Option<HalfOfDay> {
     if text.len() > 32 {
         return None;
     }

@@ -26,7 +26,7 @@ pub(super) enum HeaderRest<'a> {
 const SPEAKER_CHARS_MAX: usize = 80;
 
 /// The header of a line; `None` if the line continues a message.
-pub(super) fn header_of(line: &str) -> Option<Header<'_>> {
+pub(super) fn parse_header(line: &str) -> Option<Header<'_>> {
     let line = line.trim_start_matches(is_invisible_mark);
     let (line, is_bracketed) = line.strip_prefix('[').map_or((line, false), |line| (line, true));
     let (date, line) = date_parts(line)?;
@@ -38,10 +38,10 @@ pub(super) fn header_of(line: &str) -> Option<Header<'_>> {
         line.strip_prefix(['-', '–', ':'])?.strip_prefix(is_blank)?
     };
     let rest = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
-    Some(Header { date, clock, rest: rest_of(rest) })
+    Some(Header { date, clock, rest: parse_header_rest(rest) })
 }
 
-fn rest_of(rest: &str) -> HeaderRest<'_> {
+fn parse_header_rest(rest: &str) -> HeaderRest<'_> {
     let split = rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|speaker| (speaker, "")));
     let Some((speaker, text)) = split else { return HeaderRest::Notice };
     // A notice that quotes a name or a number of words: "Ann changed the subject to “a: b”".
@@ -72,7 +72,7 @@ mod tests {
             ("05/01/2024 à 14:12 - Ann: hi", [5, 1, 2024], "14:12:00"),
             ("[٥/١/٢٠٢٤، ١٠:٣٠:١٢ م] Ann: hi", [5, 1, 2024], "22:30:12"),
         ] {
-            let header = header_of(line).unwrap_or_else(|| panic!("{line}"));
+            let header = parse_header(line).unwrap_or_else(|| panic!("{line}"));
             assert_eq!(header.date.numbers, numbers, "{line}");
             assert_eq!(header.clock.time().to_string(), time, "{line}");
             assert_eq!(header.rest, HeaderRest::Message { speaker: "Ann", text: "hi" }, "{line}");
@@ -89,9 +89,9 @@ mod tests {
             "1/5/24, 25:30 - A: b",
             "",
         ] {
-            assert_eq!(header_of(line), None, "{line}");
+            assert_eq!(parse_header(line), None, "{line}");
         }
-        let notice = header_of("1/5/24, 10:30 - Ann changed the subject to “a: b”").unwrap();
+        let notice = parse_header("1/5/24, 10:30 - Ann changed the subject to “a: b”").unwrap();
         assert_eq!(notice.rest, HeaderRest::Notice);
     }
 }

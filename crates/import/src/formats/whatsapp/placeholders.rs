@@ -1,6 +1,6 @@
 //! Placeholders of files and deleted messages, in the languages that write them differently.
 
-use crate::formats::building::{attachment_of, is_invisible_mark};
+use crate::formats::building::{attachment_from_path, is_invisible_mark};
 use crate::item::{Attachment, AttachmentKind};
 
 /// Texts of messages whose file was left out, in lower case without angle brackets and dots.
@@ -91,11 +91,11 @@ pub(super) fn split_file(text: String) -> (String, Option<Attachment>) {
     let text = without_edit_mark(text);
     let (first, caption) =
         text.split_once('\n').map_or((text.as_str(), None), |(first, rest)| (first, Some(rest)));
-    let Some(file) = file_of(first) else { return (text, None) };
+    let Some(file) = placeholder_attachment(first) else { return (text, None) };
     (caption.unwrap_or_default().to_owned(), Some(file))
 }
 
-fn file_of(line: &str) -> Option<Attachment> {
+fn placeholder_attachment(line: &str) -> Option<Attachment> {
     let shown =
         line.trim_matches(|character: char| character.is_whitespace() || is_invisible_mark(character));
     // `<attached: 00000012-PHOTO-2024-01-05.jpg>`, with any word.
@@ -103,7 +103,7 @@ fn file_of(line: &str) -> Option<Attachment> {
         && let Some((_, name)) = inner.split_once(": ")
         && is_file_name(name.trim())
     {
-        return Some(attachment_of(name.trim()));
+        return Some(attachment_from_path(name.trim()));
     }
     // `IMG-20240105-WA0001.jpg (file attached)`, with any words.
     if let Some((name, words)) = shown.rsplit_once(" (")
@@ -111,7 +111,7 @@ fn file_of(line: &str) -> Option<Attachment> {
         && is_file_name(name)
         && (is_phone_name(name) || line.starts_with(is_invisible_mark) || words.contains("attached"))
     {
-        return Some(attachment_of(name));
+        return Some(attachment_from_path(name));
     }
     let folded = fold_placeholder(shown);
     if let Some((_, kind)) = OMITTED_TEXTS.iter().find(|(words, _)| folded == *words) {

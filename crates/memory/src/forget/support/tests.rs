@@ -55,16 +55,16 @@ impl Memory {
         }
     }
 
-    /// Itself after a loss; none if it went.
-    fn after(&self, lost: &[bool]) -> Option<Self> {
-        let standing = self.support(lost).decide(LossReason::Forgotten);
+    /// The memory after a loss; `None` if it was removed.
+    fn after_loss(&self, lost: &[bool]) -> Option<Self> {
+        let standing = self.support(lost).decide_after_loss(LossReason::Forgotten);
         let mut memory = self.clone();
         let mut places = lost.iter();
         memory.lines.retain(|_| !places.next().copied().unwrap_or_default());
         match standing {
-            Verdict::Remove => None,
-            Verdict::Keep => Some(memory),
-            Verdict::Rewrite(text) => Some(Self { description: text, is_reduced: true, ..memory }),
+            SupportDecision::Remove => None,
+            SupportDecision::Keep => Some(memory),
+            SupportDecision::Rewrite(text) => Some(Self { description: text, is_reduced: true, ..memory }),
         }
     }
 }
@@ -85,9 +85,9 @@ fn a_bare_yes_holds_only_beside_its_question() {
     let dog =
         Memory::new(Subject::User, "用户养了狗", &[(Role::Persona, "你是不是养了狗?"), (Role::User, "嗯")]);
     for loss in [LossReason::Edited, LossReason::Forgotten] {
-        assert_eq!(dog.support(&[false, true]).decide(loss), Verdict::Remove);
-        assert_eq!(dog.support(&[true, false]).decide(loss), Verdict::Remove);
-        assert_eq!(dog.support(&[]).decide(loss), Verdict::Keep);
+        assert_eq!(dog.support(&[false, true]).decide_after_loss(loss), SupportDecision::Remove);
+        assert_eq!(dog.support(&[true, false]).decide_after_loss(loss), SupportDecision::Remove);
+        assert_eq!(dog.support(&[]).decide_after_loss(loss), SupportDecision::Keep);
     }
 }
 
@@ -103,22 +103,25 @@ fn a_person_can_restore_withdrawn_text_but_not_erased_text() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let corrected =
         Memory { word_of_person: true, ..Memory::new(Subject::User, "用户养了小黑", &lines) };
-    assert_eq!(corrected.support(&[true, true]).decide(LossReason::Edited), Verdict::Keep);
-    assert_eq!(corrected.support(&[true, true]).decide(LossReason::Forgotten), Verdict::Remove);
-    let says = Verdict::Rewrite("用户说:「我养了猫」".to_owned());
-    assert_eq!(corrected.support(&[false, true]).decide(LossReason::Forgotten), says);
+    assert_eq!(corrected.support(&[true, true]).decide_after_loss(LossReason::Edited), SupportDecision::Keep);
+    assert_eq!(
+        corrected.support(&[true, true]).decide_after_loss(LossReason::Forgotten),
+        SupportDecision::Remove
+    );
+    let says = SupportDecision::Rewrite("用户说:「我养了猫」".to_owned());
+    assert_eq!(corrected.support(&[false, true]).decide_after_loss(LossReason::Forgotten), says);
 }
 
 #[test]
 fn new_memories_that_repeat_withdrawn_text_are_dropped() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let cat = Memory::new(Subject::User, "用户养了猫,叫小黑", &lines);
-    let says = Verdict::Rewrite("用户说:「我养了猫」".to_owned());
-    assert_eq!(cat.support(&[false, true]).decide(LossReason::Edited), says);
+    let says = SupportDecision::Rewrite("用户说:「我养了猫」".to_owned());
+    assert_eq!(cat.support(&[false, true]).decide_after_loss(LossReason::Edited), says);
     let again = Memory { again: true, ..cat };
-    assert_eq!(again.support(&[false, true]).decide(LossReason::Edited), Verdict::Remove);
-    assert_eq!(again.support(&[false, true]).decide(LossReason::Forgotten), says);
-    assert_eq!(again.support(&[false, false]).decide(LossReason::Edited), Verdict::Keep);
+    assert_eq!(again.support(&[false, true]).decide_after_loss(LossReason::Edited), SupportDecision::Remove);
+    assert_eq!(again.support(&[false, true]).decide_after_loss(LossReason::Forgotten), says);
+    assert_eq!(again.support(&[false, false]).decide_after_loss(LossReason::Edited), SupportDecision::Keep);
 }
 
 #[test]
@@ -179,7 +182,7 @@ proptest! {
     #[test]
     fn nothing_lost_changes_nothing(memory in memories()) {
         for loss in [LossReason::Edited, LossReason::Forgotten] {
-            prop_assert_eq!(memory.support(&[]).decide(loss), Verdict::Keep);
+            prop_assert_eq!(memory.support(&[]).decide_after_loss(loss), SupportDecision::Keep);
         }
     }
 
@@ -187,10 +190,10 @@ proptest! {
     #[test]
     fn remaining_memories_contain_nothing_forgotten(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
-        let says = match support.decide(LossReason::Forgotten) {
-            Verdict::Remove => return Ok(()),
-            Verdict::Keep => memory.description.clone(),
-            Verdict::Rewrite(text) => text,
+        let says = match support.decide_after_loss(LossReason::Forgotten) {
+            SupportDecision::Remove => return Ok(()),
+            SupportDecision::Keep => memory.description.clone(),
+            SupportDecision::Rewrite(text) => text,
         };
         prop_assert!(!support.loses_words(&says), "{says}");
         let left: Vec<_> = support.quotes.iter().filter(|quote| quote.is_left).copied().collect();
@@ -202,8 +205,8 @@ proptest! {
     #[test]
     fn forgetting_is_never_milder_than_unsaying(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
-        if support.decide(LossReason::Forgotten) == Verdict::Keep {
-            prop_assert_eq!(support.decide(LossReason::Edited), Verdict::Keep);
+        if support.decide_after_loss(LossReason::Forgotten) == SupportDecision::Keep {
+            prop_assert_eq!(support.decide_after_loss(LossReason::Edited), SupportDecision::Keep);
         }
     }
 
@@ -214,10 +217,10 @@ proptest! {
         let rest = |lost: &[bool], next: &[bool]| -> Vec<bool> {
             lost.iter().zip(next).filter(|(gone, _)| !**gone).map(|(_, next)| *next).collect()
         };
-        let one_way = memory.after(&first).and_then(|left| left.after(&rest(&first, &then)));
-        let other_way = memory.after(&then).and_then(|left| left.after(&rest(&then, &first)));
+        let one_way = memory.after_loss(&first).and_then(|left| left.after_loss(&rest(&first, &then)));
+        let other_way = memory.after_loss(&then).and_then(|left| left.after_loss(&rest(&then, &first)));
         let told = |left: Option<Memory>| left.map(|memory| (memory.description, memory.lines));
-        let at_once = told(memory.after(&at_once));
+        let at_once = told(memory.after_loss(&at_once));
         prop_assert_eq!(told(one_way), at_once.clone());
         prop_assert_eq!(told(other_way), at_once);
     }

@@ -434,7 +434,7 @@ impl RecallStore for FakeStore {
         Ok(seqs.iter().filter_map(|&seq| around(seq)).collect())
     }
 
-    async fn touch_nodes(&self, _ids: &[NodeId], _at: Timestamp) -> Answer<()> {
+    async fn count_node_recalls(&self, _ids: &[NodeId], _at: Timestamp) -> Answer<()> {
         refused()
     }
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use jiff::{SignedDuration, Timestamp};
-use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
+use llm::{Completion, LlmError, ModelTier, Provider, Request, StreamEvent, Usage};
 use memory::ledger::ModelCall;
 use memory::ports::Clock;
 use mind::{CallObserver, LanguageMind, Prompts};
@@ -40,11 +40,11 @@ impl Provider for Scripted {
         "scripted"
     }
 
-    fn model(&self, tier: Tier) -> String {
+    fn model(&self, tier: ModelTier) -> String {
         let model = match tier {
-            Tier::Small => "tiny",
-            Tier::Medium => "middling",
-            Tier::Large => "grand",
+            ModelTier::Small => "tiny",
+            ModelTier::Medium => "middling",
+            ModelTier::Large => "grand",
         };
         model.to_owned()
     }

@@ -2,7 +2,7 @@
 
 use memory::Scope;
 use memory::core_blocks::CoreBlockLabel;
-use memory::corrections::Edits;
+use memory::corrections::ApprovalEdits;
 use memory::entities::{Entity, EntityChange, EntityKind};
 use memory::forget::{ErasureRequest, ForgetMode, ForgetSummary, Selection};
 use memory::identifiers::NodeId;
@@ -173,7 +173,7 @@ impl Year {
         let approves = self.dice.chance(60);
         let act = async {
             if approves {
-                _ = runtime.changes().approve_rejected(scope, memory.id, Edits::default()).await;
+                _ = runtime.changes().approve_rejected(scope, memory.id, ApprovalEdits::default()).await;
             } else {
                 _ = runtime.changes().dismiss_rejected(memory.id).await;
             }

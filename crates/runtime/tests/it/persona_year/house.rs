@@ -163,7 +163,7 @@ impl House {
             while calm < 2 && !self.store.is_dead() {
                 self.clock.advance(Duration::ZERO).await;
                 // Others sleep too, after a failure: only these two tell that nothing is being closed or made memory.
-                state.set((self.runtime.turns().load(), self.clock.sleepers_for(LOOK)));
+                state.set((self.runtime.turns().count_turns(), self.clock.sleepers_for(LOOK)));
                 let (load, sleepers) = state.get();
                 calm = if load == (0, 0) && sleepers == LOOPS { calm + 1 } else { 0 };
                 if calm == 0 {

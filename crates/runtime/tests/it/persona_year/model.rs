@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
-use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
+use llm::{Completion, LlmError, ModelTier, Provider, Request, StreamEvent, Usage};
 use serde_json::{Value, json};
 
 use super::dice::Dice;
@@ -263,7 +263,7 @@ impl Provider for UnreliableModel {
         "unreliable"
     }
 
-    fn model(&self, _: Tier) -> String {
+    fn model(&self, _: ModelTier) -> String {
         "unreliable".to_owned()
     }
 

@@ -25,7 +25,7 @@ use crate::respond::OkResponse;
 use crate::state::App;
 
 /// The author of changes through this interface, as versions name it.
-const EDITOR: &str = "admin";
+const ADMIN_EDITOR: &str = "admin";
 
 pub(super) fn hub(app: &App) -> Result<Hub, Problem> {
     let hub = app.runtime().hub().cloned();
@@ -124,7 +124,7 @@ pub(crate) async fn write(
     let outcome = run_detached(async move {
         // With the handlers that write core blocks by themselves.
         let _edit = app.runtime().personas().lock_edits().await;
-        Ok(hub.document_write(&person(&hub, scope), &name, EDITOR, &edit).await?)
+        Ok(hub.document_write(&person(&hub, scope), &name, ADMIN_EDITOR, &edit).await?)
     });
     edit_response(outcome.await?)
 }
@@ -176,7 +176,7 @@ pub(crate) async fn restore(
     let version = version.and_then(|version| version.parse().ok()).ok_or_else(no_such_version)?;
     let outcome = run_detached(async move {
         let _edit = app.runtime().personas().lock_edits().await;
-        Ok(hub.document_restore(&person(&hub, scope), &name, EDITOR, version).await?)
+        Ok(hub.document_restore(&person(&hub, scope), &name, ADMIN_EDITOR, version).await?)
     });
     edit_response(outcome.await?)
 }

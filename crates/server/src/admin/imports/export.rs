@@ -103,7 +103,7 @@ pub(crate) async fn export(
         let failed = out.sender.clone();
         let outcome = match is_archive {
             true => write_archive(&app, names_persona.then(|| scope.persona.clone()), out).await,
-            false => write_talk(&app, &scope, format, out).await,
+            false => write_conversations(&app, &scope, format, out).await,
         };
         if let Err(error) = outcome {
             tracing::error!("an export broke off: {error}");
@@ -189,7 +189,12 @@ enum Piece {
 }
 
 /// Reads session by session and writes on a thread that may wait for the client.
-async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWriter) -> io::Result<()> {
+async fn write_conversations(
+    app: &App,
+    scope: &Scope,
+    format: ExportFormat,
+    out: ChunkWriter,
+) -> io::Result<()> {
     let store = app.runtime().store();
     let persona = app.runtime().persona_of(scope).await.map_err(io::Error::other)?.display_name;
     let user = store.known_user(&scope.user).await.map_err(io::Error::other)?;

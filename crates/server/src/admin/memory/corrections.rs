@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use memory::Scope;
-use memory::corrections::{ChangeKind, Edits, NodeVersion};
+use memory::corrections::{ApprovalEdits, ChangeKind, NodeVersion};
 use memory::identifiers::{ImportId, NodeId, RejectedId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::admin::memory::nodes::{NodeBody, item_of};
+use crate::admin::memory::nodes::{NodeBody, response_for_node};
 use crate::auth::{Admin, Principal};
 use crate::extract::{self, Id, LIST_LIMIT_MAX, OptionalJson, Query, page_size, run_detached};
 use crate::problem::Problem;
@@ -48,7 +48,7 @@ pub(crate) async fn correct(
         }
     })
     .await?;
-    Ok(Json(item_of(app.runtime().store(), node).await?))
+    Ok(Json(response_for_node(app.runtime().store(), node).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -100,13 +100,13 @@ pub(crate) async fn undo(
     let undone = undone.ok_or_else(nothing)?;
     let store = app.runtime().store();
     let restored = match undone.restored {
-        Some(node) => Some(item_of(store, node).await?),
+        Some(node) => Some(response_for_node(store, node).await?),
         None => None,
     };
     Ok(Json(UndoNodeResponse {
         ok: true,
         undone: undone.kind,
-        node: item_of(store, undone.node).await?,
+        node: response_for_node(store, undone.node).await?,
         restored,
     }))
 }
@@ -135,8 +135,8 @@ pub(crate) async fn approve(
     Id(id): Id<RejectedId>,
     OptionalJson(approved): OptionalJson<ApproveRequest>,
 ) -> Result<Json<ApproveResponse>, Problem> {
-    let scope = scope_of_waiting(&app, &principal, id).await?;
-    let edits = Edits { text: approved.text, emotional_impact: approved.emotional_impact };
+    let scope = scope_of_rejected(&app, &principal, id).await?;
+    let edits = ApprovalEdits { text: approved.text, emotional_impact: approved.emotional_impact };
     let node = run_detached({
         let app = app.clone();
         async move { Ok(app.runtime().changes().approve_rejected(&scope, id, edits).await?) }
@@ -145,7 +145,7 @@ pub(crate) async fn approve(
     .ok_or_else(already_decided)?;
     let store = app.runtime().store();
     let written = store.node(node.id).await?.ok_or_else(no_node)?;
-    let body = item_of(store, written.node).await?;
+    let body = response_for_node(store, written.node).await?;
     Ok(Json(ApproveResponse { ok: true, id, node_id: node.id, node: body }))
 }
 
@@ -191,7 +191,7 @@ pub(crate) async fn dismiss(
     Admin(principal): Admin,
     Id(id): Id<RejectedId>,
 ) -> Result<Json<DismissResponse>, Problem> {
-    scope_of_waiting(&app, &principal, id).await?;
+    scope_of_rejected(&app, &principal, id).await?;
     let waited = run_detached(async move { Ok(app.runtime().changes().dismiss_rejected(id).await?) }).await?;
     if waited { Ok(Json(DismissResponse { ok: true, id })) } else { Err(already_decided()) }
 }
@@ -203,7 +203,7 @@ async fn visible_scope(app: &App, principal: &Principal, id: NodeId) -> Result<S
 }
 
 /// The memory that a refused one would be in, if it still waits.
-async fn scope_of_waiting(app: &App, principal: &Principal, id: RejectedId) -> Result<Scope, Problem> {
+async fn scope_of_rejected(app: &App, principal: &Principal, id: RejectedId) -> Result<Scope, Problem> {
     let pending = app.runtime().store().rejected_memory(id).await?;
     let pending = pending.filter(|pending| principal.may_see(&pending.scope));
     let pending = pending.ok_or_else(|| Problem::not_found("rejected memory not found"))?;

@@ -159,7 +159,7 @@ pub(crate) async fn erase(
     if dry_run {
         let receipt = app.runtime().changes().erase_dry_run(request).await?;
         let confirm_until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
-        let texts = texts_of(app.runtime().store(), &receipt.taken).await?;
+        let texts = found_texts(app.runtime().store(), &receipt.taken).await?;
         let response = EraseResponse { receipt: receipt.into(), dry_run, confirm_until, texts };
         return Ok((Some(Extension(PreviewOnly)), Json(response)));
     }
@@ -171,7 +171,7 @@ pub(crate) async fn erase(
 }
 
 /// The words that a dry run has found, messages first.
-async fn texts_of(store: &dyn Store, found: &ForgetSummary) -> Result<Vec<ErasedText>, Problem> {
+async fn found_texts(store: &dyn Store, found: &ForgetSummary) -> Result<Vec<ErasedText>, Problem> {
     let beginning = |text: &str| match text.char_indices().nth(TEXT_SHOWN_LENGTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -308,7 +308,7 @@ pub(crate) async fn list_block_edits(
     Path(label): Path<String>,
     Query(page): Query<CoreBlockAppendQuery>,
 ) -> Result<Json<CoreBlockAppendList>, Problem> {
-    let label = label_of(&label)?;
+    let label = parse_label(&label)?;
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let last = page.cursor.map(|cursor| cursor.parse::<i64>().map_err(|_| not_a_cursor())).transpose()?;
     let found = app.runtime().store().core_block_appends(&scope, label, last, limit + 1).await?;
@@ -361,7 +361,7 @@ pub(crate) async fn delete_append(
     ScopeParam(scope): ScopeParam,
     Path((label, id)): Path<(String, String)>,
 ) -> Result<Json<CoreBlockAppendDeleted>, Problem> {
-    let label = label_of(&label)?;
+    let label = parse_label(&label)?;
     let missing = || Problem::not_found("append_id not found in this core block");
     let id: i64 = id.parse().map_err(|_| missing())?;
     let gone =
@@ -375,7 +375,7 @@ pub(crate) async fn delete_append(
     }
 }
 
-fn label_of(label: &str) -> Result<CoreBlockLabel, Problem> {
+fn parse_label(label: &str) -> Result<CoreBlockLabel, Problem> {
     let known = CoreBlockLabel::ALL.into_iter().find(|known| known.as_str() == label);
     known.ok_or_else(|| Problem::not_found("label: unknown core block; allowed are persona, user, style"))
 }

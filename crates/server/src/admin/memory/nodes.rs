@@ -163,7 +163,7 @@ pub(super) async fn node_bodies(
 }
 
 /// The response for one node.
-pub(super) async fn item_of(store: &dyn Store, node: Node) -> Result<NodeBody, Problem> {
+pub(super) async fn response_for_node(store: &dyn Store, node: Node) -> Result<NodeBody, Problem> {
     let origin = store.node_origins(&[node.seq]).await?.remove(&node.seq).unwrap_or_default();
     Ok(node_body(node, origin))
 }

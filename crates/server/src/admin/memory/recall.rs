@@ -66,7 +66,7 @@ pub(crate) async fn recall(
         ));
     }
     let scope = app.scope(&principal, question.persona_id, question.user_id).await?;
-    let remembered = app.runtime().recall().for_text(scope, question.text, question.now).await?;
+    let remembered = app.runtime().recall().recall_for_text(scope, question.text, question.now).await?;
     let (recalled, documents) = (remembered.recalled, remembered.documents.related);
     let entities = recalled.entities.into_iter().map(EntitySummary::from).collect();
     Ok(Json(RecallResponse {

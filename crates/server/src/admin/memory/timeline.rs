@@ -26,7 +26,7 @@ use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 /// Items of one moment that a cursor can step over. An import can give the same second to that many messages.
-const REACH_MAX: u32 = 100_000;
+const ITEMS_OF_MOMENT_MAX: u32 = 100_000;
 /// The store's unit of time.
 const TIME_UNIT: SignedDuration = SignedDuration::from_micros(1);
 
@@ -128,7 +128,7 @@ pub(crate) async fn timeline(
         Some(_) => at.saturating_add(TIME_UNIT).unwrap_or(Timestamp::MAX),
         None => at,
     });
-    let (rows, has_more) = rows_behind(&app, &scope, before, last.as_ref(), limit).await?;
+    let (rows, has_more) = rows_after(&app, &scope, before, last.as_ref(), limit).await?;
     let next = rows.last().filter(|_| has_more).map(|(at, item)| Cursor(sort_key(*at, item)).encode());
     let nodes = rows.iter().filter_map(|(_, item)| match item {
         TimelineItem::Node(node) => Some(Node::clone(node)),
@@ -151,7 +151,7 @@ pub(crate) async fn timeline(
 
 /// At most `limit` rows behind the last one that was shown, and whether there are more. What came meanwhile within the
 /// same moment may come before the cursor, so more rows are requested until enough come after it.
-async fn rows_behind(
+async fn rows_after(
     app: &App,
     scope: &Scope,
     before: Option<Timestamp>,
@@ -165,7 +165,7 @@ async fn rows_behind(
         let is_behind =
             |(at, item): &(Timestamp, TimelineItem)| last.is_none_or(|last| sort_key(*at, item) < *last);
         let mut behind: Vec<_> = rows.into_iter().filter(is_behind).collect();
-        if is_all || behind.len() > limit as usize || reach >= REACH_MAX {
+        if is_all || behind.len() > limit as usize || reach >= ITEMS_OF_MOMENT_MAX {
             let has_more = behind.len() > limit as usize || !is_all;
             behind.truncate(limit as usize);
             return Ok((behind, has_more));

@@ -111,10 +111,10 @@ pub(crate) async fn extract(
     check_length("upload_id", asked.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
     check_length("pipeline_id", asked.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
     refuse_written_blocks(&app, &scope).await?;
-    let mut material = Material::default();
+    let mut material = DraftMaterial::default();
     if matches!(asked.input_type, InputType::ImportUpload) {
         let (upload_id, pipeline_id) = (asked.upload_id.as_deref(), asked.pipeline_id.as_deref());
-        material = Material::of_import(&app, &scope, upload_id, pipeline_id).await?;
+        material = DraftMaterial::from_import(&app, &scope, upload_id, pipeline_id).await?;
     }
     let text = asked.user_input.unwrap_or_default();
     if text.trim().is_empty() && material.is_empty() {
@@ -183,9 +183,9 @@ pub(crate) async fn bootstrap(
     let persona_name = material.persona_display_name;
     let known = if has_import {
         let (upload_id, pipeline_id) = (material.upload_id.as_deref(), material.pipeline_id.as_deref());
-        Material::of_import(&app, &scope, upload_id, pipeline_id).await?
+        DraftMaterial::from_import(&app, &scope, upload_id, pipeline_id).await?
     } else {
-        Material::of_memory(&app, &scope).await?
+        DraftMaterial::from_memory(&app, &scope).await?
     };
     let (events, thoughts) = known.prompt_texts();
     let (source_event_count, source_thought_count) = (events.len(), thoughts.len());
@@ -202,16 +202,16 @@ pub(crate) async fn bootstrap(
 
 /// Memories that a draft is made from, newest first.
 #[derive(Default)]
-struct Material {
+struct DraftMaterial {
     events: Vec<Node>,
     thoughts: Vec<Node>,
     /// The status of the import that brought them.
     status: Option<PipelineStatus>,
 }
 
-impl Material {
+impl DraftMaterial {
     /// Memories of an import. Waits for its end.
-    async fn of_import(
+    async fn from_import(
         app: &App,
         scope: &Scope,
         upload_id: Option<&str>,
@@ -232,7 +232,7 @@ impl Material {
     }
 
     /// Memories of the user so far.
-    async fn of_memory(app: &App, scope: &Scope) -> Result<Self, Problem> {
+    async fn from_memory(app: &App, scope: &Scope) -> Result<Self, Problem> {
         let store = app.runtime().store();
         let mut events = store.nodes_before(scope, &[NodeKind::Event], None, MEMORIES_MAX).await?;
         let mut thoughts = store.nodes_before(scope, &[NodeKind::Thought], None, MEMORIES_MAX).await?;

@@ -53,7 +53,7 @@ pub(crate) async fn edit(
 pub(super) fn read(sent: Option<&Map<String, Value>>) -> Result<Vec<(Fact, Option<String>)>, Problem> {
     let of = |fact: Fact| match sent.and_then(|sent| sent.get(fact.as_str())) {
         None | Some(Value::Null) => Ok((fact, None)),
-        Some(Value::String(text)) => Ok((fact, fact.read(text)?)),
+        Some(Value::String(text)) => Ok((fact, fact.parse_fact(text)?)),
         Some(_) => {
             Err(Problem::unprocessable(format!("{}: must be text or null; nothing was saved", fact.as_str())))
         }

@@ -32,9 +32,9 @@ pub(super) async fn await_end(
     pipeline_id: Option<&str>,
 ) -> Result<(ImportId, PipelineStatus), Problem> {
     let id = match (pipeline_id, upload_id) {
-        (Some(id), _) => known_id("pipeline_id", id)?,
+        (Some(id), _) => known_import_id("pipeline_id", id)?,
         (None, Some(id)) => {
-            let id = known_id("upload_id", id)?;
+            let id = known_import_id("upload_id", id)?;
             let (app, scope) = (app.clone(), scope.clone());
             run_detached(async move {
                 Ok(app.runtime().imports().start_pipeline(id, scope, Mapping::default()).await?)
@@ -76,7 +76,7 @@ pub(super) async fn await_end(
 }
 
 /// 422 for an id of the wrong length, 404 for one that no import can have.
-pub(crate) fn known_id(field: &str, id: &str) -> Result<ImportId, Problem> {
+pub(crate) fn known_import_id(field: &str, id: &str) -> Result<ImportId, Problem> {
     parsed_id(field, id)?.ok_or_else(|| Problem::not_found(format!("{field}: no import has this id")))
 }
 

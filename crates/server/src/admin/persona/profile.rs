@@ -94,7 +94,7 @@ pub(crate) async fn edit(
 ) -> Result<Json<OkResponse>, Problem> {
     let name = edit.display_name.map(|name| checked_name(&name)).transpose()?;
     let blocks = [(CoreBlockLabel::Persona, edit.persona_block), (CoreBlockLabel::User, edit.user_block)];
-    let blocks = given_blocks(blocks)?;
+    let blocks = checked_blocks(blocks)?;
     run_detached(async move {
         let edits = app.runtime().personas().lock_edits().await;
         Ok(edits.write(&scope, name, blocks, &editor.name).await?)
@@ -206,7 +206,7 @@ pub(crate) fn checked_name(name: &str) -> Result<String, Problem> {
 pub(crate) type Blocks = Vec<(CoreBlockLabel, String)>;
 
 /// The blocks that a request gives, each within its limit.
-fn given_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Problem> {
+fn checked_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Problem> {
     let given: Blocks = blocks.into_iter().filter_map(|(label, text)| Some((label, text?))).collect();
     for (label, text) in &given {
         check_length(*label, text)?;

@@ -79,7 +79,7 @@ pub(crate) async fn create(
     Admin(principal): Admin,
     extract::Json(new): extract::Json<NewUserRequest>,
 ) -> Result<Created<UserBody>, Problem> {
-    may_speak_for(&principal, &new.id)?;
+    check_may_speak_for(&principal, &new.id)?;
     let user = KnownUser {
         display_name: new.display_name.map(|name| checked_name(&name)).transpose()?.flatten(),
         timezone: new.timezone.map(|zone| checked_zone(&zone)).transpose()?.flatten(),
@@ -247,7 +247,7 @@ fn check_visible(principal: &Principal, id: &UserId) -> Result<(), Problem> {
     if principal.user.as_ref().is_none_or(|own| own == id) { Ok(()) } else { Err(no_user()) }
 }
 
-fn may_speak_for(principal: &Principal, id: &UserId) -> Result<(), Problem> {
+fn check_may_speak_for(principal: &Principal, id: &UserId) -> Result<(), Problem> {
     check_visible(principal, id).map_err(|_| Problem::forbidden("this token is bound to another user"))
 }
 

@@ -6,7 +6,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use jiff::Timestamp;
-use memory::access::{AuditEntry, TOKEN_NAME_LENGTH_MAX, is_plain};
+use memory::access::{AuditEntry, TOKEN_NAME_LENGTH_MAX, is_plain_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 /// Paths of POST requests that change nothing.
-const ONLY_LOOKS: [&str; 3] =
+const READING_POSTS: [&str; 3] =
     ["/api/admin/memory/recall", "/api/admin/memory/preview-delete", "/api/admin/import/estimate"];
 /// Longest object that is kept, in characters. Objects are names and ids; a longer one came from a request that
 /// tried something.
@@ -68,13 +68,13 @@ pub(crate) async fn record(
 fn action_name(method: &Method, path: &str) -> Option<String> {
     let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let administers = path.starts_with("/api/admin/") || path.starts_with("/api/hub/");
-    let is_act = changes && administers && !ONLY_LOOKS.contains(&path) || path == export::PATH;
+    let is_act = changes && administers && !READING_POSTS.contains(&path) || path == export::PATH;
     is_act.then(|| format!("{method} {path}"))
 }
 
 /// A part of a path as far as it can be an id or a name; anything else may be something that somebody wrote.
 fn id_or_blank(part: &str) -> String {
-    if is_plain(part, TOKEN_NAME_LENGTH_MAX) { part.to_owned() } else { "(no id)".to_owned() }
+    if is_plain_name(part, TOKEN_NAME_LENGTH_MAX) { part.to_owned() } else { "(no id)".to_owned() }
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -168,7 +168,7 @@ pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Js
         spending: SpendingStatus {
             today_usd: spending.today_usd,
             daily_cap_usd: spending.cap_usd,
-            paused: spending.is_reached(),
+            paused: spending.is_limit_reached(),
             notice: spending.notice(),
         },
         llm: models.llm,

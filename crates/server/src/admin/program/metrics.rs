@@ -23,7 +23,7 @@ pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Resp
     let [waiting, failed] = runtime.store().work_counts().await?;
     metrics.set_gauge("sessions_waiting", i64::try_from(waiting).unwrap_or(i64::MAX));
     metrics.set_gauge("sessions_failed", i64::try_from(failed).unwrap_or(i64::MAX));
-    let (lines, turns) = runtime.turns().load();
+    let (lines, turns) = runtime.turns().count_turns();
     metrics.set_gauge("lines_waiting", whole(lines));
     metrics.set_gauge("turns_running", whole(turns));
     metrics.set_gauge("vector_index_bytes", whole(runtime.vectors().index_bytes()));

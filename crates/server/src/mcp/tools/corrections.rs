@@ -71,7 +71,7 @@ async fn correct(
     caller: Caller,
     asked: CorrectArgs,
 ) -> Result<CorrectResponse, ToolError> {
-    let id = own_memory(&context, &caller, &asked.id).await?;
+    let id = check_own_memory(&context, &caller, &asked.id).await?;
     let corrected =
         context.runtime.changes().correct_node(id, &asked.text).await.map_err(|error| match error {
             CorrectError::Store(error) => error.into(),
@@ -82,7 +82,7 @@ async fn correct(
 }
 
 async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Result<UndoResponse, ToolError> {
-    let id = own_memory(&context, &caller, &asked.id).await?;
+    let id = check_own_memory(&context, &caller, &asked.id).await?;
     let undone = context.runtime.changes().undo_node(id).await?;
     let undone =
         undone.ok_or_else(|| ToolError::Refused("this memory has no change to take back".to_owned()))?;
@@ -91,7 +91,7 @@ async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Res
 
 /// The id of a memory in the caller's scope. A program that acts for itself corrects nothing: a correction counts as the
 /// user's word.
-async fn own_memory(context: &ToolContext, caller: &Caller, id: &str) -> Result<NodeId, ToolError> {
+async fn check_own_memory(context: &ToolContext, caller: &Caller, id: &str) -> Result<NodeId, ToolError> {
     if caller.is_bound {
         return Err(ToolError::Refused(
             "a token that is bound to an instance can't correct memories; nothing was changed. Keep what the user says with \

@@ -72,7 +72,7 @@ async fn recall(
     question: RecallArgs,
 ) -> Result<RecallOutput, ToolError> {
     capture::check(&question.text).map_err(|error| ToolError::Invalid(format!("text: {error}")))?;
-    let remembered = context.runtime.recall().for_text(caller.scope, question.text, None).await?;
+    let remembered = context.runtime.recall().recall_for_text(caller.scope, question.text, None).await?;
     let (recalled, blocks) = (remembered.recalled, remembered.core_blocks);
     let documents = remembered.documents.related;
     let mut candidates = recalled.candidates;

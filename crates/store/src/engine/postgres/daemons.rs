@@ -128,7 +128,7 @@ pub(super) fn insert(connection: &Connection, daemon: &NewDaemon) -> Result<()> 
     if noted == 1 { Ok(()) } else { Err(Error::InUse) }
 }
 
-/// Shares how to get in; a secret that is there stays.
+/// Shares the secrets of the home; existing ones are kept.
 pub(super) fn share_access(connection: &Connection, access: &SharedAccess) -> Result<()> {
     connection.execute(
         "INSERT INTO shared_access (number, secret, owner_digest, owner_token) VALUES (1, ?1, ?2, ?3)

@@ -2,7 +2,7 @@
 //! names there are created by the schema; what is left is syntax.
 
 /// Replacements for parts of statements that no general rule covers.
-const PARTS: &[(&str, &str)] = &[
+const REPLACED_PARTS: &[(&str, &str)] = &[
     (" (rowid, terms) VALUES (?1, ?2)", " (number, terms) VALUES (?1, words_at_places(?2))"),
     (
         "INSERT INTO message_words (message_words, rowid, terms) VALUES ('delete', ?1, ?2)",
@@ -40,7 +40,7 @@ const PARTS: &[(&str, &str)] = &[
 /// The statement in PostgreSQL's words.
 pub(super) fn translate(statement: &str) -> String {
     let mut text = join_lines(statement);
-    for (from, to) in PARTS {
+    for (from, to) in REPLACED_PARTS {
         text = text.replace(from, to);
     }
     if text.contains("_words") {
@@ -126,7 +126,7 @@ mod tests {
     use testkit::postgres::{fresh_home, query};
 
     use super::*;
-    use crate::engine::postgres::PLANS;
+    use crate::engine::postgres::PLANNER_SETTINGS;
     use crate::engine::statements::statements;
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
             }
             let is_used = |number: &u32| text.contains(&format!("${number}"));
             let values = vec!["NULL"; (1..10).filter(is_used).count()].join(", ");
-            let script = format!("{PLANS}; PREPARE s AS {text}; EXPLAIN EXECUTE s({values})");
+            let script = format!("{PLANNER_SETTINGS}; PREPARE s AS {text}; EXPLAIN EXECUTE s({values})");
             let plan = query(&database, &script).unwrap();
             let first = plan.iter().find(|line| line.contains(" Scan")).unwrap();
             assert!(first.contains("Function Scan"), "{text}\n{}", plan.join("\n"));
@@ -189,7 +189,8 @@ mod tests {
                     if count == 0 { String::new() } else { format!("({})", vec!["NULL"; count].join(", ")) };
                 format!("PREPARE s{number} AS {text}; EXPLAIN EXECUTE s{number}{values};")
             });
-            let plans = query(&database, &format!("{PLANS}; {}", explained.collect::<String>())).unwrap();
+            let plans =
+                query(&database, &format!("{PLANNER_SETTINGS}; {}", explained.collect::<String>())).unwrap();
             for line in &plans {
                 let Some((_, rest)) = line.split_once("Seq Scan on ") else { continue };
                 let table = rest.split_whitespace().next().unwrap_or_default();

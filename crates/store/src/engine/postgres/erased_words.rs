@@ -25,7 +25,7 @@ const WORD_INDEXES: &str = "
     ORDER BY 1";
 
 /// The tables of the home, and of nobody else who uses the database.
-const TABLES: &str = "
+const HOME_TABLES: &str = "
     SELECT CAST(oid::regclass AS TEXT) FROM pg_class
     WHERE relkind = 'r' AND relnamespace = CAST(CAST(current_schema() AS TEXT) AS regnamespace) ORDER BY 1";
 
@@ -58,8 +58,10 @@ pub(crate) fn clear_erased_words(
         if last.is_none() {
             return Ok(ClearedErasures(None));
         }
-        let tables: Vec<String> =
-            connection.prepare_cached(TABLES)?.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
+        let tables: Vec<String> = connection
+            .prepare_cached(HOME_TABLES)?
+            .query_map([], |row| row.get(0))?
+            .collect::<Result<_>>()?;
         connection.execute_batch(&format!("VACUUM {}", tables.join(", ")))?;
         let indexes: Vec<(String, bool, u64)> = connection
             .prepare_cached(WORD_INDEXES)?

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::Server;
 use super::daemons::{self, DaemonNotes, NOTED_EVERY, NewDaemon, SILENCE_MAX};
 use crate::engine::sql::{Connection, OptionalExtension as _, Result, params};
-use crate::engine::writer::no_thread;
+use crate::engine::writer::thread_error;
 
 /// State of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) fn take_home(connection: &Connection, daemon: Option<&NewDaemon>) -> 
         "UPDATE writer SET program = coalesce(CAST(CAST(?2 AS TEXT) AS UUID), gen_random_uuid()), process = ?1,
              seen_at = clock_timestamp(), commits = 0
          WHERE number = 1 RETURNING CAST(program AS TEXT)",
-        params![own_process(), daemon.map(|daemon| &daemon.id)],
+        params![process_name(), daemon.map(|daemon| &daemon.id)],
         |row| row.get(0),
     )
 }
@@ -103,7 +103,7 @@ impl PresenceNotes {
                 }
             }
         };
-        thread::Builder::new().name("store-presence".to_owned()).spawn(body).map_err(no_thread)?;
+        thread::Builder::new().name("store-presence".to_owned()).spawn(body).map_err(thread_error)?;
         Ok(Self { _ended: ended })
     }
 }
@@ -146,7 +146,7 @@ impl Server {
 
 /// Names this process among those that may run on this machine and the machines beside it: start of the machine, namespace of
 /// process numbers, number, start of the process. `None` where the system does not say.
-fn own_process() -> Option<String> {
+fn process_name() -> Option<String> {
     let number = std::process::id();
     Some(format!("{} {number} {}", machine_id()?, started_at(number)?))
 }
@@ -183,7 +183,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn processes_of_this_machine_are_known_when_they_have_ended() {
-        let own = own_process().unwrap();
+        let own = process_name().unwrap();
         assert!(!has_ended(&own));
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let process = format!("{} {} {}", machine_id().unwrap(), child.id(), started_at(child.id()).unwrap());

@@ -57,7 +57,7 @@ const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
 /// Time for which a program looks for a commit that the server has not confirmed. A failover takes that long.
 const CONFIRMATION_LIMIT: Duration = Duration::from_secs(30);
 /// Most statements that are sent before one is waited for: bounds what their answers take in memory.
-const SENT_MAX: usize = 1_024;
+const UNANSWERED_MAX: usize = 1_024;
 /// Time between two attempts to reach a server that does not answer. A server that starts refuses at once, so without a pause
 /// this would be a busy loop.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
@@ -81,7 +81,7 @@ pub(crate) struct Server {
     begins_with_next: Cell<bool>,
     /// Statements that may still be run where no transaction was begun; `None` if any number may.
     statements_left: Cell<Option<u32>>,
-    /// `None`: as long as it takes.
+    /// Time limit of an answer; `None` for no limit.
     answer_limit: Cell<Option<Duration>>,
     /// The program that holds the home, if this connection writes for it.
     program: RefCell<Option<String>>,
@@ -176,7 +176,7 @@ impl Server {
     }
 
     pub(crate) fn execute(&self, statement: &Statement, parameters: impl Parameters) -> Result<usize> {
-        let values = own_values(parameters)?;
+        let values = to_sql_values(parameters)?;
         let changed = self.receive(self.client.borrow().execute(statement, &as_parameters(&values)))?;
         usize::try_from(changed).map_err(|_| Error::OutOfRange(changed.to_string()))
     }
@@ -186,7 +186,7 @@ impl Server {
             Some(0) => return Err(Error::SecondStatement),
             left => self.statements_left.set(left.map(|left| left - 1)),
         }
-        let values = own_values(parameters)?;
+        let values = to_sql_values(parameters)?;
         let rows = self.receive(self.client.borrow().query(statement, &as_parameters(&values)))?;
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
@@ -208,7 +208,7 @@ impl Server {
 
     /// Sends a statement without waiting for its answer. The next [`receive`](Self::receive) does.
     pub(crate) fn send(&self, statement: &Statement, parameters: impl Parameters) -> Result<()> {
-        let values = own_values(parameters)?;
+        let values = to_sql_values(parameters)?;
         let (client, statement) = (Arc::clone(&self.client.borrow()), statement.clone());
         self.queue(Box::pin(
             async move { client.execute(&statement, &as_parameters(&values)).await.map(drop) },
@@ -221,7 +221,7 @@ impl Server {
             return Ok(answered?);
         }
         self.sent.borrow_mut().push(answer);
-        if self.sent.borrow().len() >= SENT_MAX { self.receive(async { Ok(()) }) } else { Ok(()) }
+        if self.sent.borrow().len() >= UNANSWERED_MAX { self.receive(async { Ok(()) }) } else { Ok(()) }
     }
 
     /// Inserts rows, each by a statement for one; returns the numbers that they were given. All are sent before the first answer.
@@ -324,7 +324,7 @@ impl Server {
 
     /// Begins a transaction that reads, without asking the server.
     pub(crate) fn begin_read(&self) -> Result<()> {
-        self.notice_end();
+        self.detect_closed_connection();
         self.note("BEGIN")?;
         self.begins_with_next.set(true);
         Ok(())
@@ -332,7 +332,7 @@ impl Server {
 
     /// Expects one statement that reads.
     pub(crate) fn begin_statement(&self) -> Result<()> {
-        self.notice_end();
+        self.detect_closed_connection();
         self.reconnect_if_lost()?;
         self.statements_left.set(Some(1));
         Ok(())
@@ -343,7 +343,7 @@ impl Server {
     }
 
     /// Lets the driver find out that the server has closed the connection, which one that rests does not see.
-    fn notice_end(&self) {
+    fn detect_closed_connection(&self) {
         self.runtime.block_on(async {
             tokio::task::yield_now().await;
             tokio::task::yield_now().await;
@@ -434,7 +434,7 @@ impl Server {
         rows.first().map(|row| row.get_ref(0).and_then(i64::from_sql)).transpose()
     }
 
-    /// Gives up what was written. A connection that was lost has done so by itself.
+    /// Rolls the transaction back. A lost connection was rolled back by the server.
     pub(crate) fn roll_back(&self) -> Result<()> {
         self.in_transaction.set(false);
         self.sent.take();
@@ -486,18 +486,18 @@ async fn reach_host(
 /// The statements look rows up by their keys, few at a time, in the order in which they name the tables. The planner does not know
 /// how short the lists in their parameters are, and would rather read whole tables. It also would while a table is small, and
 /// keep that plan when the table has grown.
-const PLANS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+const PLANNER_SETTINGS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
                      SET random_page_cost = 1.1; SET jit = off; SET plan_cache_mode = force_generic_plan";
 /// The server's own limit is shorter than the client's, so that a slow statement is cancelled and the connection stays usable.
 fn timeout_options(answer: Duration) -> String {
     format!(
-        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANS}",
+        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANNER_SETTINGS}",
         (answer * 5 / 6).as_millis(),
         STANDSTILL_LIMIT.as_millis()
     )
 }
 
-pub(crate) fn own_values(parameters: impl Parameters) -> Result<Vec<SqlValue>> {
+pub(crate) fn to_sql_values(parameters: impl Parameters) -> Result<Vec<SqlValue>> {
     let mut values = Vec::new();
     parameters.bind_each(|value| {
         values.push(SqlValue::from(value));

@@ -12,7 +12,7 @@ use crate::engine::migrate::Migration;
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
 
 /// The schema of a new home: all migrations together leave the same.
-const WHOLE: &str = include_str!("../../../migrations/postgres/schema.sql");
+const WHOLE_SCHEMA: &str = include_str!("../../../migrations/postgres/schema.sql");
 
 /// All steps, in order. The first is the schema that thirteen steps of SQLite leave; later ones have the same numbers.
 const MIGRATIONS: &[Migration] = &[
@@ -313,7 +313,7 @@ pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<S
             ));
         }
         Schema::None => return unusable("it holds no home yet; `echovessel run` creates it".to_owned()),
-        Schema::Foreign => return unusable(FOREIGN.to_owned()),
+        Schema::Foreign => return unusable(FOREIGN_TABLES_REASON.to_owned()),
     }
     match connection {
         Connection::Postgres(server) => Ok(*server),
@@ -321,7 +321,7 @@ pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<S
     }
 }
 
-const FOREIGN: &str = "it holds tables of another program; choose an empty database";
+const FOREIGN_TABLES_REASON: &str = "it holds tables of another program; choose an empty database";
 
 fn newest_version() -> i32 {
     MIGRATIONS.last().map_or(0, |migration| migration.number)
@@ -349,7 +349,7 @@ fn check_server(connection: &Connection, address: &ServerAddress) -> std::result
     Ok(reads_only)
 }
 
-/// Looks whose database it is, and migrates it.
+/// Checks that the database is one of ours or empty, and migrates it.
 fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
     let failed = |error: Error| Failure::from(error).into_write_error();
     let found = schema_version(connection).map_err(failed)?;
@@ -357,7 +357,7 @@ fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Res
         |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
     let newest = newest_version();
     match found {
-        Schema::Foreign => return unusable(FOREIGN.to_owned()),
+        Schema::Foreign => return unusable(FOREIGN_TABLES_REASON.to_owned()),
         Schema::Version(version) if version > newest => {
             return unusable(format!(
                 "it has schema {version}, written by a newer EchoVessel; this one reads up to {newest}. Install the newer \
@@ -368,7 +368,7 @@ fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Res
         Schema::None => {}
     }
     if let Schema::None = found {
-        return apply(connection, WHOLE, MIGRATIONS).map_err(|error| {
+        return apply(connection, WHOLE_SCHEMA, MIGRATIONS).map_err(|error| {
             StoreError::Unusable(format!(
                 "{address}: the schema can't be created: {error}. Nothing was changed"
             ))
@@ -492,7 +492,7 @@ mod tests {
                     apply(&connection, migration.sql, std::slice::from_ref(migration)).unwrap();
                 }
             } else {
-                apply(&connection, WHOLE, MIGRATIONS).unwrap();
+                apply(&connection, WHOLE_SCHEMA, MIGRATIONS).unwrap();
             }
             connection.execute_batch("COMMIT").unwrap();
             let counts =

@@ -12,13 +12,13 @@ use super::daemons::{DaemonNotes, NOTED_EVERY, NewDaemon, SILENCE_MAX, has_daemo
 use super::holder::has_ended;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
-use crate::engine::writer::no_thread;
+use crate::engine::writer::thread_error;
 
 /// Time between two looks of a daemon that stands by. A home that was let go waits for it that long.
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time for which a daemon must have reached the server without a gap before it believes that another one is silent. After an outage
 /// of the server every daemon has been silent.
-const CONTACT_MIN: Duration = NOTED_EVERY.saturating_mul(2);
+const UNBROKEN_CONTACT_MIN: Duration = NOTED_EVERY.saturating_mul(2);
 
 /// State of a home that another program holds, for a daemon that stands by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,8 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
             }
         }
     };
-    let watching = thread::Builder::new().name("store-standby".to_owned()).spawn(body).map_err(no_thread)?;
+    let watching =
+        thread::Builder::new().name("store-standby".to_owned()).spawn(body).map_err(thread_error)?;
     Ok(Standby { standing, ended, watching })
 }
 
@@ -136,7 +137,7 @@ impl Watcher {
         Ok(match row {
             None => HomeHolder::Free,
             Some((_, Some(process), _)) if has_ended(&process) => HomeHolder::Free,
-            Some((_, _, false)) if self.reached_since.elapsed() >= CONTACT_MIN => HomeHolder::Free,
+            Some((_, _, false)) if self.reached_since.elapsed() >= UNBROKEN_CONTACT_MIN => HomeHolder::Free,
             Some((address, _, _)) => HomeHolder::Held(address),
         })
     }

@@ -4,7 +4,7 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 
 use super::values::SqlValue;
-use super::{Server, ServerRow, as_parameters, dialect, own_values};
+use super::{Server, ServerRow, as_parameters, dialect, to_sql_values};
 use crate::engine::sql::{Error, Parameters, Result, ValueRef};
 
 impl Server {
@@ -16,7 +16,7 @@ impl Server {
         mut each: impl FnMut(&ServerRow) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let declare = format!("DECLARE each_row NO SCROLL CURSOR FOR {}", dialect::translate(query));
-        let values = own_values(parameters)?;
+        let values = to_sql_values(parameters)?;
         self.receive(self.client.borrow().execute(&declare, &as_parameters(&values)))?;
         loop {
             let rows = self.receive(self.client.borrow().query("FETCH 500 FROM each_row", &[]))?;

@@ -57,18 +57,18 @@ impl ToSql for SqlValue {
 }
 
 /// Stands before what PostgreSQL's text can't hold: a noncharacter, which no text means anything by.
-const ESCAPE: char = '\u{10FFFE}';
+const ESCAPE_CHARACTER: char = '\u{10FFFE}';
 
 /// The text without NUL, which PostgreSQL refuses. [`decode_nul`] gives it back.
 fn encode_nul(text: &str) -> String {
-    if !text.contains(['\0', ESCAPE]) {
+    if !text.contains(['\0', ESCAPE_CHARACTER]) {
         return text.to_owned();
     }
     let mut encoded = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         match character {
-            '\0' => encoded.extend([ESCAPE, '0']),
-            ESCAPE => encoded.extend([ESCAPE, ESCAPE]),
+            '\0' => encoded.extend([ESCAPE_CHARACTER, '0']),
+            ESCAPE_CHARACTER => encoded.extend([ESCAPE_CHARACTER, ESCAPE_CHARACTER]),
             _ => encoded.push(character),
         }
     }
@@ -77,13 +77,13 @@ fn encode_nul(text: &str) -> String {
 
 /// Decodes a text; `nul` encodes the NUL character of its source. `None` if nothing was encoded.
 fn decode_nul(text: &str, nul: &str) -> Option<String> {
-    if !text.contains(ESCAPE) {
+    if !text.contains(ESCAPE_CHARACTER) {
         return None;
     }
     let mut decoded = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        match (character == ESCAPE).then(|| characters.next()) {
+        match (character == ESCAPE_CHARACTER).then(|| characters.next()) {
             None => decoded.push(character),
             Some(Some('0')) => decoded.push_str(nul),
             Some(other) => decoded.extend(other),

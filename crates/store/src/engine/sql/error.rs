@@ -40,7 +40,7 @@ pub(crate) enum Error {
 }
 
 /// States in which a server ends a connection, or has not begun to serve.
-const GOING_AWAY: &[SqlState] = &[
+const SERVER_ENDING_STATES: &[SqlState] = &[
     SqlState::ADMIN_SHUTDOWN,
     SqlState::CRASH_SHUTDOWN,
     SqlState::CANNOT_CONNECT_NOW,
@@ -59,7 +59,7 @@ impl Error {
         match self {
             Self::NoAnswer(_) | Self::NotCommitted => true,
             Self::Postgres(error) => match error.code() {
-                Some(state) => GOING_AWAY.contains(state) || state.code().starts_with("08"),
+                Some(state) => SERVER_ENDING_STATES.contains(state) || state.code().starts_with("08"),
                 None => error.is_closed() || is_about_the_network(error),
             },
             _ => false,

@@ -1,7 +1,7 @@
 //! What the store's statements are written against: prepared statements with numbered parameters (`?1`), and typed
 //! columns of rows. An engine is behind it; nothing outside of [`crate::engine`] names its driver.
 
-use crate::engine::postgres::{Server, ServerRow, own_values};
+use crate::engine::postgres::{Server, ServerRow, to_sql_values};
 
 pub(super) mod error;
 pub(super) mod parameters;
@@ -83,7 +83,8 @@ impl Connection {
                 |(query, parameters)| self.prepare_cached(query)?.query_map(parameters, &mut read)?.collect();
             return queries.map(&mut rows).collect();
         };
-        let asked = queries.map(|(query, parameters)| Ok((server.prepare(query)?, own_values(parameters)?)));
+        let asked =
+            queries.map(|(query, parameters)| Ok((server.prepare(query)?, to_sql_values(parameters)?)));
         let answers = server.query_all(asked.collect::<Result<_>>()?)?;
         let mut rows = |rows: &Vec<ServerRow>| rows.iter().map(|row| read(&Row::Postgres(row))).collect();
         answers.iter().map(&mut rows).collect()
@@ -277,7 +278,7 @@ impl Statement<'_> {
                 (prepared.raw_execute()?, connection.last_insert_rowid())
             }
             Self::Postgres { server, prepared, .. } => {
-                let inserted = server.insert_each(prepared, vec![own_values(parameters)?])?;
+                let inserted = server.insert_each(prepared, vec![to_sql_values(parameters)?])?;
                 return inserted.into_iter().next().ok_or(Error::ChangedRows(0));
             }
         };
@@ -298,7 +299,7 @@ impl Statement<'_> {
             let mut rows = Vec::new();
             for item in items {
                 bind(item, &mut |parameters| {
-                    rows.push(own_values(parameters)?);
+                    rows.push(to_sql_values(parameters)?);
                     Ok(())
                 })?;
             }
