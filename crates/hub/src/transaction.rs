@@ -34,7 +34,7 @@ impl Hub {
         self.shared_parts().writing.lock().await
     }
 
-    /// Begins a transaction. To be repeated if [`HubTransaction::save`] returns false.
+    /// Begins a transaction. To be repeated if [`HubTransaction::commit`] returns false.
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<HubTransaction<'a>, HubError> {
         self.begin_with_state(caller, &[]).await
     }

@@ -7,7 +7,7 @@
 //! 1. [`Sources::open`] lists what the files, folders and zip archives hold;
 //! 2. [`look()`] reads all of it once and counts: formats, speakers, days, languages, conversations, skips;
 //! 3. a person decides on a [`Mapping`]: who is who, the zone of times without one, since when, which conversations;
-//! 4. [`read()`] yields the items again, each with the [`Position`] after it, and a [`Mapper`] applies the mapping.
+//! 4. [`read()`] yields the items again, each with the [`ReadPosition`] after it, and a [`Mapper`] applies the mapping.
 //!
 //! What describes a character becomes a [`CharacterDraft`] by [`draft_character`].
 //!

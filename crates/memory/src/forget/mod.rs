@@ -3,7 +3,7 @@
 //! A [`ForgetRequest`] selects what to forget; an edited message or another reply withdraws what the old words supported.
 //! The store follows both in one transaction ([`crate::ports::ForgetStore`]): from messages to the nodes that quote them,
 //! from events to the thoughts that cite them, then to names, summaries, moods and receipts. One pure rule,
-//! [`Support::decide`], decides what is kept. A preview is the same transaction rolled back, so it shows exactly what
+//! [`Support::decide_after_loss`], decides what is kept. A preview is the same transaction rolled back, so it shows exactly what
 //! would be removed. [`Eraser`] adds the receipt, the confirmation and the vectors in memory, and splits a large erasure into
 //! groups, so that nobody waits long who talks meanwhile.
 

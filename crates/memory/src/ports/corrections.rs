@@ -74,7 +74,7 @@ pub trait CorrectionStore: Send + Sync {
     /// becomes memory again. The old words are kept and found by nobody. None if there is no such message.
     async fn edit_message(&self, edit: MessageEdit) -> Result<Option<MessageEditResult>, StoreError>;
     /// Withdraws what depends on the words of these messages, which stay as they are: their quotes go, and with them
-    /// every memory that nothing else supports (see [`crate::forget::Support::decide`]).
+    /// every memory that nothing else supports (see [`crate::forget::Support::decide_after_loss`]).
     async fn withdraw_evidence(
         &self,
         messages: &[MessageId],

@@ -16,7 +16,7 @@ use crate::scope::{PersonaId, Scope};
 ///
 /// What an act promises: messages of the selection are gone with their words, vectors and quotes; a node that
 /// is not proven by what is left is gone, and one that held words that are lost says only what is left
-/// ([`crate::forget::Support::decide`]); thoughts on a node that is gone are marked or gone;
+/// ([`crate::forget::Support::decide_after_loss`]); thoughts on a node that is gone are marked or gone;
 /// names that stand nowhere any more, entities that nothing supports, refused memories, summaries, the mood and the
 /// parts of receipts that were made from it are gone. Sessions that are being consolidated in the scope are given
 /// back, so that nothing that was computed from it can be committed. Ids of what is gone are kept as tombstones.
@@ -38,7 +38,7 @@ pub trait ForgetStore: Send + Sync {
     ) -> Result<ForgetOutcome, StoreError>;
     /// Places in a session's messages on which memories rested that a person had forgotten, and that stay as L2's
     /// truth: what is extracted from the session again makes no memory of them. A message takes its places along when
-    /// it goes; when it gets new words, they follow those that still stand there ([`ForgottenSpan::after_edit`]).
+    /// it goes; when it gets new words, they follow those that still stand there ([`ForgottenSpan::relocate_after_edit`]).
     async fn forgotten_spans(&self, session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError>;
     /// Ranges of words that were silenced in these messages, by number ([`crate::forget::Selection::silences`]).
     async fn silenced_spans(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<ForgottenSpan>, StoreError>;

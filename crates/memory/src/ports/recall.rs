@@ -258,7 +258,7 @@ pub trait RecallStore: Send + Sync {
     async fn identity_events(&self, scope: &Scope, limit: u32) -> Result<Vec<i64>, StoreError>;
     /// Numbers of live, current nodes linked to any of the entities or to what was merged into them, newest first, at
     /// most `limit`. Each entity has an equal share of it: half for its newest nodes, half for the weightiest (|impact|)
-    /// among its newest [`super::LINKS_WEIGHED`].
+    /// among its newest [`super::LINKS_WEIGHED_MAX`].
     async fn nodes_linked_to(
         &self,
         scope: &Scope,

@@ -61,7 +61,7 @@ impl Recall {
         Ok(remembered)
     }
 
-    /// The candidates of [`Self::for_text`] that the text finds.
+    /// The candidates of [`Self::recall_for_text`] that the text finds.
     pub async fn candidates_for(
         self: &Arc<Self>,
         scope: Scope,

@@ -168,7 +168,7 @@ impl StoredSupport {
             })
     }
 
-    /// Decides by [`Support::decide`]. `sessions` are the words of the sessions that lose some.
+    /// Decides by [`Support::decide_after_loss`]. `sessions` are the words of the sessions that lose some.
     pub(super) fn decide_outcomes(
         &self,
         connection: &Connection,

@@ -231,7 +231,7 @@ fn read_outline(row: &Row<'_>) -> Result<NodeOutline> {
 }
 
 /// Numbers of live, current nodes linked to any of the entities or their parts, newest first. Each has an equal share of
-/// `limit`: half for its newest, half for the weightiest of its newest [`LINKS_WEIGHED`].
+/// `limit`: half for its newest, half for the weightiest of its newest [`LINKS_WEIGHED_MAX`].
 pub(crate) fn numbers_linked_to_entities(
     connection: &Connection,
     scope: i64,
