@@ -72,7 +72,7 @@ struct RunningDeliveries {
 }
 
 impl RunningDeliveries {
-    /// The result of the next one that ends; none if there are none.
+    /// The result of the next delivery that ends; `None` if none is running.
     async fn next_result(&mut self) -> Option<Result<(), StoreError>> {
         match self.tasks.join_next().await? {
             Ok((number, result)) => {

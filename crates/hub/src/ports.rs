@@ -422,7 +422,7 @@ pub struct SummaryRequest {
     pub sources: Vec<(String, String)>,
 }
 
-/// A summary that can't be had.
+/// The reason why no summary was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SummaryError(pub String);

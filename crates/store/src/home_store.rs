@@ -276,7 +276,7 @@ impl HomeStore {
         self.writer.run(work)
     }
 
-    /// Writes what nobody waits for, together with what is written next.
+    /// Writes without a caller who waits, together with the next write.
     pub(crate) fn write_deferred<W>(&self, work: W) -> impl Future<Output = Result<(), StoreError>> + Send
     where
         W: Fn(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send + 'static,

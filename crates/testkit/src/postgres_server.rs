@@ -54,7 +54,7 @@ impl PostgresServer {
         Ok(replica)
     }
 
-    /// Starts it again.
+    /// Starts the server again.
     ///
     /// # Errors
     /// If it does not come up, with its log.
@@ -75,7 +75,7 @@ impl PostgresServer {
         self.run_pg_ctl(&["--mode=immediate", "stop"])
     }
 
-    /// Makes a replica take writes.
+    /// Promotes a replica, so that it takes writes.
     ///
     /// # Errors
     /// If it is none.

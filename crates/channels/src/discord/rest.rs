@@ -208,7 +208,7 @@ impl RestClient {
             || FILE_HOSTS.iter().any(|known| host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.')))
     }
 
-    /// The messages after one, or the newest ones; oldest first, at most [`HISTORY_PAGE`].
+    /// The messages after `after`, or the newest ones; oldest first, at most [`HISTORY_PAGE`].
     pub(super) async fn messages(&self, channel: &str, after: Option<i64>) -> Result<Vec<Message>, ApiError> {
         let path = ["channels", channel, "messages"];
         let mut call = get("GET /channels/messages", channel, &path);

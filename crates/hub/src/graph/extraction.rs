@@ -100,7 +100,7 @@ pub struct DocumentFacts {
     pub relations: Vec<Relation>,
 }
 
-/// Facts that can't be had for now.
+/// The reason why no facts could be extracted for now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RelationError(pub String);

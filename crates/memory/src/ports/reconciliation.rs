@@ -25,7 +25,7 @@ pub enum PairVerdict {
     Adds,
     /// The two are about different matters.
     Unrelated,
-    /// The newer one is unclear whether both are true; the persona asks.
+    /// It is unclear whether both statements are true; the persona asks.
     Unsure,
 }
 

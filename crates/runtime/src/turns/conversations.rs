@@ -42,7 +42,7 @@ pub(crate) struct ReadyTurn {
 }
 
 impl ReadyTurn {
-    /// Tells the channels that wait for this turn; one that has gone away does not matter.
+    /// Notifies the channels that wait for this turn. A channel that was dropped is ignored.
     pub(crate) fn notify_channel(&self, event: TurnEvent) {
         for subscriber in &self.subscribers {
             let _: Result<(), mpsc::error::SendError<TurnEvent>> = subscriber.send(event.clone());

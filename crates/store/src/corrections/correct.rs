@@ -70,7 +70,7 @@ pub(super) fn restore_text(
     Ok(())
 }
 
-/// Gives a node another text: words follow; the vector, the links to entities and what the graph knows from it go.
+/// Replaces a node's text and its index terms; removes its vector, its links to entities and its facts in the graph.
 fn rewrite(
     unit: &mut UnitOfWork<'_>,
     node: i64,

@@ -33,7 +33,7 @@ pub(super) struct LostTexts {
 }
 
 impl LostTexts {
-    /// Reads what is lost while it is still there.
+    /// Reads the texts that will be erased, before they are.
     pub(super) fn read(connection: &Connection, going: &RemovalSet, names: &ForgottenNames) -> Result<Self> {
         let messages = going.lost_messages().into_values().map(|id| id.0);
         let nodes = going.nodes.values().map(|node| node.id.0);

@@ -143,7 +143,7 @@ impl GraphWriter<'_> {
         Ok((node.id, true))
     }
 
-    /// Brings a softly deleted node back; whether it was deleted.
+    /// Restores a softly deleted node; true if it was deleted.
     fn undelete_node(&self, id: Uuid) -> Result<bool> {
         let changed = self
             .connection

@@ -69,7 +69,7 @@ pub(super) fn raise_revision(connection: &Connection, scope: &Scope) -> Result<i
         .query_row([scope.persona.as_str()], |row| row.get(0))
 }
 
-/// Notes that a version's changes were seen.
+/// Records that the changes of a version were received.
 pub(super) fn note_seen(
     connection: &Connection,
     scope: &Scope,

@@ -42,7 +42,7 @@ pub(crate) enum ExportFormat {
     Archive,
     /// The talk and who the persona is, to read.
     Markdown,
-    /// One chat, as SillyTavern reads it.
+    /// One conversation in the format of SillyTavern.
     SillyTavern,
     /// A conversation for each session, as ChatGPT exports them.
     ChatGpt,

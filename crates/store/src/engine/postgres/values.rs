@@ -56,7 +56,7 @@ impl ToSql for SqlValue {
     to_sql_checked!();
 }
 
-/// Stands before what PostgreSQL's text can't hold: a noncharacter, which no text means anything by.
+/// Marks a character that PostgreSQL's text can't hold. It is a noncharacter, so no text uses it.
 const ESCAPE_CHARACTER: char = '\u{10FFFE}';
 
 /// The text without NUL, which PostgreSQL refuses. [`decode_nul`] gives it back.
