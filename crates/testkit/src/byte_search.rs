@@ -14,27 +14,34 @@ pub fn contains_words(bytes: &[u8], words: &str) -> bool {
     memmem::find(bytes, words.as_bytes()).is_some()
 }
 
-/// Files below a folder whose bytes contain `words`, in no order. Files that are deleted meanwhile are passed over, as those
-/// of a running daemon may be.
+/// Files below a folder whose bytes contain `words`, in no order. Links are followed. What a running daemon deletes meanwhile
+/// is passed over; sockets are not read.
 ///
 /// # Errors
-/// If a folder or file can't be read.
+/// If the folder is missing, or something in it can't be read.
 pub fn files_containing(folder: &Path, words: &str) -> std::io::Result<Vec<PathBuf>> {
-    let (mut folders, mut found) = (vec![folder.to_owned()], Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let file_type = entry.file_type()?;
-            if file_type.is_dir() {
-                folders.push(entry.path());
-            } else if file_type.is_file() {
-                match std::fs::read(entry.path()) {
-                    Ok(bytes) if contains_words(&bytes, words) => found.push(entry.path()),
-                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
-            }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if let Some(files) = ignore_missing(search_path(&path, words))? {
+            found.extend(files);
         }
     }
     Ok(found)
+}
+
+fn search_path(path: &Path, words: &str) -> std::io::Result<Vec<PathBuf>> {
+    let metadata = std::fs::metadata(path)?;
+    if metadata.is_dir() {
+        return files_containing(path, words);
+    }
+    let is_found = metadata.is_file() && contains_words(&std::fs::read(path)?, words);
+    Ok(is_found.then(|| path.to_owned()).into_iter().collect())
+}
+
+fn ignore_missing<T>(read: std::io::Result<T>) -> std::io::Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
 }

@@ -99,6 +99,16 @@ mod tests {
         assert_eq!(name_in("    pub(crate) async fn read_all<T>("), Some("read_all"));
         assert_eq!(name_in("const LIMIT_MAX: usize = 3;"), Some("LIMIT_MAX"));
         assert_eq!(name_in("    let fn_name = 3;"), None);
+        let code = [
+            "impl Drop for Guard {",
+            "    fn drop(&mut self) {",
+            "    }",
+            "}",
+            "impl Guard {",
+            "    fn new() {",
+        ];
+        let code = code.map(str::to_owned);
+        assert_eq!(own_names(&code).collect::<Vec<_>>(), ["new"], "a trait chose the other name");
         let source = "/// One that\n/// goes on.\nfn a() {}\n/// Another.\nfn b() {}";
         assert_eq!(comments_in(source).collect::<Vec<_>>(), ["One that goes on.", "Another."]);
     }

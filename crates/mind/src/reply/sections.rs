@@ -302,7 +302,7 @@ fn labelled_line(message: &Message) -> String {
     if message.incomplete { line + " … (cut off)" } else { line }
 }
 
-/// A message of the recent window. One that is longer than [`EARLIER_MESSAGE_LENGTH_MAX`] is told by its beginning, so that a
+/// A message of the recent window. One that is longer than [`EARLIER_MESSAGE_LENGTH_MAX`] is cut after its beginning, so that a
 /// long paste does not push the rest of the talk out of the prompt.
 fn earlier_messages(message: &Message) -> String {
     let Some((end, _)) = message.content.char_indices().nth(EARLIER_MESSAGE_LENGTH_MAX) else {
