@@ -1,4 +1,5 @@
-// Requests to the server. Same origin only; the cookie and the page's key, both from /login, are the credential.
+// Requests to the server. Same origin only; they are authenticated by the cookie and the page's key, both from
+// /login.
 
 import { credentials } from "./credentials";
 import type { ResponseBody, RequestBody, ParamsArgument, Path } from "./api_types";
@@ -12,7 +13,7 @@ export class ApiError extends Error {
     /** A sentence for the reader, from the server. */
     readonly detail: string,
     readonly retryAfterSeconds: number | null,
-    /** A word for the kind of error. */
+    /** A stable name for the kind of error. */
     readonly code: string | null = null,
   ) {
     super(detail);
@@ -48,7 +49,7 @@ export const patch = <P extends Path<"patch">>(
   ...[fields]: ParamsArgument<P, "patch">
 ): Promise<ResponseBody<P, "patch">> => request(urlOf(path, fields), { method: "PATCH", body: JSON.stringify(body) });
 
-/** `keepalive`: the request is completed also when the page is closed. */
+/** `keepalive`: the request is completed even if the page is closed. */
 export const remove = <P extends Path<"delete">>(path: P, ...[fields]: ParamsArgument<P, "delete">): Promise<ResponseBody<P, "delete">> =>
   request(urlOf(path, fields), { method: "DELETE", keepalive: true });
 
@@ -80,7 +81,7 @@ export const getPersona = () => get("/api/admin/persona");
 export const getFailedTurns = () =>
   get("/api/admin/work/failed", { limit: 50 }).then(({ items }) => items.filter((item) => item.kind === "turn"));
 /** The hub's own instance and its open conflicts. */
-/** A zone that is set already stays. */
+/** An existing zone is not changed. */
 export const offerTimezone = (timezone: string) => post("/api/admin/users/timezone", { timezone });
 export const getHubStatus = () => get("/api/hub/status");
 export const getPersonas = () => get("/api/admin/personas").then((answer) => answer.personas);
@@ -128,7 +129,7 @@ export const reportTyping = (typing: boolean) => post("/api/chat/typing", { typi
 /** Retries the reply of a failed turn. */
 export const retryTurn = (turnId: string) => post("/api/chat/turns/{id}/retry", undefined, { id: turnId });
 
-/** Stops a reply that is being written; its text so far is kept. */
+/** Stops a reply that is being written; its text so far is stored. */
 export const stopTurn = (turnId: string) => post("/api/chat/stop", { turn_id: turnId });
 
 /** Requests another reply to the last turn; the old one stays until the new one is complete. */
@@ -139,7 +140,7 @@ export const editMessage = (id: string, content: string) => patch("/api/chat/mes
 export const deleteMessage = (id: string, choice: "orphan" | "cascade") =>
   remove("/api/admin/memory/messages/{id}", { id, choice });
 
-/** The selected persona, for request bodies; empty for the configured one. */
+/** The selected persona, for request bodies; empty for the default one. */
 export function persona(): { persona_id?: string } {
   return personas.selectedId === null ? {} : { persona_id: personas.selectedId };
 }
@@ -156,7 +157,7 @@ function urlOf(path: string, fields: object = {}): string {
   return asked.length ? `${place}?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}` : place;
 }
 
-/** How long the browser may take to begin to read a download. */
+/** Time after which the URL of a download is released. The browser must have started to read it by then. */
 const RELEASE_AFTER_MS = 60_000;
 
 /** Fetches a file from the server and gives it to the browser as a download. */

@@ -19,7 +19,7 @@ export type ResponseBody<P extends Path<M>, M extends Method = "get"> =
     ? { [Status in keyof All & (200 | 201 | 202)]: JsonOf<All[Status]> }[keyof All & (200 | 201 | 202)]
     : never;
 
-/** The JSON of the request; undefined where none is needed. */
+/** The JSON of the request; undefined if there is none. */
 export type RequestBody<P extends Path<M>, M extends Method> =
   Operation<P, M> extends { requestBody: infer Given }
     ? JsonOf<Given>

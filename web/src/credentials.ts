@@ -1,16 +1,17 @@
-// The page's half of the login. A cookie goes to every port of a host; this is known to the page's own origin only.
+// The page's key of the login. A cookie is sent to every port of a host; this key is known only to the page's own
+// origin.
 
 import { readItem, writeItem } from "./storage";
 
 const HEADER = "X-EchoVessel-Login";
 const ITEM = "login";
-/** What /login puts behind `#`. */
+/** Prefix of the key, which /login appends to the address. */
 const MARK = "#login=";
 
 /** Where storage is blocked, a login lasts as long as the page. */
 let pageKey = readItem(ITEM);
 
-/** Stores the half that /login passed in the address, and removes it from there. */
+/** Stores the key from the address, and removes it from there. */
 export function takeLoginFromAddress(): void {
   if (!location.hash.startsWith(MARK)) return;
   pageKey = location.hash.slice(MARK.length);

@@ -74,7 +74,7 @@ export function preferredLanguage(wanted: readonly string[]): Language {
   return first && /^zh\b/i.test(first) ? "zh" : "en";
 }
 
-/** The `lang` of a text, for its glyphs and its voice; undefined for the page's own language. */
+/** The `lang` of a text, for its glyphs and its voice; undefined if it is the page's own language. */
 export function detectLanguage(text: string): string | undefined {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) return "ja";
   if (/\p{Script=Hangul}/u.test(text)) return "ko";

@@ -1,4 +1,4 @@
-// The language of the page: the browser's preference, or what the reader chose.
+// The language of the page: the browser's preference, or the reader's choice.
 
 import { readItem, writeItem } from "./storage";
 import { preferredLanguage, translate, translateCount, type Language, type MessageKey, type PluralKey } from "./i18n";
@@ -6,7 +6,7 @@ import { closeTriggerLabel, moodLabel, reasonLabel, tagLabel } from "./i18n/voca
 
 class InterfaceLanguage {
   current: Language = $state(remembered() ?? preferredLanguage(navigator.languages));
-  /** The locale of dates and numbers: the reader's regional form of the language where the browser names one. */
+  /** The locale of dates and numbers: the reader's regional variant of the language, if the browser reports one. */
   locale = $derived(
     navigator.languages.find((tag) => tag.startsWith(this.current)) ?? (this.current === "zh" ? "zh-CN" : "en"),
   );

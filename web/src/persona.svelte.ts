@@ -6,7 +6,7 @@ import { readItem, writeItem } from "./storage";
 export type PersonaName = Pick<ResponseBody<"/api/admin/personas">["personas"][number], "id" | "display_name">;
 
 class Personas {
-  /** Null for the configured persona. */
+  /** Null for the default persona. */
   selectedId: string | null = $state(readItem("persona"));
   /** Empty until it is loaded. */
   all: PersonaName[] = $state.raw([]);

@@ -7,7 +7,7 @@ class Router {
   screen: Screen = $state("chat");
   /** Empty for the screen's first tab. */
   tab = $state("");
-  /** The address names none of the screens. */
+  /** True if the address is not that of a screen. */
   isUnknown = $state(false);
 
   constructor() {

@@ -1,4 +1,4 @@
-// What this browser stores for its reader: language, theme, drafts and unsent messages. Never the conversation.
+// Data that this browser stores for its reader: language, theme, drafts and unsent messages. Never the conversation.
 
 const PREFIX = "echovessel.";
 
@@ -10,7 +10,7 @@ export function readItem(name: string): string | null {
   }
 }
 
-/** Null removes it. */
+/** Stores a value; null removes it. */
 export function writeItem(name: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);

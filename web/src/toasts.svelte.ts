@@ -1,12 +1,12 @@
-// Short messages about what was done, with an undo.
+// Short messages about finished actions, with an undo.
 
 import { errorMessage } from "./errors";
 
-/** How long an action can be undone. */
+/** Time in which an action can be undone. */
 export const UNDO_MS = 7_000;
-/** How long a toast without an undo is shown. */
-const SAID_MS = 4_000;
-/** More would hide the page; the oldest is dismissed. */
+/** Time for which a toast without an undo is shown. */
+const TOAST_MS = 4_000;
+/** More toasts would cover the page; the oldest is dismissed. */
 const TOASTS_MAX = 3;
 
 export interface Toast {
@@ -19,7 +19,7 @@ export interface Toast {
 
 interface Waiting {
   toast: Toast;
-  /** Runs once it can't be undone any more. */
+  /** Called once the action can't be undone any more. */
   settle: () => void;
 }
 
@@ -45,12 +45,12 @@ class Toasts {
     this.show(errorMessage(error), true);
   }
 
-  /** For an action that is done already; `undo` reverts it. */
+  /** For an action that was carried out; `undo` reverts it. */
   withUndo(text: string, undo: () => Promise<unknown>): void {
     this.#add(text, false, () => void undo().catch((error: unknown) => this.showError(error)), () => undefined);
   }
 
-  /** Runs `act` when the time for undo is over. `back` shows again what the page has hidden. */
+  /** Runs `act` when the time for undo is over. `back` restores what the page has hidden. */
   delayed(text: string, act: () => Promise<unknown>, back: () => void): void {
     const run = () =>
       void act().catch((error: unknown) => {
@@ -75,7 +75,7 @@ class Toasts {
     this.list = [...this.list, toast];
     const [oldest] = this.list;
     if (oldest && this.list.length > TOASTS_MAX) this.#settle(oldest.key);
-    setTimeout(() => this.#settle(toast.key), undo || isError ? UNDO_MS : SAID_MS);
+    setTimeout(() => this.#settle(toast.key), undo || isError ? UNDO_MS : TOAST_MS);
   }
 
   #settle(key: number): void {

@@ -13,12 +13,12 @@ export type SendResponse = ResponseBody<"/api/chat/send", "post">;
 export type EpisodicState = NonNullable<PersonaResponse["episodic_state"]>;
 export type PersonaResponse = ResponseBody<"/api/admin/persona">;
 export type StateResponse = ResponseBody<"/api/state">;
-/** `data` depends on `kind`; kinds of later versions are unknown, so its fields are read one by one. */
+/** `data` depends on `kind`; later versions may add kinds, so its fields are read one by one. */
 export type TimelineItem = Omit<TimelineResponse["items"][number], "data"> & { data: Record<string, unknown> };
 /** Newest first. */
 export type TimelinePage = Omit<TimelineResponse, "items"> & { items: TimelineItem[] };
 type TimelineResponse = ResponseBody<"/api/admin/memory/timeline">;
-/** A memory or message that recall considered; parts of the score are in [0, 1]. */
+/** A memory or message that recall considered; parts of its score are in [0, 1]. */
 export type Candidate = ResponseBody<"/api/admin/memory/recall", "post">["candidates"][number];
 export type ReplyReceiptBody = ResponseBody<"/api/chat/turns/{id}/receipt">;
 

@@ -1,4 +1,4 @@
-//! Addresses of platforms: a token is sent over the network only when it is encrypted.
+//! Addresses of platforms. A token is sent to another machine only over TLS.
 
 use reqwest::Url;
 
@@ -11,7 +11,7 @@ pub(crate) enum AddressError {
     NotEncrypted,
 }
 
-/// The address, if a token may be sent to it. `ws` and `wss` become the schemes that carry them.
+/// Returns the address with its scheme as `ws` or `wss`, if a token may be sent to it.
 pub(crate) fn check_address(text: &str) -> Result<Url, AddressError> {
     let text = match text.split_once("://") {
         Some(("ws", rest)) => format!("http://{rest}"),

@@ -19,14 +19,14 @@ pub enum ChannelState {
     Connecting,
     /// The channel receives and delivers.
     Ready,
-    /// The channel does not work for now: why, in plain words with the way to fix it.
+    /// The channel does not work for now. The text says why and how to fix it.
     Failed(String),
 }
 
 /// A piece that was delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveredPiece {
-    /// The platform's name of the delivered message; none where the platform gives none.
+    /// The platform's id of the delivered message; `None` if the platform gives none.
     pub sent_as: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Piece<'a> {
     /// The conversation on the platform.
     pub conversation: &'a str,
     pub text: &'a str,
-    /// The message and the number of its piece; `None` for a notice of the program, which is sent once at most.
+    /// The message and the number of its piece; `None` for a notice of the program, which is sent at most once.
     pub origin: Option<PieceOrigin<'a>>,
 }
 
@@ -50,14 +50,14 @@ pub struct PieceOrigin<'a> {
     pub written_at: Timestamp,
     /// True if an earlier attempt may have delivered this piece.
     pub is_doubtful: bool,
-    /// The platform's name of what was delivered before it in the conversation, where it is known.
+    /// The platform's id of the message delivered before it in the conversation, if known.
     pub sent_before: Option<&'a str>,
 }
 
 /// Something that happened on the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Position among all updates of the channel; none if processing it twice does no harm.
+    /// Position among all updates of the channel; `None` if processing the update twice does no harm.
     pub position: Option<ReceivedPosition>,
     pub kind: UpdateKind,
 }
@@ -82,7 +82,7 @@ pub enum UpdateKind {
     Edited { sender: String, external: ExternalMessage, text: String },
     /// A message is gone.
     Deleted { external: ExternalMessage },
-    /// An update that is not for the persona: of a bot, a group, or a kind that is not read.
+    /// An update that the persona does not answer: from a bot, from a group, or of a kind that is not read.
     Other,
 }
 
@@ -90,7 +90,8 @@ pub enum UpdateKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shutdown;
 
-/// Reports and questions of a channel that receives. Everything that returns [`Shutdown`] waits for storage that refuses.
+/// Stores what a channel receives, and answers its questions. A method that returns [`Shutdown`] retries until
+/// storage accepts the write.
 #[async_trait]
 pub trait Inbound: Send + Sync {
     fn clock(&self) -> &dyn Clock;
@@ -100,32 +101,39 @@ pub trait Inbound: Send + Sync {
     fn set_state(&self, state: ChannelState);
     /// The accounts that may write without a code.
     fn allowed_accounts(&self) -> &[String];
-    /// True if an account is a user already.
+    /// True if the account is linked to a user.
     ///
     /// # Errors
+    ///
     /// [`Shutdown`].
     async fn is_account_linked(&self, account: &str) -> Result<bool, Shutdown>;
-    /// Up to where a sequence was received. Waits for storage that refuses.
+    /// Returns the position up to which a sequence was received. Retries until storage answers.
     ///
     /// # Errors
+    ///
     /// [`Shutdown`].
     async fn read_position(&self, source: &str) -> Result<Option<i64>, Shutdown>;
-    /// Sets up to where a sequence was received, also to a lower number. Waits for storage that refuses.
+    /// Sets the position up to which a sequence was received; the new position may be lower. Retries until storage
+    /// answers.
     ///
     /// # Errors
+    ///
     /// [`Shutdown`].
     async fn set_position(&self, source: &str, number: i64) -> Result<(), Shutdown>;
-    /// Counts something that the platform brought and that can't be read. Nothing of it is shown: it may hold words.
+    /// Counts an update that can't be read. Nothing of it is logged: it may hold a person's text.
     fn note_unreadable(&self);
-    /// The newest number received in each conversation. Waits for storage that refuses.
+    /// Returns the number of the newest message received in each conversation. Retries until storage answers.
     ///
     /// # Errors
+    ///
     /// [`Shutdown`].
     async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Shutdown>;
-    /// Takes an update; when it returns, it is durable and may be acknowledged. One that was taken already is passed over.
+    /// Stores an update. Once this returns, the update is durable and may be acknowledged; a repeated one changes
+    /// nothing.
     ///
     /// # Errors
-    /// [`Shutdown`]: it was not taken.
+    ///
+    /// [`Shutdown`]: it was not stored.
     async fn accept_update(&self, update: Update) -> Result<(), Shutdown>;
     /// Waits.
     ///
@@ -179,7 +187,8 @@ pub trait Channel: Send + Sync + 'static {
 /// in its window anyway.
 const QUOTE_LENGTH_MAX: usize = 200;
 
-/// Words with what they reply to before them, in brackets like everything that the person did not write.
+/// Puts a quote of the message that is replied to before a text, in brackets like everything that the person did not
+/// write.
 pub(crate) fn with_quote(quoted: Option<&str>, words: String) -> String {
     let quoted = quoted.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
     if quoted.is_empty() {

@@ -122,7 +122,7 @@ impl SharedState {
         self.connections.load().iter().find(|one| one.channel.id() == channel_id).cloned()
     }
 
-    /// The user whom a code links, if it is one that holds; it is used up.
+    /// Uses up a link code and returns its user; `None` if the code is unknown or has expired.
     pub(crate) fn redeem(&self, channel_id: &str, text: &str) -> Option<UserId> {
         let now = self.clock.now();
         let code = text.trim().to_ascii_uppercase();
@@ -186,7 +186,7 @@ impl OutboundChannels for SharedState {
         let now = self.clock.now();
         let expires_at = now.checked_add(CODE_VALID).unwrap_or(now);
         let mut codes = self.codes.lock();
-        // One code for each user and channel: the newest.
+        // Only the newest code of each user and channel is valid.
         codes.retain(|_, (other, of, until)| *until > now && (*other != channel || *of != user));
         codes.insert(code.clone(), (channel, user, expires_at));
         Some(LinkCode { code, expires_at })

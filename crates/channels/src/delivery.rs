@@ -19,7 +19,8 @@ use crate::voice_message::VoiceMessage;
 /// Messages that are delivered at the same time, each to another conversation: one that the platform
 /// delays must not hold up the others, and each of them uses a connection.
 const DELIVERIES_AT_ONCE: u32 = 32;
-/// Period for which delivery of a message is retried. A reply that is a day late answers nothing, and would arrive in another talk.
+/// Period for which delivery of a message is retried. A reply that is a day late answers nothing, and would arrive in
+/// another conversation.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 /// Period for which delivery of a message's sound is retried; its text has arrived.
 const SPOKEN_WITHIN: SignedDuration = SignedDuration::from_mins(10);
@@ -60,7 +61,7 @@ pub(crate) async fn run(shared: Arc<SharedState>, runtime: Runtime, connection: 
             () = connection.stop.cancelled() => break,
         }
     }
-    // What is being sent is finished and noted, so that the next start has no doubt about it.
+    // A running delivery is finished and recorded, so that the next start has no doubtful piece.
     while under_way.next_result().await.is_some() {}
 }
 
@@ -80,7 +81,7 @@ impl RunningDeliveries {
                 Some(result)
             }
             Err(error) => {
-                // It is not known which one it was; all others end by themselves, and are not sent twice before.
+                // It is unknown which one panicked. All others end by themselves, and are not sent twice before.
                 if self.tasks.is_empty() {
                     self.numbers.clear();
                 }
@@ -112,7 +113,7 @@ async fn deliver_due(
         }
     }
     let next = shared.store().outbox_next(connection.channel.id()).await?;
-    // What is due already is under way, and what follows it is looked for when it ends.
+    // Messages that are due are being delivered already; the following ones are looked up when those end.
     let wait = next.and_then(|next| Duration::try_from(next.duration_since(now)).ok());
     Ok(wait.filter(|wait| !wait.is_zero()))
 }
@@ -130,7 +131,7 @@ async fn deliver(
     let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX - 1) + u32::from(is_heard);
     let mut sent = message.pieces_sent;
     let mut last_sent = message.last_sent.clone();
-    // What may have arrived before a crash is not sent twice where nobody could tell.
+    // A piece that may have arrived before a crash is not sent again if the platform can't recognise it.
     if message.doubtful_piece == Some(sent) && !channel.recognises_repeats() {
         tracing::warn!(channel = channel.id(), message = %message.message_id, "a piece may not have arrived");
         sent += 1;
@@ -197,7 +198,7 @@ fn may_send_sound_later(shared: &SharedState, message: &OutgoingMessage, error: 
     !matches!(error, DeliveryError::Permanent(_)) && is_sound_still_wanted(shared, message)
 }
 
-/// The message as sound; none where it can't be spoken, and then the text is all.
+/// The message as sound; `None` if it can't be spoken, in which case only the text is delivered.
 async fn voice_message(
     runtime: &Runtime,
     connection: &Connection,

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Why a piece was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
-    /// The platform wants to be left alone for so long.
+    /// The platform asks for a pause of this length.
     #[error("the platform asks to wait {} s", .0.as_secs())]
     Wait(Duration),
     /// A later attempt may succeed.

@@ -1,4 +1,5 @@
-//! Messages that arrive from a platform: checks who may write, and stores each message before it is acknowledged.
+//! Messages that arrive from a platform: checks if the sender may write, and stores each message before it is
+//! acknowledged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,10 @@ use tokio::sync::mpsc;
 use crate::channel::{Channel, ChannelState, Inbound, Piece, Shutdown, Update, UpdateKind};
 use crate::connections::{Connection, SharedState};
 
-/// Pause after storage refused a write: a full disk or a restarting server is not back sooner, and nothing is acknowledged meanwhile.
+/// Pause after storage refused a write. A full disk or a restarting server rarely recovers sooner, and nothing is
+/// acknowledged meanwhile.
 const STORE_RETRY_PAUSE: Duration = Duration::from_secs(5);
-/// Period in which an unknown account gets no second answer: strangers must not be able to use up the bot's message limit.
+/// Period in which an unknown account gets only one answer, so that strangers can't use up the bot's rate limit.
 const STRANGER_ANSWER_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// Largest difference that is expected between the platform's clock and this machine's. Machines without time synchronisation
 /// drift by minutes.
@@ -73,14 +75,15 @@ impl ChannelInbox {
         written: ReceivedMessage,
     ) -> Result<(), Shutdown> {
         if let Some(user) = self.redeem_code(&written) {
-            // Before the link: a code that comes again after a crash is known no more, and a linked account would say it to the
-            // persona.
+            // Before linking: after a crash the same message comes again, when the code is no longer valid, and a
+            // linked account would send it to the persona.
             self.advance_position(position).await?;
             return self.link_account(user, &written).await;
         }
         let user = match self.sender_of(&written).await? {
             Sender::User(user) => user,
-            // Only a sequence has to move on; of a stranger's conversation nothing is kept, not even its number.
+            // Only a sequence needs the new position; of a stranger's conversation nothing is stored, not even its
+            // number.
             Sender::Unknown => {
                 return self
                     .advance_position(position.filter(|one| matches!(one, ReceivedPosition::Sequence { .. })))
@@ -94,8 +97,8 @@ impl ChannelInbox {
         if is_stored { Ok(()) } else { self.advance_position(position).await }
     }
 
-    /// Returns true if the message is stored already under another position. Another bot's message can have the same chat and number;
-    /// it was stored before this one was written.
+    /// True if the message is stored already under another position. Another bot's message can have the same chat and
+    /// number, but was stored before this one was written.
     async fn is_repeated(&self, written: &ReceivedMessage) -> Result<bool, Shutdown> {
         let Some(written_at) = written.written_at else { return Ok(false) };
         let (store, name) = (self.shared.store(), written.external.to_string());
@@ -144,8 +147,8 @@ impl ChannelInbox {
         }
     }
 
-    /// Returns the user behind an account. An unknown account is answered once a day, only in a direct conversation, and its
-    /// messages are not stored.
+    /// Returns the user of an account. An unknown account is answered once a day, only in a direct conversation, and
+    /// its messages are not stored.
     async fn sender_of(&self, written: &ReceivedMessage) -> Result<Sender, Shutdown> {
         let ReceivedMessage { sender, external, is_direct, .. } = written;
         let identity = self.identity(sender);
@@ -176,7 +179,8 @@ impl ChannelInbox {
         Ok(Sender::Unknown)
     }
 
-    /// The user of the code that the message is, if it is a valid one. A code that others can read is none.
+    /// Returns the user of a link code if the message is a valid one. A code in a conversation that others read is
+    /// not accepted.
     fn redeem_code(&self, written: &ReceivedMessage) -> Option<UserId> {
         let code = written.text.trim().trim_start_matches("/start").trim();
         written.is_direct.then(|| self.shared.redeem(self.channel.id(), code)).flatten()
@@ -187,7 +191,7 @@ impl ChannelInbox {
         let (store, now) = (self.runtime.store(), self.clock().now());
         let identity = &self.identity(&written.sender);
         self.retry_until_stored(|| store.ensure_user(&user, now)).await?;
-        // The account may have been a user of its own before.
+        // The account may have been a user of its own before it was linked.
         if let Some(before) = self.retry_until_stored(|| store.user_of_identity(identity)).await? {
             self.retry_until_stored(|| store.unbind_identity(&before, identity)).await?;
         }
@@ -202,7 +206,7 @@ impl ChannelInbox {
         ExternalIdentity { channel_id: self.channel.id().to_owned(), external_id: sender.to_owned() }
     }
 
-    /// Deletes a message of a user, and what only it supported, as the web UI does.
+    /// Deletes a user's message and the memories that only it supported, as a deletion in the web UI does.
     async fn handle_deletion(&self, external: &ExternalMessage) -> Result<(), Shutdown> {
         let name = external.to_string();
         let known = self
@@ -250,7 +254,7 @@ impl ChannelInbox {
         }
     }
 
-    /// Shows that the persona is writing, and says in a line of ours when no reply will come.
+    /// Shows the typing indicator during a turn, and sends a notice if no reply will come.
     fn follow_turn(&self, conversation: String, mut turn: mpsc::UnboundedReceiver<TurnEvent>) {
         let (shared, connection) = (self.shared.clone(), self.connection.clone());
         let channel = self.channel.clone();
@@ -300,7 +304,7 @@ impl ChannelInbox {
         }
     }
 
-    /// Tries again until storage answers: nothing is acknowledged before.
+    /// Repeats a write until storage accepts it: nothing is acknowledged before.
     async fn retry_until_stored<T, W>(&self, work: impl Fn() -> W) -> Result<T, Shutdown>
     where
         W: Future<Output = Result<T, StoreError>>,

@@ -1,7 +1,7 @@
-//! Channels beyond this program.
+//! Channels to other platforms.
 //!
-//! [`Channel`] is what a platform has to offer. [`Channels`] does what is the same for all of them: who may write, linking
-//! an account by a code, receiving without losing or repeating anything, and delivering from a durable outbox.
+//! [`Channel`] is the port of a platform. [`Channels`] does what all of them share: it decides who may write, links
+//! accounts by codes, receives without losing or repeating messages, and delivers from a durable outbox.
 
 mod channel;
 mod connections;

@@ -30,12 +30,13 @@ impl Channels {
         Self { shared: Arc::new(SharedState::new(store, clock, random)) }
     }
 
-    /// The channels as the runtime knows them.
+    /// The channels in the form that the runtime uses.
     pub fn outbound_channels(&self) -> Arc<dyn OutboundChannels> {
         self.shared.clone()
     }
 
-    /// Adds a channel before the runtime starts, so that what waits from before is delivered by it. [`Channels::start`] connects it.
+    /// Adds a channel before the runtime starts, so that it delivers messages left from the last run.
+    /// [`Channels::start`] connects it.
     pub fn add(&self, channel: Arc<dyn Channel>, settings: ChannelSettings) {
         self.add_connection(channel, settings);
     }
@@ -48,7 +49,8 @@ impl Channels {
         connection
     }
 
-    /// Connects all channels: each receives and delivers until [`Channels::stop`]. The runtime has started.
+    /// Connects all channels: each receives and delivers until [`Channels::stop`]. Call it after the runtime has
+    /// started.
     pub fn start(&self, runtime: &Runtime) {
         for connection in &**self.shared.connections.load() {
             self.run(connection.clone(), runtime);
@@ -63,13 +65,14 @@ impl Channels {
         self.run(connection, runtime);
     }
 
-    /// Disconnects a channel. What waits to be delivered is delivered when it is connected again.
+    /// Disconnects a channel. Messages that wait for delivery are delivered once it is connected again.
     pub async fn disconnect(&self, channel_id: &str) {
         let _changing = self.shared.changing.lock().await;
         self.close(channel_id).await;
     }
 
-    /// Disconnects all. What was received is stored; what waits to be delivered is delivered after the next start.
+    /// Disconnects all channels. Received messages are stored already; waiting ones are delivered after the next
+    /// start.
     pub async fn stop(&self) {
         self.shared.stop.cancel();
         let _changing = self.shared.changing.lock().await;

@@ -1,11 +1,11 @@
-//! A long reply in pieces that a platform takes: at paragraphs, else at sentence ends, else at words. Code blocks stay whole
-//! where they fit.
+//! Splits a long reply into pieces that a platform accepts: at paragraphs, else at sentence ends, else at words. Code
+//! blocks stay whole if they fit.
 
 const FENCE: &str = "```";
 /// Characters after which a sentence may end.
 const SENTENCE_ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', '…', '\n', ';', '；'];
 
-/// The pieces of a text, each of at most `max` UTF-16 units. No word is lost; white space between pieces is.
+/// The pieces of a text, each of at most `max` UTF-16 units. Only white space between pieces is dropped.
 pub(crate) fn split_text(text: &str, max: usize) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut piece = String::new();
@@ -50,7 +50,7 @@ fn split_blocks(text: &str) -> Vec<&str> {
     blocks
 }
 
-/// The block in parts that fit: whole, or cut where a reader pauses.
+/// Splits a block into parts that fit. A block that is too long is cut where a reader pauses.
 fn split_block(block: &str, max: usize) -> Vec<String> {
     if utf16_length(block) <= max {
         return if block.starts_with(FENCE) { vec![block.to_owned()] } else { split_sentences(block, max) };
@@ -58,7 +58,7 @@ fn split_block(block: &str, max: usize) -> Vec<String> {
     if !block.starts_with(FENCE) {
         return split_sentences(block, max);
     }
-    // Each part of a code block gets fences of its own, or the rest would be shown as text.
+    // Each part of a code block gets fences, otherwise the rest would be shown as text.
     let opening = block.lines().next().unwrap_or(FENCE);
     let body = block.trim_start_matches(opening).trim_end_matches(FENCE).trim_matches('\n');
     let room = max.saturating_sub(utf16_length(opening) + FENCE.len() + 2).max(1);
@@ -85,7 +85,7 @@ fn split_sentences(text: &str, max: usize) -> Vec<String> {
     while let Some((at, letter)) = letters.next() {
         let end = at + letter.len_utf8();
         let next = letters.peek().map(|(_, next)| *next);
-        // A full stop inside a number or a name ends nothing.
+        // A full stop inside a number or a name does not end a sentence.
         let pauses = letter == '\n' || !letter.is_ascii() || next.is_none_or(char::is_whitespace);
         if SENTENCE_ENDS.contains(&letter) && pauses {
             sentences.push(&text[start..end]);
@@ -96,7 +96,7 @@ fn split_sentences(text: &str, max: usize) -> Vec<String> {
     sentences.into_iter().filter(|one| !one.is_empty()).flat_map(|one| cut_between_words(one, max)).collect()
 }
 
-/// A stretch without a pause, cut between words, or between characters where a word is too long.
+/// Cuts a text without a pause between words, or between characters where a word is too long.
 fn cut_between_words(text: &str, max: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();

@@ -1,4 +1,4 @@
-//! Voice messages: the file of one that arrived, and one that leaves.
+//! Files of received and sent voice messages.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use runtime::Sound;
 
 use crate::delivery_error::DeliveryError;
 
-/// Largest recording that is fetched: as much as platforms give to bots.
+/// Largest recording that is fetched; platforms give bots no larger one.
 pub(crate) const RECORDING_BYTES_MAX: usize = 20 * 1024 * 1024;
 /// Time that a file may take.
 const FETCHED_WITHIN: Duration = Duration::from_secs(60);
-/// Points of the picture of a sound. Discord's own clients draw no more.
+/// Points of a waveform. Discord's own apps draw no more.
 const WAVEFORM_POINTS: usize = 256;
 
 /// A voice message that is sent.
@@ -21,18 +21,18 @@ const WAVEFORM_POINTS: usize = 256;
 pub struct VoiceMessage {
     pub ogg_opus: Vec<u8>,
     pub seconds: f64,
-    /// The loudness of the sound over time, at most 256 points, which apps draw.
+    /// The loudness over time, at most 256 points. Apps draw it.
     pub waveform: Vec<u8>,
 }
 
 impl VoiceMessage {
-    /// The sound as a voice message. It takes some milliseconds for each second.
+    /// Encodes a sound as a voice message. It takes some milliseconds for each second of sound.
     pub(crate) fn from_sound(sound: &Sound) -> Result<Self, String> {
         let ogg_opus = sound.to_ogg_opus().map_err(|error| error.to_string())?;
         Ok(Self { ogg_opus, seconds: sound.seconds(), waveform: sound.waveform(WAVEFORM_POINTS) })
     }
 
-    /// The file in a form.
+    /// The voice message as a part of a multipart form.
     pub(crate) fn to_form_part(&self) -> Part {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("audio/ogg"));
@@ -40,7 +40,7 @@ impl VoiceMessage {
     }
 }
 
-/// Fetches a file that belongs to a message. No error holds the address, which may hold the token.
+/// Fetches a file of a message. No error contains the address, which may contain the token.
 pub(crate) async fn fetch(client: &Client, address: Url, bytes_max: usize) -> Result<Vec<u8>, DeliveryError> {
     let passing = |error: reqwest::Error| {
         DeliveryError::Transient(format!("the file can't be fetched: {}", error.without_url()))

@@ -1,5 +1,5 @@
-//! Files in the age format (age-encryption.org/v1) that a passphrase opens. The programs `age` and `rage` read and write the
-//! same.
+//! Files in the age format (age-encryption.org/v1), encrypted with a passphrase. The programs `age` and `rage` can
+//! read and write them.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -12,9 +12,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
 const VERSION: &str = "age-encryption.org/v1";
-/// Precedes the salt of scrypt, so that its keys are good for this format alone.
+/// Prefix of scrypt's salt, so that the derived keys work in this format alone.
 const SCRYPT_LABEL: &[u8] = b"age-encryption.org/v1/scrypt";
-/// Work factor of new files, as the program `age` chooses it: 256 MiB of memory and about a second. Unit tests are not about it.
+/// Work factor of new files, the same as the program `age` chooses: 256 MiB of memory and about a second. Unit tests
+/// use a smaller one.
 const LOG_N: u8 = if cfg!(test) { 10 } else { 18 };
 /// Largest work factor that is accepted: 4 GiB. A larger one in a file would be an attack on the machine.
 const LOG_N_MAX: u8 = 22;
@@ -23,11 +24,12 @@ const FILE_KEY_LENGTH: usize = 16;
 const TAG_LENGTH: usize = 16;
 /// Plain bytes of each chunk but the last, as the age format has it.
 const CHUNK_LENGTH: usize = 64 * 1024;
-/// Largest line of a header that is read: the format's lines are below 100 bytes, and a file that is no backup may have none.
+/// Largest line of a header that is read: the format's lines are below 100 bytes, and a file that is not a backup may
+/// have no line end at all.
 const LINE_LENGTH_MAX: u64 = 1_024;
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, general_purpose::NO_PAD);
 
-/// Reason why a file was not decrypted. What was written until then is not to be used.
+/// Why a file was not decrypted. The output written until then must not be used.
 #[derive(Debug, Error)]
 pub(crate) enum AgeError {
     #[error("the passphrase is wrong")]
@@ -170,7 +172,7 @@ impl Cipher {
         sealed.map_err(|_| AgeError::Damaged("a part is too long"))
     }
 
-    /// The plain bytes; none if they were changed or the key is another one.
+    /// Decrypts one chunk; `None` if it was changed or the key is wrong.
     fn open<'a>(&self, bytes: &'a mut [u8], nonce: [u8; NONCE_LEN]) -> Option<&'a mut [u8]> {
         self.0.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::empty(), bytes).ok()
     }
@@ -207,7 +209,7 @@ fn derive_key(file_key: &[u8], salt: &[u8], purpose: &[u8]) -> Result<[u8; 32], 
     Ok(key)
 }
 
-/// Counter of the chunk, and whether it is the last: a chunk can be neither moved nor left out at the end.
+/// The nonce of a chunk: its counter, and if it is the last. A chunk can neither be moved nor be cut off at the end.
 fn chunk_nonce(counter: u64, is_last: bool) -> [u8; NONCE_LEN] {
     let mut nonce = [0; NONCE_LEN];
     nonce[3..11].copy_from_slice(&counter.to_be_bytes());
@@ -286,7 +288,7 @@ mod tests {
         assert!(!is_encrypted(&mut &b"SQLite format 3\0"[..]).unwrap());
     }
 
-    /// Written by `age` 1.1.1 with `-p`.
+    /// The file was written by `age` 1.1.1 with `-p`.
     #[test]
     fn a_file_of_the_program_age_opens() {
         let file = include_bytes!("../tests/samples/hello.age");

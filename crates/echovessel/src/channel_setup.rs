@@ -1,4 +1,4 @@
-//! Bots on other platforms as the page connects and disconnects them.
+//! Connects and disconnects bots on other platforms for the web UI.
 
 use async_trait::async_trait;
 use secrecy::SecretString;

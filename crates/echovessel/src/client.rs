@@ -1,4 +1,4 @@
-//! Speaks with the running daemon of a home, over the socket in it, with the owner's token.
+//! Client of a home's running daemon, over the socket in the home, with the owner's token.
 
 use std::path::Path;
 
@@ -19,18 +19,19 @@ use crate::system::random_bytes;
 #[error("no EchoVessel is running on {0}; start it with `echovessel run`")]
 pub(crate) struct NoDaemon(String);
 
-/// The answer was an error. A command without a daemon asks in its own process, so the words name no daemon.
+/// The daemon answered with an error. The text does not mention a daemon, as a command without one asks in its own
+/// process.
 #[derive(Debug, thiserror::Error)]
 #[error("{detail}")]
 pub(crate) struct Refusal {
-    /// Stable name of the reason, where it has one.
+    /// Stable name of the reason, if it has one.
     pub(crate) code: Option<String>,
     detail: String,
 }
 
-/// A daemon that runs.
+/// A running daemon of the home.
 pub(crate) struct Daemon {
-    /// The daemon's own entry in `run.json`.
+    /// The daemon's address, as in `run.json`.
     pub(crate) run: RunFile,
     token: String,
     http: reqwest::Client,
@@ -41,11 +42,11 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// The daemon of this home, if one holds it.
+    /// Returns the daemon of this home, if one is running.
     pub(crate) fn find(home: &Home) -> anyhow::Result<Self> {
         let missing = || NoDaemon(home.folder().display().to_string());
         let run = home.run_file().ok_or_else(missing)?;
-        // A run.json that a killed daemon left behind names nobody: whoever can take the lock knows that.
+        // A killed daemon leaves its run.json behind. If the lock is free, there is no daemon.
         if home.lock_home().is_ok() {
             return Err(missing().into());
         }
@@ -55,30 +56,30 @@ impl Daemon {
             return Self::connect_to_address(run, token);
         }
         let socket = HomeSocket::find(&path).with_context(|| format!("{} can't be used", path.display()))?;
-        // It speaks no TLS, so it needs no certificates, which a small machine may not have.
+        // The socket uses no TLS, so no certificates are loaded, which a small machine may not have.
         let http = client_builder().unix_socket(socket.path()).tls_certs_only([]).build();
         let http = http.context("no HTTP client can be made")?;
         let base = format!("http://127.0.0.1:{}", run.port);
         Ok(Self { run, token, http, base, _socket: Some(socket) })
     }
 
-    /// The daemon that answers at its address, also where its home can hold no socket.
+    /// Returns the daemon at its TCP address, also where the home can hold no socket.
     pub(crate) fn connect_to_address(run: RunFile, token: String) -> anyhow::Result<Self> {
-        // No proxy: what is said here never leaves the machine.
-        // Its certificate is for the name that others know it by; here it is known by the lock that it holds on the home
-        // and by the port that it wrote there itself.
+        // No proxy: these requests never leave the machine. The certificate is for the public name; here the daemon
+        // is identified by its lock on the home and by the port that it wrote into the home.
         let http = client_builder().no_proxy().tls_danger_accept_invalid_certs(true).build();
         let http = http.context("no HTTP client can be made")?;
         let base = run.url.trim_end_matches('/').to_owned();
         Ok(Self { run, token, http, base, _socket: None })
     }
 
-    /// Asks, and reads the answer as JSON. What the daemon refuses is an error in its own words.
+    /// Sends a request and parses the answer as JSON. A refusal of the daemon becomes an error with the daemon's own
+    /// text.
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
         Self::answer(self.send(method, path, body).await?).await
     }
 
-    /// Sends a body of that content type piece by piece, and reads the answer as JSON.
+    /// Uploads a body in chunks, and parses the answer as JSON.
     pub(crate) async fn upload(
         &self,
         path: &str,
@@ -91,7 +92,7 @@ impl Daemon {
         Self::answer(sent.with_context(|| format!("the daemon at {} broke off", self.run.url))?).await
     }
 
-    /// Writes the answer's body to a new file, readable by its owner only, and says how many bytes there were.
+    /// Writes the answer's body to a new file that only its owner can read, and returns the number of bytes.
     pub(crate) async fn download(&self, path: &str, file: &Path) -> anyhow::Result<u64> {
         let response = self.send(Method::GET, path, None).await?;
         if !response.status().is_success() {
@@ -126,7 +127,7 @@ impl Daemon {
         .into())
     }
 
-    /// Says something in the terminal and hands each piece of the reply to `piece`.
+    /// Sends a message of the terminal and passes each piece of the reply to `piece`.
     pub(crate) async fn say(
         &self,
         user: &str,
@@ -181,7 +182,7 @@ pub(crate) struct SpokenReply {
     pub(crate) is_incomplete: bool,
 }
 
-/// Reads a line of the event stream.
+/// Parses a line of the event stream.
 fn read_line(line: &str, reply: &mut SpokenReply, piece: &mut impl FnMut(&str)) -> anyhow::Result<()> {
     let Some(data) = line.trim_end().strip_prefix("data:").map(str::trim).filter(|data| *data != "[DONE]")
     else {

@@ -1,4 +1,4 @@
-//! The daemons of a home, for people and for the page.
+//! Lists the daemons of a home, for people and for the web UI.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use store::{BackupReport, CopySettings, HomeDatabase, HomeStore, ServerAddress, 
 use crate::config::{Config, is_server_url};
 use crate::home::Home;
 
-/// Opens the database of the home, migrated to what this version needs.
+/// Opens the database of the home, and migrates it to the current schema.
 pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<HomeStore> {
     match home_database(config, home)? {
         HomeDatabase::Server(address) => Ok(HomeStore::open_on_server(&address, server_options(config))?),
@@ -53,7 +53,7 @@ fn read_password(config: &Config) -> anyhow::Result<Option<String>> {
         ("", path) => {
             let content = std::fs::read_to_string(path)
                 .with_context(|| format!("storage.password_file names {path}, which can't be read"))?;
-            // Editors end a file with a newline, which is not part of the password.
+            // Editors end a file with a newline, which does not belong to the password.
             match content.trim_end_matches(['\r', '\n']) {
                 "" => anyhow::bail!("storage.password_file names {path}, which is empty"),
                 password => Ok(Some(password.to_owned())),
@@ -70,7 +70,7 @@ pub(crate) async fn copy_to_file(database: HomeDatabase, target: PathBuf) -> any
         HomeDatabase::Server(_) => {
             let unwritable = |error| StoreError::Unwritable(format!("{}: {error}", target.display()));
             let fresh = target.with_extension("copied");
-            // A copy that was cut off may have left one.
+            // An interrupted copy may have left one.
             store::remove_database_file(&fresh).map_err(unwritable)?;
             let file = HomeDatabase::File(fresh.clone());
             store::copy_home(&database, &file, CopySettings::default(), &mut |_| {})?;

@@ -1,4 +1,4 @@
-//! The embedding model that the configuration names, and what people are told of it.
+//! The embedding model of the configuration, and notices about it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use server::EmbeddingState;
 use crate::config::{Config, EmbeddingProvider};
 use crate::home::Home;
 
-/// Threads that one text's embedding may use; turns of several users share the processors.
+/// Threads for embedding one text; turns of several users share the processors.
 const THREADS: usize = 2;
 /// A prefix of this name is what the model's own files say.
 const AUTO_PREFIX: &str = "auto";
@@ -23,7 +23,7 @@ const AUTO_PREFIX: &str = "auto";
 /// The source of vectors.
 #[derive(Clone)]
 pub(crate) enum EmbeddingSetup {
-    /// No vectors, by choice.
+    /// Vectors are turned off.
     Off,
     /// A model in this process.
     Local {
@@ -41,7 +41,7 @@ pub(crate) enum EmbeddingSetup {
 }
 
 impl EmbeddingSetup {
-    /// Opens and asks nothing yet.
+    /// Sets the source up without loading or asking anything.
     pub(crate) fn new(config: &Config, home: &Home, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         let set = &config.embedding;
         let prefix = |prefix: &str| (prefix != AUTO_PREFIX).then(|| prefix.to_owned());
@@ -75,7 +75,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// The embedder for the memory; none if memories are found by words alone.
+    /// The embedder of the memory; `None` if memories are found by words alone.
     pub(crate) fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         match self {
             Self::Off => None,
@@ -84,7 +84,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// The local model with its vectors as they come out of it; `None` where they need no calibration.
+    /// The local model without calibration of its vectors; `None` if the model needs none.
     pub(crate) fn uncalibrated_model(&self) -> Option<LocalEmbedder> {
         let Self::Local { folder, settings, .. } = self else { return None };
         let found = ModelFolder::read(folder, settings).ok()?;
@@ -93,12 +93,12 @@ impl EmbeddingSetup {
         Some(LocalEmbedder::with_settings(folder, settings, THREADS))
     }
 
-    /// The model before this one, if vectors of it are stored and its folder is still there. An endpoint is not asked any
-    /// more once it is taken out of the configuration.
+    /// The embedder of the previous model, if its vectors are stored and its folder still exists. An endpoint is not
+    /// used any more once it is removed from the configuration.
     pub(crate) async fn previous_model(&self, store: &dyn Store, home: &Home) -> Option<Arc<dyn Embedder>> {
         let current = self.embedder()?;
         if let Self::Local { embedder, .. } = self {
-            // Where it is not there (yet), another model may serve meanwhile.
+            // While it is missing, another known model is used.
             let _ = embedder.inspect_folder();
         }
         let mut models = store.embedding_models().await.ok()?;
@@ -122,7 +122,7 @@ impl EmbeddingSetup {
         None
     }
 
-    /// State of the embedding model that answers.
+    /// State of the current embedding model.
     pub(crate) fn embedding_state(&self) -> EmbeddingState {
         match self {
             Self::Off => EmbeddingState { provider: None, model: None, words_only: true },
@@ -157,7 +157,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// The host that receives texts for vectors; none if they stay in the process.
+    /// The host that receives texts to embed; `None` if they stay in the process.
     pub(crate) fn host(&self) -> Option<&str> {
         match self {
             Self::Endpoint { embedder, .. } => Some(embedder.host()),
@@ -165,7 +165,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// A notice at the start; none if nothing is unusual.
+    /// A notice to print at the start; `None` if nothing is unusual.
     pub(crate) fn startup_notice(&self) -> Option<String> {
         match self {
             Self::Off => Some("switched off: memory works on words alone".to_owned()),
@@ -177,7 +177,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// Tries the embedder once, and describes it in a sentence.
+    /// Embeds a test sentence, and returns a description of the embedder.
     pub(crate) async fn try_embedder(&self) -> anyhow::Result<String> {
         match self {
             Self::Off => Ok("switched off: memory works on words alone".to_owned()),
@@ -222,14 +222,14 @@ pub(crate) fn check_fetchable(
     }
 }
 
-/// The known model that the configuration names; the usual one where it names none.
+/// The known model that the configuration names, or the default one.
 pub(crate) fn configured_model(config: &Config) -> &'static ModelDescription {
     let named = KNOWN_MODELS.into_iter().find(|known| known.name == config.embedding.model);
     named.unwrap_or(KNOWN_MODELS[0])
 }
 
-/// Folder of the embedding model: the configured one, `ECHOVESSEL_MODEL_DIR`, or the home's own. If no model is named and
-/// the default one is missing, another known one that is there.
+/// Folder of the embedding model: the configured one, `ECHOVESSEL_MODEL_DIR`, or the home's own. If no model is named
+/// and the default one is missing, the folder of another known model that exists.
 pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
     let usual = model_folder_path(config, home, configured_model(config));
     if !config.embedding.model.is_empty() || ModelFolder::check_present(&usual).is_ok() {

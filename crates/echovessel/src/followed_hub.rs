@@ -1,4 +1,4 @@
-//! The hub that the configuration makes this home an embodiment of.
+//! The hub that this home follows according to the configuration.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,9 +10,10 @@ use secrecy::SecretString;
 use crate::config::{Config, ConfigError};
 use crate::home::Home;
 
-/// The hub, ready to be asked; `None` for a home that is nobody's embodiment.
+/// The client of the hub; `None` for a home that follows no hub.
 ///
 /// # Errors
+///
 /// If `sync.url` is set and no token is found.
 pub(crate) fn followed_hub(config: &Config, home: &Home) -> Result<Option<FollowedHub>, ConfigError> {
     let sync = &config.sync;
@@ -43,7 +44,7 @@ pub(crate) fn http_address(url: &str, token: TokenSource, ca_file: &str) -> Http
     HttpAddress { url: url.to_owned(), token, ca_file }
 }
 
-/// Reads the token from the variable, else from the home.
+/// The token from the environment variable, else from the home.
 fn token_source(variable: &str, home: &Home) -> TokenSource {
     let (variable, file) = (variable.to_owned(), home.hub_token());
     Arc::new(move || {

@@ -1,4 +1,4 @@
-//! What a home with peers is shown once, now that rows are not exchanged between homes any more.
+//! A one-time notice for homes that had peers, as rows are no longer exchanged between homes.
 
 use store::HomeStore;
 
@@ -8,7 +8,7 @@ const SYNC_HINT: &str = "Homes no longer exchange their rows. All that came from
      To be one self on several machines, make one home the hub of the others with `echovessel sync connect`; see \
      docs/book/machines.md";
 
-/// Logs a notice where this home had peers, and removes their tokens.
+/// Logs a notice if this home had peers, and removes their tokens.
 pub(crate) async fn log_former_peers(home: &Home, database: &HomeStore) -> anyhow::Result<()> {
     let names = database.take_former_peers().await?;
     if !names.is_empty() {

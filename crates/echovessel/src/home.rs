@@ -1,4 +1,4 @@
-//! The home: one folder that holds everything, readable by its owner only, held by one process at a time.
+//! The home: a folder with all data, readable by its owner only, and held by one process at a time.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -56,7 +56,7 @@ fn pid_hint(pid: Option<&str>) -> String {
 }
 
 impl Home {
-    /// The home that was asked for, or `~/.echovessel`.
+    /// The home given on the command line, or `~/.echovessel`.
     pub(crate) fn locate(asked: Option<PathBuf>) -> anyhow::Result<Self> {
         let folder = match asked {
             Some(folder) => folder,
@@ -80,10 +80,11 @@ impl Home {
         )
     }
 
-    /// Makes the folder if it is not there. A home that is there is closed to everybody but its owner; a folder that is none
-    /// yet keeps its permissions, because others may use it.
+    /// Creates the folder if it does not exist. An existing home is closed to everybody but its owner; an existing
+    /// folder that is not a home yet keeps its permissions, because others may use it.
     ///
     /// # Errors
+    ///
     /// When the folder belongs to another user, or others may write into it.
     pub(crate) fn create(&self) -> anyhow::Result<()> {
         let shown = self.folder.display();
@@ -146,17 +147,17 @@ impl Home {
         self.folder.join("voice")
     }
 
-    /// Socket by which other processes reach the owner of the home.
+    /// Socket by which other processes reach the daemon's hub.
     pub(crate) fn hub_socket(&self) -> PathBuf {
         self.folder.join("hub.sock")
     }
 
-    /// Socket on which the daemon takes requests of the command line.
+    /// Socket on which the daemon accepts requests of the command line.
     pub(crate) fn daemon_socket(&self) -> PathBuf {
         self.folder.join("daemon.sock")
     }
 
-    /// Keys that the owner entered in the page.
+    /// File of the keys that the owner entered in the web UI.
     pub(crate) fn secrets(&self) -> PathBuf {
         self.folder.join("secrets.toml")
     }
@@ -171,7 +172,7 @@ impl Home {
         Some(self.folder.join("prompts")).filter(|folder| folder.is_dir())
     }
 
-    /// Proof of the owner for the daemon: the digest in `ECHOVESSEL_TOKEN_HASH`, else the token.
+    /// Credential of the owner for the daemon: the digest in `ECHOVESSEL_TOKEN_HASH`, else the token.
     pub(crate) fn owner_credential(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<OwnerCredential> {
         match self.given_owner()? {
             Some(given) => Ok(given),
@@ -179,7 +180,7 @@ impl Home {
         }
     }
 
-    /// Proof of the owner from the environment; none if it holds none.
+    /// Credential of the owner from the environment, if it has one.
     pub(crate) fn given_owner(&self) -> anyhow::Result<Option<OwnerCredential>> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         if let Some(hash) = variable(TOKEN_HASH) {
@@ -188,7 +189,7 @@ impl Home {
         Ok(variable(TOKEN_VARIABLE).map(|token| OwnerCredential::Token(token.trim().to_owned())))
     }
 
-    /// The owner's token: from `ECHOVESSEL_TOKEN`, from the file, or made now.
+    /// The owner's token: from `ECHOVESSEL_TOKEN`, from the file, or newly created.
     pub(crate) fn token(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<String> {
         if let Some(token) = std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty()) {
             return Ok(token.trim().to_owned());
@@ -232,12 +233,12 @@ impl Home {
         }
     }
 
-    /// The file with the token by which this home speaks with its hub.
+    /// File of the token that this home sends to its hub.
     pub(crate) fn hub_token(&self) -> PathBuf {
         self.folder.join("hub_token")
     }
 
-    /// Writes the run file with the daemon's address. The daemon answers before the file appears.
+    /// Writes the run file with the daemon's address. Call it once the daemon answers.
     pub(crate) fn write_run_file(&self, run: &RunFile) -> anyhow::Result<()> {
         let (path, fresh) = (self.run_path(), self.folder.join("run.json.new"));
         let mut file = open_private(&fresh, true).context("run.json can't be written")?;
@@ -245,12 +246,12 @@ impl Home {
         std::fs::rename(&fresh, &path).context("run.json can't be put in its place")
     }
 
-    /// The running daemon, as far as `run.json` tells.
+    /// The running daemon's entry in `run.json`; `None` if there is none.
     pub(crate) fn run_file(&self) -> Option<RunFile> {
         serde_json::from_slice(&std::fs::read(self.run_path()).ok()?).ok()
     }
 
-    /// Writes a page that leads to the login link, and gives its path.
+    /// Writes a page that leads to the login link, and returns its path.
     pub(crate) fn write_login_page(&self, login: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder.join("open.html");
         let mut page =
@@ -263,15 +264,15 @@ impl Home {
         Ok(path)
     }
 
-    /// The link of the page no longer works.
+    /// Removes the page with the login link.
     pub(crate) fn remove_login_page(&self) {
-        // It is there only where a browser was opened.
+        // The page exists only if a browser was opened.
         let _ = std::fs::remove_file(self.folder.join("open.html"));
     }
 
-    /// The daemon is gone.
+    /// Removes the entry of a daemon that has ended.
     pub(crate) fn remove_run_file(&self) {
-        // They may be missing already; the lock, not these files, says who owns the home.
+        // The files may be missing already. The lock, not these files, shows who holds the home.
         let _ = std::fs::remove_file(self.run_path());
         let _ = std::fs::remove_file(self.daemon_socket());
     }
@@ -287,7 +288,7 @@ pub(crate) fn create_private_folder(folder: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("the folder {} can't be made", folder.display()))
 }
 
-/// Puts this in the place of a file, whole or not at all, readable by its owner only. A link keeps pointing where it did.
+/// Replaces a file in one step; the new one is readable by its owner only. A symbolic link is followed.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let fresh = path.with_extension("new");
@@ -301,11 +302,11 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// Opens a file that only its owner may read, made if it is not there.
+/// Opens a file that only its owner may read, and creates it if needed.
 pub(crate) fn open_private(path: &Path, truncate: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(truncate).mode(0o600);
-    // A link that somebody else put here must not lead the secret elsewhere.
+    // A symbolic link placed by somebody else must not redirect the secret.
     options.custom_flags(NO_FOLLOW_FLAG).open(path)
 }
 

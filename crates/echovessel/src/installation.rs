@@ -1,4 +1,4 @@
-//! The parts of a configured program, for `echovessel-eval`, which measures them on homes of its own.
+//! Parts of a configured program for `echovessel-eval`, which measures them on temporary homes.
 
 use llm::ProviderKind;
 use std::fs::File;
@@ -17,13 +17,13 @@ use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::telemetry;
 use crate::wiring::{Services, recall_settings, wire};
 
-/// A home and its configuration. Nothing is opened or written before it is asked for.
+/// A home and its configuration. Nothing is opened or written until a method asks for it.
 pub struct Installation {
     config: Config,
     home: Home,
 }
 
-/// A home that nobody else uses; removed with all that is in it when dropped.
+/// A temporary home; removed with its content when dropped.
 pub struct ScratchHome(Home);
 
 /// A runtime on a scratch home.
@@ -32,9 +32,10 @@ pub struct ScratchRuntime {
 }
 
 impl Installation {
-    /// Reads the configuration of this home, or of the customary one, and begins to log warnings.
+    /// Reads the configuration of this home, or of the default one, and starts logging warnings.
     ///
     /// # Errors
+    ///
     /// If the configuration is not valid.
     pub fn open(home: Option<PathBuf>, json: bool) -> anyhow::Result<Self> {
         telemetry::start("warn", json);
@@ -93,10 +94,11 @@ impl ScratchHome {
         self.0.database()
     }
 
-    /// Wires a runtime on this home, without vectors: they are made in the background, in time that a clock that stands
-    /// still does not have. Without `with_model` the offline provider replies.
+    /// Creates a runtime on this home, without vectors: those are made in the background, in time that a stopped
+    /// clock does not have. Without `with_model` the offline provider replies.
     ///
     /// # Errors
+    ///
     /// If the database or the configured model can't be opened.
     pub async fn wire(
         &self,
@@ -116,13 +118,13 @@ impl ScratchHome {
 
 impl Drop for ScratchHome {
     fn drop(&mut self) {
-        // The scratch home has served; an error here is not worth a word.
+        // The temporary home is no longer needed, so an error here does not matter.
         let _ = std::fs::remove_dir_all(self.0.folder());
     }
 }
 
 impl ScratchRuntime {
-    /// The runtime; the caller starts and stops it.
+    /// The runtime. The caller starts and stops it.
     pub fn runtime(&self) -> &Runtime {
         &self.services.runtime
     }
@@ -135,7 +137,8 @@ impl ScratchRuntime {
     /// Closes the database. Call it after [`Runtime::stop`].
     ///
     /// # Errors
-    /// If it could not be closed in order; nothing is lost.
+    ///
+    /// If the database could not be closed cleanly; nothing is lost.
     pub async fn close(self) -> anyhow::Result<()> {
         self.services.close().await
     }

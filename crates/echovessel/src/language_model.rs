@@ -12,7 +12,7 @@ use crate::home::Home;
 use crate::secrets::{MODEL_KEY, Secrets};
 use crate::system::SystemRetryTimer;
 
-/// Names of models that are told where the chosen one is not offered. Some services offer hundreds.
+/// Models to list in an error if the chosen one is not offered. Some services offer hundreds.
 const OFFERED_MODELS_NAMED_MAX: usize = 5;
 
 /// The language model that the configuration names.
@@ -25,7 +25,7 @@ pub(crate) async fn connect_with(settings: ProviderSettings) -> Result<Arc<dyn P
     llm::connect(settings, Arc::new(SystemRetryTimer), Arc::new(OfflineProvider)).await
 }
 
-/// The environment variable that is documented for a provider's key; none for a provider without keys.
+/// The environment variable that is documented for a provider's key; `None` for a provider without keys.
 pub(crate) fn customary_variable(provider: ProviderKind) -> Option<&'static str> {
     match provider {
         ProviderKind::OpenAi => Some("OPENAI_API_KEY"),
@@ -34,7 +34,7 @@ pub(crate) fn customary_variable(provider: ProviderKind) -> Option<&'static str>
     }
 }
 
-/// The environment variable of the configured model's key; empty where none is needed.
+/// The environment variable of the configured model's key; empty if no key is needed.
 pub(crate) fn api_key_variable(config: &Config) -> &str {
     match config.llm.api_key_env.as_str() {
         "" => customary_variable(config.llm.provider).unwrap_or_default(),
@@ -59,11 +59,12 @@ pub(crate) struct EndpointKey {
 impl EndpointKey {
     /// Finds the key of the endpoint that `settings` name.
     ///
-    /// A variable of the environment comes before a key that was entered in the page, and is sent only where it was meant
-    /// to go: the provider's customary one to the provider's own address; `llm.api_key_env`, else the customary one, to an
-    /// address that was written into the configuration (`is_configured`) and not chosen in the page.
+    /// A variable of the environment comes before a key entered in the web UI. It is sent only to its intended
+    /// address: the provider's usual variable to the provider's own address; `llm.api_key_env`, else the usual
+    /// variable, to an address written into the configuration (`is_configured`) rather than chosen in the web UI.
     ///
     /// # Errors
+    ///
     /// If the file with the entered keys can't be read.
     fn find(
         config: &Config,
@@ -129,14 +130,14 @@ pub(crate) fn settings_with_key(
     Ok((settings, found))
 }
 
-/// The model that answers, for people.
+/// The language model in use, as shown to people.
 #[derive(Clone, Debug)]
 pub(crate) struct LlmSummary {
     /// `openai`, `anthropic` or `offline`.
     pub(crate) provider: String,
     /// The model of the conversation.
     pub(crate) model: String,
-    /// The host of its endpoint; none for the offline provider.
+    /// The host of its endpoint; `None` for the offline provider.
     pub(crate) endpoint: Option<String>,
 }
 
@@ -155,7 +156,7 @@ impl LlmSummary {
         self.provider == OFFLINE
     }
 
-    /// One sentence for people who have not connected a model yet.
+    /// A hint for people who have not connected a model yet.
     pub(crate) fn notice(&self) -> Option<String> {
         self.is_offline().then(|| {
             "No language model is configured: the offline provider replies by simple rules from memory. Choose a \
@@ -179,7 +180,7 @@ impl LlmSummary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModelCheck {
     pub(crate) is_ok: bool,
-    /// A sentence for a person.
+    /// The result as a sentence for a person.
     pub(crate) said: String,
 }
 
@@ -189,7 +190,7 @@ impl From<LlmError> for ModelCheck {
     }
 }
 
-/// Asks the endpoint which models it offers: that needs its address and its key to be right, and costs nothing.
+/// Asks the endpoint for its models. This tests the address and the key, and costs nothing.
 pub(crate) async fn check(config: &Config, home: &Home) -> ModelCheck {
     check_model(config, home).await.unwrap_or_else(ModelCheck::from)
 }
@@ -203,12 +204,12 @@ async fn check_model(config: &Config, home: &Home) -> Result<ModelCheck, LlmErro
     let named = format!("{} at {endpoint}", provider.model(ModelTier::Large));
     let settings = provider_settings(config, home)?;
     if !matches!(settings.provider, ProviderKind::OpenAi | ProviderKind::Anthropic) {
-        // It was found by its list a moment ago.
+        // The server's list named it a moment ago.
         return ok(format!("{named} answers"));
     }
     let offered = match list_models(&settings).await {
         Ok(offered) if !offered.is_empty() => offered,
-        // An endpoint need not offer a list.
+        // An endpoint may have no list.
         Ok(_) | Err(LlmError::Fatal { .. }) => return ok(format!("{endpoint} answers, and lists no models")),
         Err(error) => return Err(error),
     };
@@ -229,8 +230,8 @@ async fn check_model(config: &Config, home: &Home) -> Result<ModelCheck, LlmErro
     Ok(ModelCheck { is_ok: false, said })
 }
 
-/// True if a list has this model. Ollama lists `name:latest` for what is called `name`; Anthropic and OpenAI list dated
-/// versions of the names that they take.
+/// True if a list of models has this one. Ollama lists `name:latest` for `name`; Anthropic and OpenAI list dated
+/// versions of the names that they accept.
 fn offers_model(offered: &[String], model: &str) -> bool {
     offered.iter().any(|name| {
         name.strip_prefix(model)

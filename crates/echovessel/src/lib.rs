@@ -1,7 +1,7 @@
 //! EchoVessel: a self-hosted engine for AI personas with long-term memory.
 //!
-//! This crate holds no logic: it reads the command line and the configuration, wires the crates together, runs and stops.
-//! [`run`] is the whole program; [`Installation`] gives its parts to the program that measures it.
+//! This crate has no logic of its own: it reads the command line and the configuration, connects the crates, runs and
+//! stops. [`run`] is the whole program; [`Installation`] provides its parts for measurements.
 
 #[macro_use]
 mod output;
@@ -49,7 +49,7 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse_or_exit();
     let level = match cli.command {
         None | Some(Command::Run(_)) => "info",
-        // Its output is a story that says everything; no log is needed beside it.
+        // Its output describes everything, so it needs no log.
         Some(Command::Demo(_)) => "error",
         Some(_) => "warn",
     };
@@ -64,7 +64,7 @@ pub fn run() -> ExitCode {
         }
     };
     let json = cli.shared.json;
-    // Boxed, so that it is compiled once: tokio's two schedulers would each have a copy of every command.
+    // Boxed, so that it is compiled once: otherwise tokio's two schedulers would each have a copy of every command.
     match runtime.block_on(dispatch(cli).boxed()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report_error(&error, json),
@@ -111,8 +111,8 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
     }
 }
 
-/// True if a command makes or prepares a home where there is none, needs none, or says by itself that no daemon runs there.
-/// For all others a home that is not there is a slip of the pen.
+/// True if a command creates a home, needs none, or reports by itself that no daemon runs there. For all other
+/// commands a missing home is most likely a typing error.
 fn may_begin_a_home(command: &Command) -> bool {
     matches!(
         command,

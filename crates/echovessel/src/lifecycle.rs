@@ -19,7 +19,7 @@ pub(crate) async fn stop_signal() {
     next_signal().await;
 }
 
-/// Returns at the next signal.
+/// Returns at the next signal, with which a person asks to stop at once.
 pub(crate) async fn second_signal() {
     next_signal().await;
 }
@@ -33,12 +33,12 @@ async fn next_signal() {
                 _ = terminate.recv() => {}
             }
         }
-        // Without signal handlers the system's own default ends the process; every word is durable by then.
+        // Without signal handlers the default action ends the process; every message is durable by then.
         _ => std::future::pending().await,
     }
 }
 
-/// Ignores SIGHUP, which would end the process where nothing reloads the configuration.
+/// Ignores SIGHUP, which would end a process that does not reload its configuration.
 pub(crate) async fn ignore_hangup() {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     while hangup.recv().await.is_some() {

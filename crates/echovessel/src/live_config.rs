@@ -1,4 +1,5 @@
-//! The configuration of a running daemon: shown, changed and reloaded in one way for the API, the command line and SIGHUP.
+//! The configuration of a running daemon. The API, the command line and SIGHUP read, change and reload it in the same
+//! way.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,19 +36,20 @@ pub(crate) struct LiveConfig {
     pub(crate) prices: Arc<ArcSwap<Prices>>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) server: Arc<ArcSwap<ServerSettings>>,
-    /// The channels; none in a program that runs one command only.
+    /// The channels; `None` in a program that runs one command only.
     pub(crate) channels: Option<Channels>,
-    /// Locked from the comparison until the file is written, so that of two changes at the same time none is lost.
+    /// Locked from the comparison until the file is written, so that two changes at the same time do not overwrite
+    /// each other.
     pub(crate) state: Mutex<ConfigState>,
-    /// Held while a model is chosen or a bot set up: keys and configuration change together.
+    /// Locked while a model is chosen or a bot is set up, because keys and configuration change together.
     pub(crate) choosing: Mutex<()>,
 }
 
 /// The configuration in effect, and the one in the file.
 pub(crate) struct ConfigState {
-    /// The configuration in effect.
+    /// The configuration in use.
     running: Config,
-    /// The configuration after a restart.
+    /// The configuration to be used after a restart.
     pub(crate) wanted: Config,
 }
 
@@ -108,13 +110,13 @@ impl Configuration for LiveConfig {
 }
 
 impl LiveConfig {
-    /// The configuration in effect.
+    /// The configuration in use.
     pub(crate) async fn running_config(&self) -> Config {
         self.state.lock().await.running.clone()
     }
 
-    /// Changes the configuration. Of a section that is being connected, as `channels.telegram.`, every setting takes effect at
-    /// once.
+    /// Changes the configuration. All settings of a section that is being connected, such as `channels.telegram.`,
+    /// take effect at once.
     pub(crate) async fn apply(
         &self,
         wanted: Json,
@@ -138,7 +140,8 @@ impl LiveConfig {
         Ok(changed)
     }
 
-    /// Makes this the configuration: what can fail comes first, then the file is written, then all is put into force.
+    /// Applies a new configuration. Steps that can fail come first, then the file is written, then the rest takes
+    /// effect.
     async fn apply_config(
         &self,
         state: &mut ConfigState,
@@ -248,7 +251,7 @@ fn value_at<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     sections.split('.').try_fold(table, |table, part| table.get(part)?.as_table())?.get(name)
 }
 
-/// Keys whose values are not the same, sorted.
+/// Keys whose values differ, sorted.
 fn differing_keys(one: &Config, other: &Config) -> Result<Vec<String>, ConfigurationError> {
     let (one, other) = (to_table(one)?, to_table(other)?);
     let mut keys: Vec<String> = known_keys_or_defect()?.into_iter().map(|(key, _)| key).collect();
@@ -278,7 +281,8 @@ fn with_keys_from(config: &Config, other: &Config, keys: &[String]) -> Result<Co
     Value::Table(table).try_into().map_err(|error: toml::de::Error| defect_error(&error))
 }
 
-/// Every key with what holds, its default, and whether a change holds at once; `pending` waits for a restart.
+/// Every key with its current value, its default, and if it can change without a restart. `pending` holds values that
+/// wait for one.
 fn settings_body(running: &Config, wanted: &Config) -> Result<Map<String, Json>, ConfigurationError> {
     let (running, wanted) = (to_table(running)?, to_table(wanted)?);
     let mut settings = Map::new();

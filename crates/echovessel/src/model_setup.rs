@@ -1,4 +1,4 @@
-//! The language model as the page finds, tries and chooses it.
+//! Finds, tries and selects the language model for the web UI.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ use crate::language_model::{
 use crate::live_config::LiveConfig;
 use crate::secrets::{EnteredKey, MODEL_KEY, Secrets, shown_end};
 
-/// Keys of the configuration that a choice sets.
+/// Keys of the configuration that choosing a model sets.
 const CHOSEN_KEYS: [&str; 6] = [
     "llm.provider",
     "llm.base_url",
@@ -35,7 +35,7 @@ const CHOSEN_KEYS: [&str; 6] = [
     "llm.models.medium",
     "llm.models.large",
 ];
-/// Most tokens of a try; models that think first need some for that.
+/// Maximum tokens of a trial reply; models that think first need some of them for that.
 const TRY_TOKENS_MAX: u32 = 1_024;
 
 #[async_trait]
@@ -82,7 +82,7 @@ impl ModelSetup for LiveConfig {
         choice: ModelChoice,
         language: String,
     ) -> Result<BoxStream<'static, ModelTryEvent>, ModelSetupError> {
-        // A person waits for it: they try again by themselves.
+        // A person is waiting and can try again, so there are no retries.
         let settings = ProviderSettings { max_retries: 0, ..self.settings_of(&choice).await? };
         let asked_at = Instant::now();
         let provider =
@@ -134,9 +134,9 @@ impl ModelSetup for LiveConfig {
             self.save(&earlier)?;
             return Err(ModelSetupError { fault: ModelFault::Model, detail: error.to_string() });
         }
-        // A key alone changes no setting: the model is connected with it here.
+        // A key alone changes no setting, so the model is reconnected here.
         let connected = match connect(&self.running_config().await, &self.home).await {
-            // Without its key the provider could not even be started with.
+            // Without its key the provider could not even be created.
             Err(LlmError::Auth { .. }) if matches!(entered_key(&choice), Some(None)) => {
                 let usual = json!({"llm": {"provider": null, "base_url": null, "model": null}});
                 self.apply(usual, None).await.map_err(|error| ModelSetupError {
@@ -159,14 +159,14 @@ impl ModelSetup for LiveConfig {
             && let Ok(model) = connect(&config, &self.home).await
         {
             match (current.endpoint, model.endpoint()) {
-                // `auto` finds no server any more; replies still go to the one that it found before.
+                // `auto` finds no server any more; replies still use the one that it found before.
                 (Some(gone), None) => {
                     let said = format!(
                         "{gone} does not answer any more: start it again, or choose another model under Settings > Model"
                     );
                     found = ModelCheck { is_ok: false, said };
                 }
-                // One was started since: the next reply goes there.
+                // A server was started since then: the next reply uses it.
                 (now, next) if now != next => self.model.replace(model),
                 _ => {}
             }
@@ -180,7 +180,7 @@ impl ModelSetup for LiveConfig {
 }
 
 impl LiveConfig {
-    /// Settings to ask the chosen endpoint with. The key of the choice is used before a stored one.
+    /// Settings for asking the chosen endpoint. The key of the choice is preferred to a stored one.
     async fn settings_of(&self, choice: &ModelChoice) -> Result<ProviderSettings, ModelSetupError> {
         let running = self.running_config().await;
         let config = apply_choice(&running, choice)?;
@@ -225,7 +225,7 @@ impl LiveConfig {
     }
 }
 
-/// The key of a choice: `None` where it names none, `Some(None)` where the stored one is to go.
+/// The key of a choice: `None` if it names none, `Some(None)` if the stored key is to be deleted.
 fn entered_key(choice: &ModelChoice) -> Option<Option<SecretString>> {
     let key = choice.key.as_ref()?.trim();
     Some((!key.is_empty()).then(|| SecretString::from(key)))
@@ -274,7 +274,7 @@ fn environment_keys() -> Vec<EnvironmentKey> {
     [ProviderKind::OpenAi, ProviderKind::Anthropic].into_iter().filter_map(set).collect()
 }
 
-/// `otherwise` is where to look for what can't work at all.
+/// Refuses a choice that can't work. `otherwise` says what to try instead.
 fn refused_choice(error: LlmError, otherwise: ModelFault) -> ModelSetupError {
     let fault = match error {
         LlmError::Auth { .. } => ModelFault::Key,

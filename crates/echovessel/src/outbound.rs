@@ -1,4 +1,4 @@
-//! The channels beyond this program that the configuration enables.
+//! The channels to other platforms that the configuration enables.
 
 use std::sync::Arc;
 
@@ -28,14 +28,14 @@ pub(crate) enum Bot {
 pub(crate) struct BotChannel {
     pub(crate) channel: Arc<dyn channels::Channel>,
     pub(crate) settings: ChannelSettings,
-    /// Hosts that it connects to, as `api.telegram.org for Telegram`.
+    /// Hosts that the channel connects to, as `api.telegram.org for Telegram`.
     hosts: String,
 }
 
 impl Bot {
     pub(crate) const ALL: [Self; 2] = [Self::Discord, Self::Telegram];
 
-    /// The id in messages, in the configuration and among the entered keys.
+    /// The channel's id in messages, in the configuration and among the entered keys.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::Discord => "discord",
@@ -57,7 +57,7 @@ impl Bot {
         }
     }
 
-    /// Address of the platform's API, which receives the token.
+    /// Address of the platform's API. The bot's token is sent to it.
     pub(crate) fn address(self, config: &Config) -> anyhow::Result<Url> {
         let (base, usual) = match self {
             Self::Discord => (&config.channels.discord.api_base, DISCORD_API),
@@ -67,10 +67,11 @@ impl Bot {
         base.parse().with_context(|| format!("channels.{}.api_base is not an address", self.id()))
     }
 
-    /// Finds its token: in the environment, else the one that was entered for its address.
+    /// Finds the bot's token: in the environment, else the one that was entered for its address.
     ///
     /// # Errors
-    /// If the address is not one, or the file with the entered keys can't be read.
+    ///
+    /// If the address is invalid, or the file with the entered keys can't be read.
     pub(crate) fn token(self, config: &Config, home: &Home) -> anyhow::Result<EndpointKey> {
         let variable = self.token_variable(config);
         let (key, source) = match environment_key(variable) {
@@ -83,10 +84,11 @@ impl Bot {
         Ok(EndpointKey { key, source, variable: variable.to_owned() })
     }
 
-    /// The channel as configured, with this token.
+    /// Creates the configured channel with this token.
     ///
     /// # Errors
-    /// If its address would send the token in the open.
+    ///
+    /// If the token would be sent unencrypted.
     pub(crate) fn channel(
         self,
         config: &Config,
@@ -120,11 +122,12 @@ impl Bot {
     }
 }
 
-/// Adds the channels that are enabled, and returns the hosts that they speak with, as `api.telegram.org for Telegram`. To be called
+/// Adds the enabled channels, and returns the hosts that they connect to, as `api.telegram.org for Telegram`. Call it
 /// before the runtime starts.
 ///
 /// # Errors
-/// When an enabled channel can't work: its token is missing, or its address would send the token in the open.
+///
+/// When an enabled channel can't work: its token is missing, or would be sent unencrypted.
 pub(crate) fn add_channels(config: &Config, home: &Home, services: &Services) -> anyhow::Result<Vec<String>> {
     add_channels_with_tokens(config, services, &|bot| {
         let found = bot.token(config, home)?;

@@ -1,5 +1,5 @@
-//! Printing to whoever reads. One that went away, as `head` does, is no failure: the rest goes nowhere, and the command
-//! ends as it would have ended. The standard library's macros of these names end the program with a panic instead.
+//! Prints for a reader that may close the pipe, as `head` does. That is not a failure: further output is discarded,
+//! and the command ends normally. The standard library's macros of these names panic instead.
 
 use std::fmt::Arguments;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ macro_rules! eprintln {
 
 /// Prints a text to standard output.
 pub(crate) fn print_text(words: Arguments<'_>) {
-    // Nobody is left who could be told.
+    // There is nobody left to report it to.
     let _ = std::io::stdout().lock().write_fmt(words);
 }
 

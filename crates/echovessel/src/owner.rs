@@ -1,4 +1,4 @@
-//! What the daemon knows its owner by: a token, or only the digest of one.
+//! The credential by which the daemon recognises its owner: a token, or only its digest.
 
 use anyhow::Context as _;
 use server::{TokenError, Tokens};
@@ -6,12 +6,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::system::random_bytes;
 
-/// The variable with the digest of the owner's token, for those who keep no secret in the environment.
+/// The variable with the digest of the owner's token, for installations that keep no secret in the environment.
 pub(crate) const TOKEN_HASH: &str = "ECHOVESSEL_TOKEN_HASH";
 /// Prefix of a token's digest. A token of 32 random bytes needs no slow hash.
 const SHA_256: &str = "sha256:";
 
-/// Proof of the owner's identity.
+/// Credential that proves the owner's identity.
 pub(crate) enum OwnerCredential {
     Token(String),
     /// Digest of the token (SHA-256).
@@ -42,7 +42,7 @@ pub(crate) fn token_hash(token: &str) -> String {
     format!("{SHA_256}{}", hex::encode(Sha256::digest(token)))
 }
 
-/// Reads what [`token_hash`] wrote.
+/// Parses the output of [`token_hash`].
 pub(crate) fn read_token_hash(text: &str) -> anyhow::Result<[u8; 32]> {
     let digest = text.strip_prefix(SHA_256).and_then(|digits| hex::decode(digits).ok());
     digest.and_then(|digest| digest.try_into().ok()).with_context(|| {

@@ -1,6 +1,6 @@
-//! Lines between a client and whoever owns the home. Owners may change in the middle: the new one is told what the client
-//! had said at the beginning, and calls that were under way are asked again if they only look, and answered with an error
-//! if they may have been done.
+//! Passes lines between a client and the process that holds the home. When the holder changes, the new one receives
+//! the client's initial messages; running calls are repeated if they only read, and answered with an error if they
+//! may have been carried out.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 
-/// Lines of the client that wait for an owner. A client asks a few things while a daemon restarts; one that sends without end must not
-/// use up the memory.
+/// Maximum lines of the client that wait for a new owner of the home. A client asks a few things while a daemon
+/// restarts; one that never stops sending must not use up the memory.
 const WAITING_LINES: usize = 64;
 
-/// The way in which a connection was closed.
+/// Reason why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionEnd {
-    /// The client has closed its end, and has every answer.
+    /// The client has closed its end and received every answer.
     Client,
-    /// The owner has gone.
+    /// The process that held the home has ended.
     Owner,
 }
 
-/// A client that speaks line by line.
+/// A client that sends lines.
 pub(crate) struct Client<W> {
     lines: mpsc::Receiver<Vec<u8>>,
-    /// True if nothing more comes from the client.
+    /// True once the client has sent its last line.
     finished: bool,
     output: W,
     conversation: ReplayState,
 }
 
 impl<W: AsyncWrite + Unpin> Client<W> {
-    /// Begins to read what the client says.
+    /// Starts reading the client's lines.
     pub(crate) fn new<R: AsyncRead + Send + Unpin + 'static>(input: R, output: W) -> Self {
         let (sender, lines) = mpsc::channel(WAITING_LINES);
         tokio::spawn(async move {
@@ -50,9 +50,10 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         Self { lines, finished: false, output, conversation: ReplayState::default() }
     }
 
-    /// Carries lines both ways until one side ends.
+    /// Passes lines both ways until one side closes.
     ///
     /// # Errors
+    ///
     /// When the client can't be written to.
     pub(crate) async fn relay<R, O>(&mut self, reader: R, mut owner: O) -> std::io::Result<ConnectionEnd>
     where
@@ -73,7 +74,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         let mut is_open = true;
         loop {
             if self.finished && is_open {
-                // Whoever has nothing more to say still gets its answers.
+                // A client that has closed its input still gets its answers.
                 is_open = owner.shutdown().await.is_err();
                 if self.conversation.is_over() {
                     return Ok(ConnectionEnd::Client);
@@ -129,15 +130,15 @@ fn with_line_end(mut line: Vec<u8>) -> Vec<u8> {
     line
 }
 
-/// A call that was not answered yet.
+/// A call that is not answered yet.
 struct Call {
     line: Vec<u8>,
-    /// Name of the call, for people.
+    /// Name of the call, as shown to people.
     name: String,
     may_be_repeated: bool,
 }
 
-/// Earlier messages that a new owner must receive.
+/// Earlier messages to repeat to a new holder of the home.
 #[derive(Default)]
 struct ReplayState {
     /// The client's `initialize` request, with its id.
@@ -146,9 +147,9 @@ struct ReplayState {
     is_initialized: bool,
     /// The client's message `notifications/initialized`.
     initialized: Option<Vec<u8>>,
-    /// The id of an answer that the client has already.
+    /// The id of a repeated call whose answer the client has already; the second answer is dropped.
     swallowed: Option<String>,
-    /// Calls by their id as JSON, in the order of ids.
+    /// Open calls by their id as JSON, in the order of ids.
     pending: BTreeMap<String, Call>,
 }
 
@@ -179,7 +180,7 @@ impl ReplayState {
         self.pending.insert(id, call);
     }
 
-    /// Reads a line of the server; true if the client is to receive it.
+    /// Handles a line of the server; true if it should be passed on to the client.
     fn on_host_line(&mut self, line: &[u8]) -> bool {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return true };
         let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) else { return true };
@@ -213,7 +214,7 @@ impl ReplayState {
     }
 }
 
-/// The answer to a call of which nobody can tell whether it was done.
+/// The answer to a call whose result is unknown, because the connection broke.
 fn unknown_result(id: &str, name: &str) -> Vec<u8> {
     let id: Value = serde_json::from_str(id).unwrap_or_default();
     let text = format!(

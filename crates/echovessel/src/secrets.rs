@@ -1,6 +1,6 @@
-//! `secrets.toml` in the home: keys that the owner entered in the page, each for one address.
+//! `secrets.toml` in the home: keys that the owner entered in the web UI, each for one address.
 //!
-//! Only the owner can read the file. Backups, exports and answers leave it out.
+//! Only the owner can read the file. Backups, exports and responses do not contain it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,22 +14,22 @@ use crate::home::{Home, replace_file};
 
 /// The language model's key.
 pub(crate) const MODEL_KEY: &str = "llm";
-/// Characters of a key that are shown: enough to tell two keys apart.
+/// Characters of a key to show: enough to tell two keys apart.
 const SHOWN_LENGTH: usize = 4;
-/// Shortest key of which any are shown: of a shorter one they would be too large a share to guess the rest.
+/// Minimum length of a key of which characters are shown: for a shorter key they would make the rest easy to guess.
 const SHOWN_KEY_LENGTH_MIN: usize = 16;
 
-/// All keys of a home: by what they are for, then by the address to which they are sent (scheme, host and port).
+/// All keys of a home, by purpose and by the address they are sent to (scheme, host and port).
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, EnteredKey>>);
 
-/// A key that was entered in the page for one address.
+/// A key that was entered in the web UI for one address.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct EnteredKey {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_secret")]
     pub(crate) key: Option<SecretString>,
-    /// True if the address was chosen in the page. Then no environment variable is sent to it.
+    /// True if the address was chosen in the web UI. Then no environment variable is sent to it.
     pub(crate) is_chosen: bool,
 }
 
@@ -38,10 +38,11 @@ fn serialize_secret<S: Serializer>(key: &Option<SecretString>, serializer: S) ->
 }
 
 impl Secrets {
-    /// Reads the keys of this home; there are none without the file.
+    /// Reads the keys of this home; the result is empty without a file.
     ///
     /// # Errors
-    /// If the file can't be read or is not what was written.
+    ///
+    /// If the file can't be read or has an unknown form.
     pub(crate) fn load(home: &Home) -> anyhow::Result<Self> {
         let path = home.secrets();
         let text = match std::fs::read_to_string(&path) {
@@ -49,7 +50,7 @@ impl Secrets {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error).with_context(|| format!("{} can't be read", path.display())),
         };
-        // The parser's own words may quote a key.
+        // The parser's own error may quote a key.
         toml::from_str(&text).map_err(|_| {
             anyhow::anyhow!(
                 "{} can't be read: it is not as EchoVessel wrote it. Delete it and enter the keys again",
@@ -58,7 +59,7 @@ impl Secrets {
         })
     }
 
-    /// Writes them, whole or not at all. Without keys the file is deleted.
+    /// Writes the keys in one step. Without keys the file is deleted.
     pub(crate) fn save(&self, home: &Home) -> anyhow::Result<()> {
         let path = home.secrets();
         if self.0.is_empty() {
@@ -97,7 +98,7 @@ fn url_origin(address: &Url) -> String {
     address.origin().ascii_serialization()
 }
 
-/// The end of a key, by which its owner knows it again; nothing of a short one.
+/// The end of a key, by which its owner recognises it; empty for a short key.
 pub(crate) fn shown_end(key: &SecretString) -> String {
     let letters: Vec<char> = key.expose_secret().chars().collect();
     let hidden =

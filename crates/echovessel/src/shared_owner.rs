@@ -7,11 +7,12 @@ use crate::home::Home;
 use crate::owner::{OwnerCredential, TOKEN_HASH};
 use crate::system::random_bytes;
 
-/// The owner's credential for a home that daemons share: all of them accept one token. A home that has none of its own takes the token
-/// that the others use.
+/// The owner's credential for a home that daemons share: all of them accept one token. A machine without a token
+/// takes over the one that the others use.
 ///
 /// # Errors
-/// If the environment names another token than the daemons that run.
+///
+/// If the environment names another token than the running daemons use.
 pub(crate) fn shared_owner(home: &Home, state: &HomeState) -> anyhow::Result<OwnerCredential> {
     let Some(access) = &state.access else { return home.owner_credential(random_bytes) };
     let own = match home.given_owner()? {
@@ -20,7 +21,7 @@ pub(crate) fn shared_owner(home: &Home, state: &HomeState) -> anyhow::Result<Own
     };
     match own {
         Some(own) if hex::encode(own.digest()) == access.owner_digest => return Ok(own),
-        // Alone, this daemon decides for those that come after it.
+        // The first daemon determines the token for later ones.
         Some(own) if !state.is_held => return Ok(own),
         Some(_) if home.given_owner()?.is_some() => bail!(
             "the owner's token in the environment of this daemon is not the one that the other daemons of this home use. Give all \

@@ -1,4 +1,5 @@
-//! The real world behind the ports: the system's clock, identifiers and randomness. The only place that reads them.
+//! Implementations of the ports by the operating system: clock, identifiers and randomness. Only this file reads
+//! these.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +14,8 @@ use rand::Rng as _;
 use tokio::sync::watch;
 use uuid::{Builder, ContextV7, Uuid};
 
-/// The system's clock, in the microseconds that storage keeps: a moment reads the same before and after it was stored.
+/// The system's clock, rounded to the microseconds of the database, so that a time is the same before and after it
+/// was stored.
 #[derive(Debug, Default)]
 pub(crate) struct SystemClock;
 
@@ -30,19 +32,19 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that runs with the system's and can leap ahead: half an hour of silence passes in an instant.
+/// The system's clock with a movable offset: half an hour can pass in an instant.
 #[derive(Debug)]
 pub(crate) struct SkippableClock {
     ahead: watch::Sender<Duration>,
 }
 
 impl SkippableClock {
-    /// Starts level with the system.
+    /// A clock that shows the system's time.
     pub(crate) fn new() -> Self {
         Self { ahead: watch::Sender::new(Duration::ZERO) }
     }
 
-    /// Lets time pass at once, for everybody who waits too.
+    /// Advances the clock, and wakes everybody whose time has come.
     pub(crate) fn advance(&self, by: Duration) {
         self.ahead.send_modify(|ahead| *ahead += by);
     }
@@ -80,7 +82,7 @@ impl Clock for SkippableClock {
     }
 }
 
-/// UUIDv7 with a counter, so that ids of one process sort in the order of their making.
+/// Makes UUIDv7 with a counter, so that ids of one process sort by creation.
 #[derive(Default)]
 pub(crate) struct SystemIdGenerator {
     context: Mutex<ContextV7>,
@@ -95,13 +97,13 @@ impl IdGenerator for SystemIdGenerator {
     }
 }
 
-/// A random identifier, for what is not stored in an order of time.
+/// A random identifier, for records whose order does not matter.
 pub(crate) fn random_uuid() -> Uuid {
     let [bytes @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = random_bytes();
     Builder::from_random_bytes(bytes).into_uuid()
 }
 
-/// 32 bytes that nobody can guess.
+/// 32 bytes of the system's random source.
 #[expect(clippy::disallowed_methods, reason = "this is the randomness that everybody else is passed")]
 pub(crate) fn random_bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
@@ -109,7 +111,7 @@ pub(crate) fn random_bytes() -> [u8; 32] {
     bytes
 }
 
-/// Waits and spreads retries of model calls.
+/// Waits between retries of model calls, with random jitter.
 pub(crate) struct SystemRetryTimer;
 
 impl llm::RetryTimer for SystemRetryTimer {

@@ -1,13 +1,13 @@
-//! What the program says of itself while it runs: on standard error, nowhere else. There is no telemetry to anybody.
+//! Logging to standard error. No data is sent to anybody.
 
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
 
-/// Logs a few lines at `info` for each message, also where nothing is wrong.
+/// Crate that logs a few lines at `info` for each message, also without a problem.
 const VERBOSE_CRATE: &str = "rmcp";
 
-/// Write the parameters of statements, which are people's words, at `debug`: never heard below a warning.
+/// Crates that log the parameters of statements, which are people's texts, at `debug`: they never log below `warn`.
 const PARAMETER_LOGGING_CRATES: [&str; 2] = ["tokio_postgres", "postgres"];
 
 /// The log filter: by default without the details of verbose libraries.
@@ -16,7 +16,7 @@ fn log_filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
         true => text.to_owned(),
         false => format!("{text},{VERBOSE_CRATE}=warn"),
     };
-    // A directive of one of their modules would win over that of the whole.
+    // A directive for a module of these crates would override the one for the whole crate.
     let is_wordy =
         |text: &&str| PARAMETER_LOGGING_CRATES.iter().any(|library| text.trim_start().starts_with(library));
     let asked =
@@ -28,7 +28,7 @@ fn log_filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
     quiet.fold(filter, EnvFilter::add_directive)
 }
 
-/// Begins to log. `ECHOVESSEL_LOG` sets the level, as `debug` or `runtime=debug`; JSON lines when asked.
+/// Starts logging. `ECHOVESSEL_LOG` sets the level, as `debug` or `runtime=debug`; `json` selects JSON lines.
 pub(crate) fn start(default_level: &str, json: bool) {
     let asked = std::env::var("ECHOVESSEL_LOG").ok();
     let filter = log_filter(asked.as_deref(), default_level);
@@ -37,7 +37,7 @@ pub(crate) fn start(default_level: &str, json: bool) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false);
-    // A second start in one process (tests) keeps the first.
+    // A second call in one process (in tests) has no effect.
     let _ = if json { lines.json().try_init() } else { lines.compact().try_init() };
 }
 

@@ -1,4 +1,4 @@
-//! Who speaks and hears by the configuration, and the local programs that could.
+//! Providers of speech and transcription from the configuration, and local programs that could be used.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use voice::{
 use crate::config::{Config, SpeechProvider, TranscriptProvider, Voice};
 use crate::home::Home;
 
-/// The variables that are used where the configuration names none.
+/// Variables to use if the configuration names none.
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const FISH_KEY: &str = "FISH_API_KEY";
 
-/// Voice providers of the configuration; none while voice is off.
+/// Voice providers of the configuration; `None` while voice is off.
 pub(crate) fn voice_settings(
     config: &Config,
     home: &Home,
@@ -39,7 +39,7 @@ pub(crate) fn voice_settings(
     })
 }
 
-/// The hosts that words and recordings are sent to, for the start line: `api.fish.audio for speech`.
+/// The hosts that texts and recordings are sent to, for the start line: `api.fish.audio for speech`.
 pub(crate) fn voice_hosts(settings: &VoiceSettings) -> Vec<String> {
     let speaks = settings.speaker.as_ref().and_then(|speaker| speaker.host()).map(|host| (host, "speech"));
     let hears =
@@ -110,15 +110,15 @@ fn check_program(setting: &str, command: &[String]) -> Result<(), VoiceError> {
 
 /// The source of a provider's key.
 struct ApiKey<'a> {
-    /// The setting that names the variable.
+    /// The setting that names the environment variable.
     setting: &'a str,
     variable: &'a str,
-    /// The variable that the provider's own programs use.
+    /// The environment variable that the provider documents.
     own_key: &'a str,
 }
 
 impl ApiKey<'_> {
-    /// The key in the variable that was named. One that nobody named goes to its own provider only, which does nothing without it.
+    /// Reads the key. A variable that no setting names is sent only to its own provider, which needs it.
     fn read(&self, base_url: &str) -> Result<Option<SecretString>, VoiceError> {
         let is_default = [OPENAI_KEY, FISH_KEY].contains(&self.variable);
         if is_default && !base_url.is_empty() {
@@ -143,7 +143,7 @@ fn installed_programs_of_home(home: &Home) -> Vec<InstalledProgram> {
     installed_programs(&std::env::var_os("PATH").unwrap_or_default(), &home.voice().join("models"))
 }
 
-/// The programs that the page offers.
+/// The voice programs that the web UI offers.
 pub(crate) fn voice_programs(home: &Home) -> Vec<VoiceProgram> {
     let shown = |program: InstalledProgram| VoiceProgram {
         name: program.name.to_owned(),
@@ -153,7 +153,7 @@ pub(crate) fn voice_programs(home: &Home) -> Vec<VoiceProgram> {
     installed_programs_of_home(home).into_iter().map(shown).collect()
 }
 
-/// Changes to the configuration for using this program; none if it is not installed.
+/// Changes to the configuration for using this program; empty if it is not installed.
 pub(crate) fn config_changes(home: &Home, name: &str) -> Option<Json> {
     let program = installed_programs_of_home(home).into_iter().find(|program| program.name == name)?;
     Some(if program.speaks {

@@ -38,30 +38,30 @@ use crate::language_model::{self, LlmSummary};
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::voice_setup::{voice_hosts, voice_settings};
 
-/// Tokens that a reply's prompt may take where neither the configuration nor the model says it.
+/// Tokens of a reply's prompt if neither the configuration nor the model sets a limit.
 const PROMPT_TOKENS: u32 = 8_000;
-/// Lower bound of the prompt's tokens if the model says what it takes; the upper one follows.
+/// Minimum tokens of the prompt if the model states its limit; the maximum follows.
 const PROMPT_TOKENS_MIN: u32 = 1_000;
 const PROMPT_TOKENS_MAX: u32 = 32_000;
 
-/// Time for which a stop waits for a database server at the end, after its work has had 20 seconds.
+/// Time for which a stop waits for the database server, after running work has had 20 seconds.
 const SERVER_CLOSE_LIMIT: Duration = Duration::from_secs(4);
 
-/// The parts of a running EchoVessel that outlive each other in this order.
+/// The parts of a running EchoVessel, in the order in which they are dropped.
 pub(crate) struct Services {
-    /// The store itself, for the owner that checks, checkpoints and closes it.
+    /// The store itself, for whoever checks, checkpoints and closes it.
     pub(crate) database: Arc<HomeStore>,
-    /// Writes what each model call cost.
+    /// Records the cost of model calls.
     pub(crate) ledger: Arc<Ledger>,
     /// The shared self: documents.
     pub(crate) hub: Hub,
     /// The shared self: people, places, topics.
     pub(crate) graph: Graph,
-    /// Channels beyond this program; none is connected yet.
+    /// Channels to other platforms; not connected yet.
     pub(crate) channels: Channels,
-    /// The life of the persona.
+    /// The runtime: turns and background work.
     pub(crate) runtime: Runtime,
-    /// The language model with its reloads.
+    /// The language model, which can be replaced while running.
     pub(crate) model: Arc<ReloadableModel>,
     /// Prices of the configured models.
     pub(crate) prices: Arc<ArcSwap<Prices>>,
@@ -77,8 +77,8 @@ impl Services {
         LlmSummary::from_provider(&*self.model)
     }
 
-    /// Writes what still waits for the cost ledger, then closes the database. Call it after [`Runtime::stop`]. A server that does
-    /// not answer is waited for a few seconds: a stop ends in any case.
+    /// Writes pending entries of the cost ledger, then closes the database. Call it after [`Runtime::stop`]. A server
+    /// that does not answer delays it by a few seconds at most.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         let is_on_server = self.database.is_on_server();
         let closing = async {
@@ -94,7 +94,7 @@ impl Services {
         }
     }
 
-    /// The dependencies of the hub's tools.
+    /// The dependencies of the hub's tools, for MCP.
     pub(crate) fn tool_context(&self) -> ToolContext {
         ToolContext {
             hub: self.hub.clone(),
@@ -105,7 +105,7 @@ impl Services {
     }
 }
 
-/// Opens the store, finds the model and wires everything. Nothing moves before [`Runtime::start`].
+/// Opens the store, connects the model and creates all services. No work starts before [`Runtime::start`].
 pub(crate) async fn wire(
     config: &Config,
     home: &Home,
@@ -116,7 +116,7 @@ pub(crate) async fn wire(
     wire_with_store(database, config, home, Metrics::default(), clock, ids).await
 }
 
-/// Wires everything on a store that is open.
+/// Creates all services on an open store.
 pub(crate) async fn wire_with_store(
     database: Arc<HomeStore>,
     config: &Config,
@@ -191,13 +191,13 @@ pub(crate) async fn wire_with_store(
     Ok(Services { database, ledger, hub, graph, channels, runtime, model, prices, embedding, voice_hosts })
 }
 
-/// The shared self of a home that no daemon holds: without vectors and without roll-ups, which the daemon makes.
+/// The hub of a home that no daemon holds: without vectors and without roll-ups, which only the daemon makes.
 pub(crate) fn bare_hub(config: &Config, home: &Home, database: &Arc<HomeStore>) -> anyhow::Result<Hub> {
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIdGenerator::default()));
     Ok(Hub::new(hub_parts(config, home, database, clock, ids)?))
 }
 
-/// The shared self on the home's database, with its files in the home, and without what only a daemon gives it.
+/// Parts of the hub on the home's database, with its files in the home, and without those that only a daemon has.
 fn hub_parts(
     config: &Config,
     home: &Home,
@@ -231,7 +231,7 @@ fn hub_parts(
     })
 }
 
-/// The instance that this program is: as configured, else the name of this machine, made safe.
+/// The configured name of this instance, else the host name with unsafe characters replaced.
 pub(crate) fn own_instance(config: &Config) -> anyhow::Result<InstanceId> {
     if config.hub.instance.is_empty() {
         return Ok(InstanceId::made_safe(&host_name()));
@@ -250,11 +250,11 @@ fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
     Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
 }
 
-/// Settings of the server from the configuration; `url` is its address.
+/// Settings of the server from the configuration; `url` is the server's address.
 pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettings, ConfigError> {
     let server = &config.server;
     let mut allowed_hosts = server.allowed_hosts.clone();
-    // Who binds one address wants to be reached by it; a name of this kind can't be pointed elsewhere.
+    // A server bound to one address should be reached by it, and DNS can't redirect an address.
     if let Ok(address) = bare_host(&server.host).parse::<IpAddr>()
         && !address.is_unspecified()
     {
@@ -276,12 +276,12 @@ pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettin
     })
 }
 
-/// A host without the brackets of an IPv6 address.
+/// A host without the brackets around an IPv6 address.
 pub(crate) fn bare_host(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// A host as it is in an address that a browser on this machine can open.
+/// A host in a form that a browser on this machine can open.
 pub(crate) fn shown_host(host: &str) -> String {
     match bare_host(host).parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),
@@ -357,7 +357,7 @@ fn proactive_settings(config: &Config) -> ProactiveSettings {
     }
 }
 
-/// Tokens of a reply's prompt; the rest of what a model takes is for its answer.
+/// Maximum tokens of a reply's prompt; the rest of the model's limit is for its answer.
 fn prompt_tokens(config: &Config, context_tokens: Option<u32>) -> u32 {
     match (config.llm.context_tokens, context_tokens) {
         (0, None) => PROMPT_TOKENS,

@@ -1,4 +1,4 @@
-//! The sizes and habits of an encoder of the BERT family, as its `config.json` says them.
+//! Sizes and options of a BERT-like encoder, from its `config.json`.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::ModelDescription;
 use crate::elementwise::Activation;
 use crate::matmul::COLUMN_MULTIPLE;
 
-/// The naming of tensors, and the first position.
+/// Names of tensors, and the first position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TensorNaming {
     /// Devlin et al. 2018.
@@ -54,9 +54,10 @@ pub(crate) struct Architecture {
 }
 
 impl Architecture {
-    /// From `config.json`.
+    /// Parses `config.json`.
     ///
     /// # Errors
+    ///
     /// The key and what is wrong with it.
     pub(crate) fn read(config: &Value) -> Result<Self, String> {
         let family = match config["model_type"].as_str().unwrap_or("bert") {
@@ -112,7 +113,7 @@ impl Architecture {
         }
     }
 
-    /// Checks that attention can compute the size of a head.
+    /// Checks that the size of an attention head is supported.
     pub(crate) fn check_heads(&self, key: &str) -> Result<(), String> {
         let size = self.hidden / self.heads.max(1);
         if size * self.heads == self.hidden && size.is_multiple_of(COLUMN_MULTIPLE) {

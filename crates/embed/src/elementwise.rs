@@ -1,5 +1,5 @@
-//! The functions between the matrix products, written in lanes so that the compiler turns them into vector
-//! instructions of whatever width the caller was compiled for. All are `#[inline(always)]` for that reason.
+//! Functions between the matrix products, written in lanes so that the compiler vectorises them for the width that
+//! the caller was compiled for. All are `#[inline(always)]` for that reason.
 
 const LANES: usize = 16;
 
@@ -33,7 +33,7 @@ pub(crate) fn normalize(row: &mut [f32], norm: &Norm, epsilon: f32) {
     }
 }
 
-/// Sum of `term(number)` over a row, in lanes.
+/// Sums `term(number)` over a row, in lanes that the compiler can vectorise.
 #[inline(always)]
 pub(crate) fn sum_by(row: &[f32], term: impl Fn(f32) -> f32) -> f32 {
     let (chunks, rest) = row.as_chunks::<LANES>();
@@ -66,7 +66,7 @@ pub(crate) fn softmax(row: &mut [f32], scale: f32) {
     }
 }
 
-/// The function between the two halves of the feed-forward network.
+/// The activation function of the feed-forward network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activation {
     /// The Gaussian error linear unit.
@@ -78,7 +78,7 @@ pub(crate) enum Activation {
 }
 
 impl Activation {
-    /// Replaces each number by the result.
+    /// Replaces each number by the value of the activation function.
     #[inline(always)]
     pub(crate) fn apply_activation(self, numbers: &mut [f32]) {
         match self {

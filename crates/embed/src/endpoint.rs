@@ -18,43 +18,45 @@ use crate::pooling::normalize;
 use crate::readability::{Scripts, readability};
 use request::{Endpoint, Refusal};
 
-/// Most texts in one request to the endpoint: a request that fails costs no more than these, and servers on a CPU answer in time.
+/// Maximum texts in one request to the endpoint. It bounds the cost of a failed request, and lets a server without a
+/// GPU answer in time.
 const TEXTS_PER_REQUEST: usize = 64;
-/// Characters of a text that are sent; the models behind such endpoints read some 8,000 tokens.
+/// Maximum characters of a text to send; the models behind such endpoints read some 8,000 tokens.
 const CHARACTERS_MAX: usize = 8_000;
-/// Characters that are tried when a text was refused by itself: too long is the usual reason, and every model reads these.
+/// Characters to send when a single text was refused. Texts are usually refused for their length, and every model
+/// accepts this many.
 const CHARACTERS_OF_A_REFUSED_TEXT: usize = 1_000;
 /// A text that is sent to test whether the endpoint works.
 const PROBE_TEXT: &str = "hello";
-/// Period after a failure in which queries return at once without a request: a turn waits for the endpoint once.
+/// Period after a failure in which queries fail at once, so that only one turn waits for a broken endpoint.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(30);
-/// Waits before a request is tried again. An endpoint that asks for a longer one is left alone for now.
+/// Waits before a request is repeated. If the endpoint asks for a longer wait, the request fails instead.
 const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 
 /// Settings of an endpoint that a person can change.
 #[derive(Clone, Debug)]
 pub struct EndpointSettings {
-    /// The endpoint's base, customarily ending in `/v1`; empty: OpenAI's own.
+    /// The endpoint's base, usually ending in `/v1`; empty means OpenAI's own.
     pub base_url: String,
     /// The model to ask for.
     pub model: String,
     /// The key, if one is needed.
     pub api_key: Option<SecretString>,
-    /// Put before a text that is looked for.
+    /// Prefix of each query.
     pub query_prefix: String,
-    /// Put before a text that is to be found.
+    /// Prefix of each passage.
     pub passage_prefix: String,
-    /// Unicode's names of the scripts that the model reads; empty: every one.
+    /// Unicode's names of the scripts that the model reads; empty means every script.
     pub readable_scripts: Vec<String>,
     /// Permits `http://` to another machine.
     pub allow_insecure_http: bool,
     /// Time limit for opening a connection.
     pub connect_timeout: Duration,
-    /// Time limit of a query's vectors, which a turn waits for.
+    /// Time limit for embedding a query, which a turn waits for.
     pub query_timeout: Duration,
     /// Time limit of one request in the background.
     pub passage_timeout: Duration,
-    /// Attempts after the first, in the background, for errors that may pass.
+    /// Retries of a background request whose error may pass.
     pub max_retries: u32,
 }
 
@@ -76,21 +78,22 @@ impl Default for EndpointSettings {
     }
 }
 
-/// An [`Embedder`] that asks an endpoint. The length of its vectors is learnt from the first answer and must stay.
+/// An [`Embedder`] that asks an endpoint. The dimension of its vectors is learnt from the first answer and must not
+/// change.
 ///
-/// Queries are asked once, with a short limit; when the endpoint has failed they answer at once for half a minute, so that
-/// a dead endpoint costs one turn its patience and not every turn. Texts to be found later are retried by the kind of
-/// the error. A text that the endpoint refuses, while it takes others, gets a vector of readability 0: words find it,
-/// and it keeps no other from being embedded.
+/// Queries are tried once, with a short time limit. After a failure they fail at once for half a minute, so that a
+/// dead endpoint delays one turn and not every turn. Passages are retried, depending on the error. If the endpoint
+/// refuses one text and accepts others, that text gets a vector of readability 0: words still find it, and the others
+/// are embedded.
 pub struct EndpointEmbedder {
     endpoint: Endpoint,
     settings: EndpointSettings,
     scripts: Scripts,
     clock: Arc<dyn Clock>,
     known: OnceLock<EndpointFacts>,
-    /// Shared by all callers: the first that fails spares the others the wait.
+    /// Shared by all callers, so that only the first one waits for a broken endpoint.
     trouble: Mutex<Option<FailureState>>,
-    /// One permit: batches of passages are sent one at a time. Queries do not take it, so they never wait for a batch.
+    /// One permit: batches of passages are sent one at a time. Queries don't take it, so they never wait for a batch.
     passage_place: Semaphore,
 }
 
@@ -107,10 +110,11 @@ struct FailureState {
 }
 
 impl EndpointEmbedder {
-    /// Asks nothing yet.
+    /// Creates the embedder without sending anything.
     ///
     /// # Errors
-    /// [`ModelError::Settings`] for an address, a model name or a script that can't be used.
+    ///
+    /// [`ModelError::Settings`] for an invalid address, model name or script.
     pub fn new(settings: EndpointSettings, clock: Arc<dyn Clock>) -> Result<Self, ModelError> {
         if settings.model.trim().is_empty() {
             return Err(ModelError::Settings(
@@ -132,12 +136,12 @@ impl EndpointEmbedder {
         })
     }
 
-    /// Host and port that are asked, for people.
+    /// Host and port of the endpoint, as shown to people.
     pub fn host(&self) -> &str {
         self.endpoint.host()
     }
 
-    /// The reason why the endpoint gives no vectors at the moment; `None` while it works.
+    /// The reason why the endpoint can't embed at the moment; `None` while it works.
     pub fn failure_reason(&self) -> Option<String> {
         self.trouble.lock().as_ref().map(|trouble| trouble.reason.clone())
     }
@@ -150,7 +154,7 @@ impl EndpointEmbedder {
         EmbedError::Failed(reason)
     }
 
-    /// One request. Learns and checks the length of vectors.
+    /// Sends one request. Stores or checks the dimension of the vectors.
     async fn ask(&self, prefix: &str, texts: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
         let inputs: Vec<String> = texts.iter().map(|text| input_text(prefix, text, CHARACTERS_MAX)).collect();
         self.request_vectors(&inputs, limit).await
@@ -183,7 +187,7 @@ impl EndpointEmbedder {
         format!("endpoint/{model}/{dimension}{settings}")
     }
 
-    /// The vectors of a batch, again after a pause where the error may pass; a refused text is sought out.
+    /// Embeds a batch, with retries if the error may pass. If a text is refused, finds out which one.
     async fn embed_passages(&self, texts: &[String]) -> Result<Vec<Embedding>, Refusal> {
         let mut embedded = Vec::with_capacity(texts.len());
         let mut waiting = vec![texts];
@@ -212,8 +216,8 @@ impl EndpointEmbedder {
         texts.iter().map(|text| input_text(&self.settings.passage_prefix, text, characters)).collect()
     }
 
-    /// A text that was refused by itself: its beginning, or a mark that it can't be compared. If the endpoint refuses
-    /// also what it can't object to, the text is not to blame.
+    /// Embeds a text that was refused by itself: its beginning, or else as an unreadable text. If the endpoint also
+    /// refuses a harmless text, the error is not about this text.
     async fn handle_refused_text(&self, text: &String, reason: String) -> Result<Embedding, Refusal> {
         let beginning = self.inputs(std::slice::from_ref(text), CHARACTERS_OF_A_REFUSED_TEXT);
         match self.with_retries(&beginning).await {
@@ -259,7 +263,7 @@ impl EndpointEmbedder {
     }
 }
 
-/// The text to send. Endpoints refuse an empty one; its readability is 0 whatever its vector.
+/// The text to send. Endpoints refuse an empty text; its readability is 0 in any case.
 fn input_text(prefix: &str, text: &str, characters: usize) -> String {
     let end = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
     let text = if text.trim().is_empty() { "-" } else { &text[..end] };

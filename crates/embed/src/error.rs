@@ -15,7 +15,7 @@ pub enum ModelError {
         /// Name of the missing file.
         file: &'static str,
     },
-    /// A file is not the pinned one: damaged on the way, or another version.
+    /// A file differs from the pinned one: it is damaged, or another version.
     #[error(
         "{file} from {origin} is not the file it should be: its SHA-256 is {found}, expected {expected}. \
          Nothing was installed; fetch it again, or from another place"
@@ -29,23 +29,23 @@ pub enum ModelError {
         /// The digest of what was found.
         found: String,
     },
-    /// The model hub did not send the whole file. What arrived is kept, and the next attempt continues there.
+    /// The model hub did not send the whole file. The received part is stored, and the next attempt continues there.
     #[error("{url} could not be fetched: {reason}. What has arrived is kept; try again to go on from there")]
     Download { url: String, reason: String },
-    /// The files are there but are no model that this crate can compute.
+    /// The files exist, but this crate can't compute their model.
     #[error("{} can't be used as an embedding model: {reason}", path.display())]
     Unusable {
         /// The file or folder.
         path: PathBuf,
         reason: String,
     },
-    /// A setting of a person is invalid.
+    /// A setting is invalid.
     #[error("{0}")]
     Settings(String),
     /// A text could not be computed.
     #[error("the text could not be embedded: {0}")]
     Failed(String),
-    /// The file system refused.
+    /// An error of the file system.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
@@ -62,7 +62,7 @@ impl ModelError {
         move |source| Self::Io { path, source }
     }
 
-    /// A file that is no usable part of a model.
+    /// An error for a file that is not a usable part of a model.
     pub(crate) fn unusable(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unusable { path: path.to_owned(), reason: reason.into() }
     }

@@ -9,7 +9,7 @@ use crate::elementwise::add_and_normalize;
 use crate::matmul::{AlignedBuffer, Product, Rows, on_best_simd, panel_width};
 use crate::weights::{Dense, Layer, Matrix, Sizes, Weights};
 
-/// The texts of one pass, one after the other, a row per token.
+/// The texts of one pass, concatenated, with one row per token.
 pub(crate) struct Batch {
     /// Piece ids of all texts.
     pub(crate) ids: Vec<u32>,
@@ -17,7 +17,7 @@ pub(crate) struct Batch {
     pub(crate) texts: Vec<Range<usize>>,
 }
 
-/// Memory of a pass, reused by the next.
+/// Buffers of a pass, reused by the next one.
 #[derive(Default)]
 pub(crate) struct Workspace {
     /// Token vectors between layers.
@@ -37,19 +37,19 @@ struct Scratch {
     attention: AttentionScratch,
 }
 
-/// The two sides of a product, laid out for it.
+/// The two operands of a product, laid out for it.
 #[derive(Default)]
 struct ProductOperands {
     blocks: AlignedBuffer,
-    /// The panel of packed weights that is multiplied just now.
+    /// The panel of packed weights that is in use.
     panel: AlignedBuffer,
 }
 
-/// Fewer rows than this are not worth a thread: starting twelve per pass costs a third of a millisecond.
+/// Minimum rows that are worth a thread: starting twelve threads per pass costs a third of a millisecond.
 const MIN_ROWS_PER_THREAD: usize = 16;
 
-/// Carries the tokens of `batch` through all layers and returns one row per token as they come out of the last. Each
-/// text attends to itself only.
+/// Runs `batch` through all layers and returns the last layer's output, one row per token. Each text attends only to
+/// itself.
 pub(crate) fn run_layers<'a>(
     weights: &Weights,
     batch: &Batch,
@@ -86,13 +86,13 @@ pub(crate) fn run_layers<'a>(
     Ok(hidden)
 }
 
-/// Rows per thread, in fours: a tile of fewer rows has too few sums under way to keep the processor busy.
+/// Rows per thread, a multiple of four: a tile of fewer rows does not keep the processor busy.
 fn rows_per_thread(rows: usize, threads: usize) -> usize {
     let threads = threads.min(rows / MIN_ROWS_PER_THREAD).max(1);
     if threads == 1 { rows.max(1) } else { rows.div_ceil(threads).next_multiple_of(4) }
 }
 
-/// Runs every share of the rows on a thread of its own, the last one on this thread.
+/// Runs each share of the rows on its own thread, the last one on this thread.
 fn run_shares<Op: WithSimd<Output = ()> + Send>(shares: impl Iterator<Item = Op>) -> Result<(), ModelError> {
     let mut shares = shares.peekable();
     thread::scope(|scope| {
@@ -109,7 +109,7 @@ fn run_shares<Op: WithSimd<Output = ()> + Send>(shares: impl Iterator<Item = Op>
     })
 }
 
-/// Turns word vectors into the input of the first layer.
+/// Turns word vectors into the input of the first layer by adding position vectors.
 struct AddPositions<'a> {
     weights: &'a Weights,
     texts: &'a [Range<usize>],

@@ -1,14 +1,14 @@
-//! Text to a unit vector, and how much of the text the model can read.
+//! Converts a text to a unit vector, and measures how much of it the model can read.
 //!
-//! A text's walk: [`LocalEmbedder`] opens the [`Model`] at the first call → `word_pieces` turns the text into ids and
-//! `readability` judges how much of it the model reads → `forward` carries all texts of a batch through the layers as one
-//! matrix, without padding, so that a vector never depends on its batch-mates → `pooling` makes one vector of each
-//! text's rows. What kind of model it is, the files in its folder say: [`ModelFolder`].
+//! The steps: [`LocalEmbedder`] loads the [`Model`] at the first call → `word_pieces` converts the text to ids, and
+//! `readability` measures how much of it the model reads → `forward` runs all texts of a batch through the layers as
+//! one matrix, without padding, so that a vector never depends on the other texts → `pooling` makes one vector from
+//! each text's rows. The files in the model's folder determine its kind: [`ModelFolder`].
 //!
 //! [`EndpointEmbedder`] asks an OpenAI-compatible endpoint instead.
 //!
-//! The files of a known model come from the hub or from a file that is available, and are installed only when their
-//! digests are the pinned ones: [`model_files`], [`download`].
+//! The files of a known model come from the model hub or from a local file, and are installed only if their digests
+//! are the pinned ones: [`model_files`], [`download`].
 
 mod local_embedder;
 mod model;

@@ -13,23 +13,24 @@ use crate::calibration::Purpose;
 use crate::model_folder::{FolderSettings, ModelFolder};
 use crate::{Model, ModelError};
 
-/// Tokens of a pass in the background: some ten milliseconds of all-MiniLM-L6-v2, which is the longest that a query and
-/// a pass compete for the processor.
+/// Tokens of a background pass: some ten milliseconds of all-MiniLM-L6-v2, the longest time that a query and a pass
+/// compete for the processor.
 const BACKGROUND_TOKENS: usize = 128;
-/// Longest that a pass in the background gives way to queries. Without a bound, a daemon that is never silent would
-/// never embed what was said.
+/// Longest time for which background work waits for queries. Without a bound, a busy daemon would never embed its
+/// messages.
 const BACKGROUND_DELAY_MAX: Duration = Duration::from_millis(100);
 
-/// The embedder that runs in this process: any model of the BERT family, by default all-MiniLM-L6-v2.
+/// An embedder that runs in this process: any model of the BERT family, by default all-MiniLM-L6-v2.
 ///
-/// Making one is cheap. The model is opened by the first text, or by [`LocalEmbedder::load_now`]; while it is missing
-/// each call answers [`EmbedError::Unavailable`] and looks again, so that a model that is fetched later is found.
+/// Creating one is cheap. The model is loaded for the first text, or by [`LocalEmbedder::load_now`]. While its files
+/// are missing each call returns [`EmbedError::Unavailable`] and looks again, so that a model that is installed later
+/// is found.
 ///
-/// Queries never wait for texts that are embedded to be found later: these go in small passes, one batch at a time, and
-/// stand aside while a query is computed.
+/// Queries never wait for passages: these are embedded in small passes, one batch at a time, and pause while a query
+/// is computed.
 pub struct LocalEmbedder {
     source: Arc<ModelSource>,
-    /// One permit for each processor: further queries wait their turn.
+    /// One permit for each processor; further queries wait.
     query_places: Arc<Semaphore>,
     /// One permit: one batch of passages is embedded at a time.
     passage_place: Arc<Semaphore>,
@@ -47,12 +48,13 @@ struct ModelSource {
 /// Counts the queries that are being computed. A batch waits until there are none.
 #[derive(Default)]
 struct Queries {
-    /// A lock and a condition instead of an atomic number: batches wait on a thread of their own, not in a task.
+    /// A lock and a condition variable instead of an atomic number: batches wait on a thread of their own, not in a
+    /// task.
     running: Mutex<usize>,
     changed: Condvar,
 }
 
-/// The model's origin as it is recorded; see [`Embedder::source`].
+/// Description of the model's origin that is stored with vectors; see [`Embedder::source`].
 #[derive(Serialize, Deserialize)]
 struct RecordedSource {
     model_dir: PathBuf,
@@ -63,12 +65,12 @@ struct RecordedSource {
 }
 
 impl LocalEmbedder {
-    /// An embedder of the model in `directory` that gives each call up to `threads` threads.
+    /// Creates an embedder for the model in `directory` that uses up to `threads` threads per call.
     pub fn new(directory: impl Into<PathBuf>, threads: usize) -> Self {
         Self::with_settings(directory, FolderSettings::default(), threads)
     }
 
-    /// The same, with what a person sets beside the files.
+    /// Like [`LocalEmbedder::new`], with settings beside the files.
     pub fn with_settings(directory: impl Into<PathBuf>, settings: FolderSettings, threads: usize) -> Self {
         let threads = threads.max(1);
         let processors = available_parallelism().map_or(1, usize::from);
@@ -87,7 +89,7 @@ impl LocalEmbedder {
         }
     }
 
-    /// The embedder that [`Embedder::source`] described; none if that is no description.
+    /// Recreates the embedder that [`Embedder::source`] described; `None` if the text is not such a description.
     pub fn from_source(source: &str, threads: usize) -> Option<Self> {
         let recorded: RecordedSource = serde_json::from_str(source).ok()?;
         let settings = FolderSettings {
@@ -99,17 +101,19 @@ impl LocalEmbedder {
         Some(Self::with_settings(recorded.model_dir, settings, threads))
     }
 
-    /// Opens the model, if it is not open yet. Blocks for some tens of milliseconds, for a large model a second.
+    /// Loads the model if it is not loaded yet. Blocks for some tens of milliseconds, or a second for a large model.
     ///
     /// # Errors
+    ///
     /// As [`Model::open`].
     pub fn load_now(&self) -> Result<(), ModelError> {
         self.source.model().map(drop)
     }
 
-    /// Looks at the folder, so that the fingerprint is known, without opening the weights. Blocks for some milliseconds.
+    /// Reads the folder without loading the weights, so that the fingerprint is known. Blocks for some milliseconds.
     ///
     /// # Errors
+    ///
     /// As [`ModelFolder::read`].
     pub fn inspect_folder(&self) -> Result<(), ModelError> {
         self.source.folder().map(drop)
@@ -126,7 +130,7 @@ impl ModelSource {
     }
 
     fn model(&self) -> Result<Arc<Model>, ModelError> {
-        // Held while opening, so that callers who come meanwhile wait for the one model instead of opening another.
+        // Locked while loading, so that concurrent callers wait for the same model instead of loading another.
         let mut slot = self.model.lock();
         if let Some(model) = &*slot {
             return Ok(Arc::clone(model));
@@ -164,7 +168,7 @@ impl Queries {
 
     fn wait_until_idle(&self) {
         let mut running = self.running.lock();
-        // Going on after the time limit is harmless: the pass competes for the processor.
+        // Exceeding the time limit is harmless: the pass only competes for the processor.
         self.changed.wait_while_for(&mut running, |running| *running > 0, BACKGROUND_DELAY_MAX);
     }
 }
@@ -189,7 +193,7 @@ impl LocalEmbedder {
         let place = Arc::clone(places).acquire_owned().await.map_err(|error| failed(&error))?;
         let (source, texts) = (Arc::clone(&self.source), texts.to_vec());
         let computation = tokio::task::spawn_blocking(move || {
-            // Kept until the end of the computation, which goes on when its caller has left.
+            // Held until the end of the computation, which continues if its caller has left.
             let _place = place;
             source.embed(&texts, purpose)
         });
@@ -231,7 +235,7 @@ impl Embedder for LocalEmbedder {
     fn source(&self) -> Option<String> {
         let FolderSettings { query_prefix, passage_prefix, readable_scripts, uncalibrated: _ } =
             self.source.settings.clone();
-        // Where it lies, whatever folder the next start works in.
+        // An absolute path, because the next start may have another working directory.
         let model_dir = std::path::absolute(&self.source.directory).ok()?;
         let recorded = RecordedSource { model_dir, query_prefix, passage_prefix, readable_scripts };
         serde_json::to_string(&recorded).ok()

@@ -1,9 +1,9 @@
 //! Matrix multiplication in safe code.
 //!
-//! The right-hand matrix (weights) is laid out once in *panels*: two vector registers' worth of columns, one row of the
-//! inner dimension after the other. The left-hand rows (tokens) are laid out in *blocks* of as many rows as their sums
-//! fit in the registers. One tile = one block × one panel, kept in registers over the whole inner dimension; each sum
-//! is formed in the order of the inner dimension, so a row's result does not depend on the rows beside it.
+//! The right-hand matrix (weights) is laid out once in *panels*: the columns of two vector registers, one row of the
+//! inner dimension after another. The left-hand rows (tokens) are laid out in *blocks* of as many rows as their sums
+//! fit in the registers. A tile is one block × one panel, held in registers over the whole inner dimension; each sum
+//! is computed in the order of the inner dimension, so that a row's result does not depend on the other rows.
 
 use std::any::TypeId;
 
@@ -28,12 +28,12 @@ pub(crate) const fn panel_width<S: Simd>() -> usize {
 /// Every panel width divides this; weight matrices and attention heads must be multiples of it.
 pub(crate) const COLUMN_MULTIPLE: usize = 32;
 
-/// Rows of a block: their sums take 24 of 32 registers, or 12 of 16.
+/// Rows of a block. Their sums take 24 of 32 vector registers, or 12 of 16.
 const fn block_rows<S: Simd>() -> usize {
     if S::REGISTER_COUNT >= 32 { 12 } else { 6 }
 }
 
-/// Numbers that begin at a cache line, so that no vector load touches two.
+/// Numbers aligned to a cache line, so that no vector load touches two lines.
 #[derive(Default)]
 pub(crate) struct AlignedBuffer {
     numbers: Vec<f32>,
@@ -43,7 +43,7 @@ impl AlignedBuffer {
     /// Numbers in a cache line of 64 bytes.
     const CACHE_LINE_NUMBERS: usize = 16;
 
-    /// The first `length` numbers, their content unspecified; grows as needed and never shrinks.
+    /// The first `length` numbers, with unspecified content. The buffer grows as needed and never shrinks.
     pub(crate) fn slice_mut(&mut self, length: usize) -> &mut [f32] {
         if self.numbers.len() < length + Self::CACHE_LINE_NUMBERS {
             self.numbers.resize(length + Self::CACHE_LINE_NUMBERS, 0.0);
@@ -52,7 +52,7 @@ impl AlignedBuffer {
         &mut self.numbers[start..start + length]
     }
 
-    /// The first `length` numbers as [`AlignedBuffer::slice_mut`] left them.
+    /// The first `length` numbers, as written by way of [`AlignedBuffer::slice_mut`].
     pub(crate) fn get(&self, length: usize) -> &[f32] {
         let start = self.start();
         &self.numbers[start..start + length]
@@ -66,22 +66,22 @@ impl AlignedBuffer {
     }
 }
 
-/// Rows to multiply: a window of columns of a row-major matrix.
+/// Rows of a product's operand: a range of columns of a row-major matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
-    /// The matrix, from its first row that counts.
+    /// The numbers of the matrix, from the first row of the operand on.
     pub(crate) numbers: &'a [f32],
-    /// Numbers from one row to the next.
+    /// Numbers from one row of the matrix to the next.
     pub(crate) stride: usize,
-    /// The window's first column.
+    /// The first column of the range.
     pub(crate) first_column: usize,
-    /// The window's width: the inner dimension of the product.
+    /// The width of the range: the inner dimension of the product.
     pub(crate) columns: usize,
     pub(crate) count: usize,
 }
 
 impl<'a> Rows<'a> {
-    /// All columns of the rows of a matrix.
+    /// All columns of a matrix's rows.
     pub(crate) fn all_columns(numbers: &'a [f32], columns: usize) -> Self {
         Self { numbers, stride: columns, first_column: 0, columns, count: numbers.len() / columns }
     }
@@ -91,7 +91,8 @@ impl<'a> Rows<'a> {
         &self.numbers[index * self.stride + self.first_column..][..self.columns]
     }
 
-    /// Lays the rows out in blocks: of each block the first number of every row, then the second of every row, …
+    /// Lays the rows out in blocks: of each block the first number of every row, then the second of every row, and so
+    /// on.
     #[inline(always)]
     pub(crate) fn lay_out_blocks<S: Simd>(&self, blocks: &mut [f32]) {
         let height = block_rows::<S>();
@@ -107,7 +108,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Lays the rows out as the columns of panels; columns beyond the last row are zero.
+    /// Lays the rows out as columns of panels; missing columns of the last panel are zero.
     #[inline(always)]
     pub(crate) fn lay_out_as_columns<S: Simd>(&self, panels: &mut [f32]) {
         let width = panel_width::<S>();
@@ -160,7 +161,7 @@ pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> AlignedBuffer {
     panels
 }
 
-/// `target[i][j] = source[j][i]`, in squares that stay in the nearest cache.
+/// Transposes: `target[i][j] = source[j][i]`, in squares that fit into the nearest cache.
 fn transpose(source: &[f32], source_columns: usize, target: &mut [f32], target_columns: usize) {
     const TRANSPOSE_SQUARE_SIDE: usize = 16;
     for first in (0..source_columns).step_by(TRANSPOSE_SQUARE_SIDE) {
@@ -212,7 +213,7 @@ impl Product<'_> {
     }
 }
 
-/// Picks the tile of the right height; the heights are constants so that a tile's sums are registers.
+/// Selects the tile of the right height. The heights are constants so that a tile's sums stay in registers.
 #[inline(always)]
 fn store_tile<S: Simd>(
     simd: S,
@@ -260,8 +261,7 @@ fn multiply_tile<S: Simd, const HEIGHT: usize>(
     }
 }
 
-/// `a · b + c`. Without vector instructions the fused form would be a call of a function that computes it in
-/// software, a hundred times slower.
+/// `a · b + c`. Without vector instructions the fused form would be a library call, a hundred times slower.
 #[inline(always)]
 fn multiply_add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
     if TypeId::of::<S>() == TypeId::of::<Scalar128b>() {

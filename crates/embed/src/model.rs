@@ -12,20 +12,20 @@ use crate::packed_pieces::UnigramPieces;
 use crate::weights::Weights;
 use crate::word_pieces::{Pieces, WordPieces};
 
-/// An opened model, ready to embed: of all-MiniLM-L6-v2 about 65 MB of memory, of multilingual-e5-small about 30 MB.
+/// A loaded model. all-MiniLM-L6-v2 takes about 65 MB of memory, multilingual-e5-small about 30 MB.
 pub struct Model {
     folder: ModelFolder,
     weights: Weights,
     splitter: Splitter,
     threads: usize,
-    /// Memory of passes that are over, for those to come; one per caller at the same time.
+    /// Buffers of finished passes, for reuse; one for each concurrent caller.
     workspaces: Mutex<Vec<Workspace>>,
 }
 
-/// Turns text into pieces.
+/// Splits texts into pieces.
 enum Splitter {
     Tokenizer(Box<WordPieces>),
-    /// A tokenizer with the pieces of the packed file.
+    /// The tokenizer of a packed file.
     Packed(UnigramPieces),
 }
 
@@ -38,30 +38,32 @@ impl Splitter {
     }
 }
 
-/// Tokens of one pass. Beyond it a larger matrix is no faster and its memory no longer fits the caches.
+/// Maximum tokens of one pass. A larger matrix is no faster and no longer fits the caches.
 const MAX_TOKENS_PER_PASS: usize = 512;
 
-/// A batch on its way through the model.
+/// A batch that is being embedded.
 struct RunningBatch<'a> {
     prefix: &'a str,
     purpose: Purpose,
     tokens_per_pass: usize,
-    /// Called before each pass.
+    /// Called before each pass, to wait for more urgent work.
     give_way: &'a dyn Fn(),
 }
 
 impl Model {
-    /// Opens the model in `directory`, computing on at most `threads` threads per call.
+    /// Opens the model in `directory`, for at most `threads` threads per call.
     ///
     /// # Errors
-    /// [`ModelError::Missing`] when a file is not there; [`ModelError::Unusable`] when it is no such model.
+    ///
+    /// [`ModelError::Missing`] when a file is missing; [`ModelError::Unusable`] when it is not a supported model.
     pub fn open(directory: &Path, threads: usize) -> Result<Self, ModelError> {
         Self::open_folder(ModelFolder::read(directory, &FolderSettings::default())?, threads)
     }
 
-    /// Opens the model in a folder that was looked at before.
+    /// Opens the model of a folder that was read already.
     ///
     /// # Errors
+    ///
     /// As [`Model::open`].
     pub fn open_folder(folder: ModelFolder, threads: usize) -> Result<Self, ModelError> {
         let (weights, splitter) = match &folder.packed {
@@ -101,15 +103,15 @@ impl Model {
         }
     }
 
-    /// One embedding per text that is to be found later, in order. A text's vector is the same whatever texts stand
-    /// beside it.
+    /// Embeds passages, in order. A text's vector does not depend on the other texts.
     ///
-    /// Text beyond the model's limit of word pieces is not seen. *Readability* is the share of the text's letters (and
+    /// Text beyond the model's limit of word pieces is ignored. *Readability* is the share of the text's letters (and
     /// of symbols without a word piece) that the model reads. A letter of a script that it was not trained on counts
-    /// as unreadable even where the vocabulary has it: all-MiniLM-L6-v2 has pieces for 244 Han characters, most kana and
-    /// most of Cyrillic, but unrelated sentences of these scripts come out with cosines around 0.5 (in English: 0.06).
+    /// as unreadable even if the vocabulary has it: all-MiniLM-L6-v2 has pieces for 244 Han characters, most kana and
+    /// most of Cyrillic, but unrelated sentences of these scripts get cosines around 0.5 (in English: 0.06).
     ///
     /// # Errors
+    ///
     /// When the weights can't be read any more.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         self.embed_yielding(texts, MAX_TOKENS_PER_PASS, &|| ())
@@ -127,9 +129,10 @@ impl Model {
         self.run(texts, &RunningBatch { prefix, purpose: Purpose::Passage, tokens_per_pass, give_way })
     }
 
-    /// One embedding per text that is looked for, in order.
+    /// Embeds queries, in order.
     ///
     /// # Errors
+    ///
     /// As [`Model::embed`].
     pub fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         let prefix = &self.folder.query_prefix;

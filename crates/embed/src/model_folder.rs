@@ -1,4 +1,4 @@
-//! What a folder says about the model in it, without opening the weights.
+//! Reads a model's folder without loading the weights.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,31 +17,32 @@ use crate::pooling::Pooling;
 use crate::readability::Scripts;
 use crate::{ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL, ModelDescription, ModelError, model_files};
 
-/// Most word pieces of a text that count, whatever the model allows: attention costs their square.
+/// Maximum word pieces of a text, whatever the model allows: attention costs their square.
 const PIECES_MAX: usize = 512;
-/// Largest of the small files that is read. The vocabulary of multilingual-e5 has 17 MB.
+/// Maximum size of a JSON file of a model. The vocabulary of multilingual-e5 has 17 MB.
 const JSON_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Places of the weights that are looked at to tell them from others: reading all of a large file would take seconds at each start.
+/// Number of places in the weights that are read to identify them: reading a large file whole would take seconds at
+/// each start.
 const WEIGHT_SAMPLES: u64 = 64;
-/// Bytes that are looked at in each place. A disk reads no less at a time.
+/// Bytes to read in each place. A disk reads no less at a time.
 const SAMPLE_BYTES: u64 = 4096;
 
-/// Settings of a person besides the files; by default nothing is set, and the files decide.
+/// Settings beside the files. By default nothing is set, and the files decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderSettings {
-    /// Put before a text that is looked for.
+    /// Prefix of each query.
     pub query_prefix: Option<String>,
-    /// Put before a text that is to be found.
+    /// Prefix of each passage.
     pub passage_prefix: Option<String>,
-    /// Unicode's names of the scripts that the model reads; none where its vocabulary decides.
+    /// Unicode's names of the scripts that the model reads; `None` if its vocabulary decides.
     pub readable_scripts: Vec<String>,
-    /// True if vectors are wanted as they come out of the model, for measuring its [`Calibration`].
+    /// True to get vectors without calibration, for measuring a [`Calibration`].
     pub uncalibrated: bool,
 }
 
-/// A folder with an embedding model of the BERT family: either one packed file, `e5-small-q4.bin`, or `config.json`, `tokenizer.json`, `model.safetensors`, and where
-/// the model comes from sentence-transformers also `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`
-/// and `config_sentence_transformers.json`.
+/// A folder with an embedding model of the BERT family: either one packed file, `e5-small-q4.bin`, or `config.json`,
+/// `tokenizer.json` and `model.safetensors`. A model from sentence-transformers also has `modules.json`,
+/// `1_Pooling/config.json`, `sentence_bert_config.json` and `config_sentence_transformers.json`.
 #[derive(Clone, Debug)]
 pub struct ModelFolder {
     pub(crate) directory: PathBuf,
@@ -50,11 +51,11 @@ pub struct ModelFolder {
     pub(crate) query_prefix: String,
     pub(crate) passage_prefix: String,
     pub(crate) max_pieces: usize,
-    /// True if the model was trained on small letters, which its tokenizer does not make by itself.
+    /// True if the model expects lower-case text and its tokenizer does not convert it.
     pub(crate) lower_case: bool,
-    /// None if the vocabulary decides.
+    /// `None` if the vocabulary decides.
     pub(crate) scripts: Option<Scripts>,
-    /// The packed file, where the model is in one.
+    /// The packed file, if the model is in one.
     pub(crate) packed: Option<PathBuf>,
     pub(crate) calibration: Option<&'static Calibration>,
     fingerprint: String,
@@ -62,11 +63,12 @@ pub struct ModelFolder {
 }
 
 impl ModelFolder {
-    /// Reads the small files, and looks at the weights in a few places to know them again.
+    /// Reads the small files, and samples of the weights to identify them.
     ///
     /// # Errors
-    /// [`ModelError::Missing`] for a file that is not there; [`ModelError::Unusable`] with the file, the key and the
-    /// reason for a model that this crate can't compute; [`ModelError::Io`].
+    ///
+    /// [`ModelError::Missing`] for a missing file; [`ModelError::Unusable`] with the file, the key and the reason for
+    /// a model that this crate can't compute; [`ModelError::Io`].
     pub fn read(directory: &Path, settings: &FolderSettings) -> Result<Self, ModelError> {
         let packed = directory.join(PACKED_FILE);
         let mut folder = if packed.is_file() {
@@ -90,7 +92,8 @@ impl ModelFolder {
     /// Checks that a model is there, by the names of its files.
     ///
     /// # Errors
-    /// [`ModelError::Missing`] with the first file that is not there.
+    ///
+    /// [`ModelError::Missing`] with the first missing file.
     pub fn check_present(directory: &Path) -> Result<(), ModelError> {
         if directory.join(PACKED_FILE).is_file() {
             return Ok(());
@@ -158,8 +161,8 @@ impl ModelFolder {
         })
     }
 
-    /// Names what a vector depends on; see [`memory::ports::Embedder::fingerprint`]. The folder's own name is not part of
-    /// it: a model that is moved stays the same.
+    /// Identifies everything that a vector depends on; see [`memory::ports::Embedder::fingerprint`]. The folder's
+    /// path is not part of it, so a model can be moved.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -174,7 +177,7 @@ impl ModelFolder {
         self.description
     }
 
-    /// The model in a line, for a person.
+    /// A line about the model for people.
     pub fn summary(&self) -> String {
         let Architecture { family, layers, hidden, .. } = &self.architecture;
         let prefixes = match (self.query_prefix.as_str(), self.passage_prefix.as_str()) {
@@ -189,7 +192,7 @@ impl ModelFolder {
         )
     }
 
-    /// The fingerprint of the model in this folder. `usual` are the prefixes for queries and passages that its files declare.
+    /// Computes the fingerprint of the model in this folder. `usual` are the prefixes that its files declare.
     fn make_fingerprint(
         &self,
         usual: (String, String),
@@ -218,8 +221,8 @@ impl ModelFolder {
         Ok(known.fingerprint.to_owned() + &settings + if uncalibrated { "/uncalibrated" } else { "" })
     }
 
-    /// A digest that identifies the model, of the whole vocabulary and of the weights' size, header and samples from all over the
-    /// file. Samples are enough, because training changes every weight, and the whole may be gigabytes.
+    /// A digest that identifies the model: of the whole vocabulary, and of the weights' size, header and samples.
+    /// Samples are enough, because training changes every weight, and the whole may be gigabytes.
     fn digest(&self) -> Result<String, ModelError> {
         let mut digest = Sha256::new();
         digest.update(format!("{:?}", self.architecture));
@@ -245,7 +248,7 @@ impl ModelFolder {
     }
 }
 
-/// A folder of two files that are not those of the default model, and nothing that says what else they are.
+/// Error for a folder with only two files, which are not those of the default model.
 fn damaged_folder(directory: &Path) -> ModelError {
     ModelError::unusable(
         &directory.join(WEIGHTS_FILE),
@@ -256,13 +259,12 @@ fn damaged_folder(directory: &Path) -> ModelError {
     )
 }
 
-/// Eight bytes of a digest: enough to tell the few models of a home from one another.
+/// Eight bytes of a digest: enough to tell the few models of a home apart.
 fn short_digest(digest: &[u8]) -> String {
     hex::encode(digest.get(..8).unwrap_or(digest))
 }
 
-/// The part of a fingerprint that names what vectors and readabilities depend on beside the model; empty where nothing
-/// is set.
+/// The part of a fingerprint that covers settings; empty if nothing is set.
 pub(crate) fn settings_digest(
     query_prefix: &str,
     passage_prefix: &str,
@@ -280,7 +282,7 @@ fn known_scripts(description: &'static ModelDescription) -> Result<Scripts, Mode
         .map_err(|name| ModelError::Settings(format!("Unicode has no script called {name:?}")))
 }
 
-/// A small JSON file; none if it is not there.
+/// Reads a small JSON file; `None` if it does not exist.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ModelError> {
     let mut bytes = Vec::new();
     match File::open(path) {
@@ -302,7 +304,7 @@ struct PipelineModule {
     kind: String,
 }
 
-/// The pooling that the folder asks for; the mean where it asks for none.
+/// The pooling method of the folder; the mean by default.
 fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
     let modules_path = directory.join("modules.json");
     let modules: Option<Vec<PipelineModule>> = read_json(&modules_path)?;
@@ -354,8 +356,8 @@ struct Prompts {
 }
 
 impl Prompts {
-    /// From `config_sentence_transformers.json`: `prompts.query`, and `prompts.passage` or `prompts.document`; else the
-    /// one that `default_prompt_name` names.
+    /// Reads `config_sentence_transformers.json`: `prompts.query`, and `prompts.passage` or `prompts.document`; else
+    /// the one that `default_prompt_name` names.
     fn read(directory: &Path) -> Result<Self, ModelError> {
         let config: Value =
             read_json(&directory.join("config_sentence_transformers.json"))?.unwrap_or(Value::Null);

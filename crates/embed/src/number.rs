@@ -1,8 +1,8 @@
-//! How a file writes numbers.
+//! Encodings of numbers in files.
 
-/// Number of weights that share one scale. It is that of the format Q4_0, in which the weights come.
+/// Number of weights that share one scale, as in the format Q4_0.
 pub(crate) const BLOCK_LENGTH: usize = 32;
-/// Bytes of a block: an f16 that scales, and 16 bytes of two numbers each.
+/// Bytes of a block: an f16 scale, and 16 bytes of two numbers each.
 pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK_LENGTH / 2;
 /// Subtracted from four bits to get a number from −8 to 7.
 pub(crate) const NIBBLE_ZERO: i32 = 8;

@@ -1,8 +1,8 @@
 //! The compact file of a multilingual model: sizes, pieces and weights in one.
 //!
-//! Little-endian throughout: the letters `E5S1`; a version; the sizes; the pieces with their scores; what characters are
-//! replaced with before splitting; a directory of tensors; the tensors. Matrices are in blocks of 32 numbers along a row
-//! (`Q4_0` of GGML), everything else is f32.
+//! Little-endian throughout: the letters `E5S1`; a version; the sizes; the pieces with their scores; the replacements
+//! of characters before splitting; a directory of tensors; the tensors. Matrices are in blocks of 32 numbers along a
+//! row (`Q4_0` of GGML), everything else is f32.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,17 +17,19 @@ use crate::tokenizer::unigram::{PieceTable, Replacements};
 
 const MAGIC: &[u8; 4] = b"E5S1";
 const VERSION: u32 = 1;
-/// Most pieces, and word vectors. The largest multilingual vocabulary in use has 256,000.
+/// Maximum pieces and word vectors. The largest multilingual vocabulary in use has 256,000.
 const PIECES_MAX: usize = 1 << 20;
 /// Longest piece on average, in bytes; it bounds the table of pieces before it is read.
 const PIECE_BYTES_MEAN_MAX: usize = 64;
-/// Most characters that are replaced, and most bytes that say with what. It bounds a table that is allocated before it is read.
+/// Maximum replaced characters, and maximum bytes of their replacements. It bounds a table that is allocated before
+/// it is read.
 const REPLACEMENTS_MAX: usize = 1 << 16;
 const REPLACEMENT_BYTES_MAX: usize = 1 << 22;
-/// Most tensors of a packed file, and most characters of a tensor's name. The largest supported model has about 200.
+/// Maximum tensors of a packed file, and maximum characters of a tensor's name. The largest supported model has about
+/// 200 tensors.
 const TENSORS_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 64;
-/// Largest of the sizes: layers, components, positions.
+/// Maximum number of layers, components or positions.
 const SIZE_MAX: usize = 1 << 16;
 
 /// An opened packed file whose tensors have not been read yet.
@@ -53,7 +55,7 @@ pub(crate) struct PackedSizes {
     epsilon: f32,
 }
 
-/// Position of a tensor.
+/// Position of a tensor in the file.
 #[derive(Clone, Copy)]
 struct Tensor {
     number: Number,
@@ -62,7 +64,7 @@ struct Tensor {
 }
 
 impl PackedSizes {
-    /// Reads the head of the file alone.
+    /// Reads only the head of the file.
     pub(crate) fn read(path: &Path) -> Result<Self, ModelError> {
         let file = File::open(path).map_err(ModelError::io(path))?;
         Reader { reader: file, path }.read_sizes()
@@ -84,7 +86,7 @@ impl PackedSizes {
 }
 
 impl PackedFile {
-    /// Reads everything in front of the tensors; the pieces are given back, since the weights do not need them.
+    /// Reads everything before the tensors. The pieces are returned, as the weights do not need them.
     pub(crate) fn open(path: &Path) -> Result<(Self, PieceTable), ModelError> {
         let file = File::open(path).map_err(ModelError::io(path))?;
         let file_bytes = file.metadata().map_err(ModelError::io(path))?.len();
@@ -99,7 +101,7 @@ impl PackedFile {
         self.sizes
     }
 
-    /// The file, for whoever goes on reading rows of the matrix of word vectors, and where these begin.
+    /// Returns the file, from which rows of the word vectors are read, and their offset.
     pub(crate) fn into_words(self) -> Result<(File, PathBuf, u64, Number), ModelError> {
         let PackedSizes { vocabulary, hidden, .. } = self.sizes;
         let Tensor { number, offset, .. } = self.tensor("emb.word", vocabulary * hidden)?;
@@ -196,7 +198,7 @@ impl<R: Read> Reader<'_, R> {
         self.read_array().map(u32::from_le_bytes)
     }
 
-    /// A size from 1 to `most`.
+    /// Reads a size from 1 to `most`.
     fn read_size(&mut self, what: &str, most: usize) -> Result<usize, ModelError> {
         let size = self.read_number()? as usize;
         if (1..=most).contains(&size) {
@@ -205,7 +207,7 @@ impl<R: Read> Reader<'_, R> {
         Err(self.unusable(format!("{what} is {size} and should be between 1 and {most}")))
     }
 
-    /// Reads `length` bytes; allocates no more than the file holds.
+    /// Reads `length` bytes. Never allocates more than the file holds.
     fn read_bytes(&mut self, length: usize) -> Result<Vec<u8>, ModelError> {
         let mut bytes = Vec::new();
         (&mut self.reader).take(length as u64).read_to_end(&mut bytes).map_err(ModelError::io(self.path))?;

@@ -1,29 +1,29 @@
-//! Weights that stay in four bits and become panels one at a time.
+//! Weights of four bits that are unpacked one panel at a time.
 //!
-//! A panel of f32 is made in the nearest cache and used for all rows of the batch. So a pass reads a sixth of the memory
-//! that panels of f32 would take, which for a short text is most of the work.
+//! A panel of f32 is unpacked into the nearest cache and used for all rows of the batch. So a pass reads a sixth of
+//! the memory that panels of f32 would take, which for a short text is most of the work.
 
 use pulp::{Simd, WithSimd};
 
 use crate::matmul::{AlignedBuffer, PANEL_REGISTERS, on_best_simd, panel_width};
 use crate::number::{BLOCK_BYTES, BLOCK_LENGTH, NIBBLE_ZERO, block_scale};
 
-/// Numbers in a word of 32 bits.
+/// Numbers packed into a `u32`.
 const WORD_LENGTH: usize = 8;
-/// The bits of 2²³ as f32: what is written into their lowest places is added to it.
+/// The bits of 2²³ as f32. A small integer written into its lowest bits is added to it.
 const TWO_TO_23: u32 = 0x4b00_0000;
 
 /// A weight matrix in four bits, laid out for [`PackedPanels::unpack`].
 pub(crate) struct PackedPanels {
-    /// For each panel and every [`WORD_LENGTH`] rows: a word for each column, the first row in its lowest bits.
+    /// For each panel and every [`WORD_LENGTH`] rows: a `u32` for each column, the first row in its lowest bits.
     words: Vec<u32>,
-    /// For each panel and every [`BLOCK_LENGTH`] rows: the factors of the columns' numbers.
+    /// For each panel and every [`BLOCK_LENGTH`] rows: the scales of the columns.
     scales: Vec<f32>,
     inner: usize,
 }
 
 impl PackedPanels {
-    /// From the blocks of a row-major matrix with one row of `inner` numbers per column of the panels. The number of its
+    /// Packs the blocks of a row-major matrix with one row of `inner` numbers per column of the panels. The number of
     /// rows must be a multiple of [`crate::matmul::COLUMN_MULTIPLE`].
     pub(crate) fn new(blocks: &[u8], inner: usize) -> Self {
         let blocks = blocks.as_chunks::<BLOCK_BYTES>().0;
@@ -37,7 +37,7 @@ impl PackedPanels {
         self.scales.len() / (self.inner / BLOCK_LENGTH * panel_width::<S>())
     }
 
-    /// Writes a panel as numbers, as [`crate::matmul::Product`] wants it.
+    /// Unpacks a panel into the numbers that [`crate::matmul::Product`] expects.
     #[inline(always)]
     pub(crate) fn unpack<'a, S: Simd>(
         &self,
@@ -100,7 +100,7 @@ impl WithSimd for PackedPanelLayout<'_> {
     }
 }
 
-/// A word of the halves of eight bytes, the first byte's lowest.
+/// Packs one half of each of eight bytes into a `u32`, the first byte lowest.
 fn pack_halves(bytes: &[u8], shift: u32) -> u32 {
     bytes.iter().rev().fold(0, |word, byte| word << 4 | u32::from(byte >> shift & 15))
 }

@@ -6,11 +6,11 @@ use crate::readability::{Scripts, readability};
 use crate::tokenizer::unigram::PieceTable;
 use crate::word_pieces::{MAX_BYTES, Pieces};
 
-/// Bytes per piece that are looked at: more than any language needs, so that a book that is pasted costs no more than the
-/// text that counts.
+/// Maximum bytes per piece that are read. No language needs more, so a pasted book costs no more than the part that
+/// counts.
 const BYTES_PER_PIECE: usize = 16;
 
-/// Splits texts for a model whose pieces are in its own file.
+/// Splits texts for a model whose packed file contains the pieces.
 pub(crate) struct UnigramPieces {
     table: PieceTable,
     max_pieces: usize,
@@ -18,18 +18,18 @@ pub(crate) struct UnigramPieces {
 }
 
 impl UnigramPieces {
-    /// Without `scripts` the pieces say which the model reads.
+    /// Without `scripts`, the pieces determine which scripts the model reads.
     pub(crate) fn new(table: PieceTable, max_pieces: usize, scripts: Option<Scripts>) -> Self {
         let scripts = scripts.unwrap_or_else(|| Scripts::of_vocabulary(table.text_pieces()));
         Self { table, max_pieces, scripts }
     }
 
-    /// The scripts that the model reads, for a person.
+    /// The scripts that the model reads, as shown to people.
     pub(crate) fn scripts(&self) -> Vec<String> {
         self.scripts.script_names()
     }
 
-    /// The pieces of `prefix` and text, cut to the model's limit. Unknown characters in a row are one piece.
+    /// Splits `prefix` and text into pieces, cut to the model's limit. Consecutive unknown characters are one piece.
     pub(crate) fn split(&self, prefix: &str, text: &str) -> Pieces {
         let text = &text[..text.floor_char_boundary(MAX_BYTES)];
         let looked_at = &text[..text.floor_char_boundary(self.max_pieces * BYTES_PER_PIECE)];

@@ -1,18 +1,19 @@
 use serde_json::Value;
 
-/// The computation of one vector from a text's rows.
+/// The method by which one vector is computed from a text's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pooling {
     Mean,
-    /// The first: that of the token in front of the text.
+    /// The row of the first token, which precedes the text.
     Cls,
 }
 
 impl Pooling {
-    /// From `1_Pooling/config.json` of sentence-transformers.
+    /// Reads `1_Pooling/config.json` of sentence-transformers.
     ///
     /// # Errors
-    /// The key that asks for what is not supported.
+    ///
+    /// The key of an unsupported option.
     pub(crate) fn read(config: &Value) -> Result<Self, String> {
         const PREFIX: &str = "pooling_mode_";
         let asked: Vec<&str> = config
@@ -26,7 +27,8 @@ impl Pooling {
             return Err("include_prompt is false; prefixes are always pooled with the text".to_owned());
         }
         match asked.as_slice() {
-            // The sum over the root of the number has the direction of the mean, and only that counts.
+            // The sum divided by the square root of the count has the direction of the mean, and only the direction
+            // matters.
             [] | ["pooling_mode_mean_tokens" | "pooling_mode_mean_sqrt_len_tokens"] => Ok(Self::Mean),
             ["pooling_mode_cls_token"] => Ok(Self::Cls),
             [one] => Err(format!("{one} is not supported; mean and cls are")),
@@ -53,13 +55,13 @@ impl Pooling {
                 *sum += number;
             }
         }
-        // Scaling to unit length makes dividing by the number of rows needless.
+        // Scaling to unit length makes dividing by the number of rows unnecessary.
         normalize(&mut vector);
         vector
     }
 }
 
-/// Scales to unit length; a vector of zeros stays one.
+/// Scales to unit length; a zero vector stays zero.
 pub(crate) fn normalize(vector: &mut [f32]) {
     let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
     if length > 0.0 {

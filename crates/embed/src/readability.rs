@@ -1,4 +1,4 @@
-//! How much of a text a model can read.
+//! Measures how much of a text a model can read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -8,23 +8,22 @@ use icu_properties::{CodePointMapData, PropertyNamesLong, PropertyParser};
 
 use crate::ModelError;
 
-/// Share of a vocabulary's pieces from which a script is one that the model was trained on. Alphabets of other languages occur
-/// in every vocabulary as single letters.
+/// Share of a vocabulary's pieces from which the model counts as trained on a script. Single letters of many
+/// alphabets occur in every vocabulary.
 const SHARE_MIN: f64 = 0.02;
-/// Number of pieces from which a script counts as readable, however large the vocabulary. In a vocabulary of 250,000 a script
-/// of a small language has a smaller share and yet its words.
+/// Number of pieces from which a script counts as readable in any vocabulary. In one of 250,000 pieces, a small
+/// language has a smaller share although its words are there.
 const PIECES_MIN: usize = 500;
 
 /// The scripts whose letters a model reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scripts {
     Every,
-    /// These, and no other.
     These(BTreeSet<Script>),
 }
 
 impl Scripts {
-    /// Scripts by their names in Unicode: `Latin`, `Han`, `Cyrl`. The first name that is none is the error.
+    /// Scripts by their names in Unicode: `Latin`, `Han`, `Cyrl`. The error is the first unknown name.
     pub(crate) fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let parser = PropertyParser::<Script>::new();
         let number = |name: &str| parser.get_loose(name).ok_or_else(|| name.to_owned());
@@ -32,7 +31,7 @@ impl Scripts {
         Ok(Self::These(scripts))
     }
 
-    /// The scripts of `embedding.readable_scripts`.
+    /// Scripts of the setting `embedding.readable_scripts`.
     pub(crate) fn from_settings(names: &[String]) -> Result<Self, ModelError> {
         Self::from_names(names.iter().map(String::as_str)).map_err(|name| {
             ModelError::Settings(format!(
@@ -41,9 +40,9 @@ impl Scripts {
         })
     }
 
-    /// The scripts that a vocabulary gives evidence of. Single letters are none: the vocabulary of an English model has
-    /// the letters of a dozen alphabets and 244 Han characters, because they were somewhere in its training texts. What it was
-    /// trained on shows in pieces of several letters, and in thousands of Han characters.
+    /// The scripts that a vocabulary covers. Single letters are no evidence: the vocabulary of an English model has
+    /// the letters of a dozen alphabets and 244 Han characters, because they occurred in its training texts. The
+    /// languages that it was trained on show in pieces of several letters, and in thousands of Han characters.
     pub(crate) fn of_vocabulary<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Self {
         let scripts = CodePointMapData::<Script>::new();
         let mut seen: HashMap<Script, BTreeSet<String>> = HashMap::new();
@@ -61,7 +60,7 @@ impl Scripts {
         Self::These(seen.into_iter().filter(|(_, set)| counts(set.len())).map(|(script, _)| script).collect())
     }
 
-    /// Names of the scripts, for a person.
+    /// Names of the scripts, as shown to people.
     pub(crate) fn script_names(&self) -> Vec<String> {
         let Self::These(scripts) = self else { return vec!["every script".to_owned()] };
         let names = PropertyNamesLong::<Script>::new();
@@ -82,16 +81,16 @@ impl Scripts {
 enum Reading {
     Reads,
     Blind,
-    /// A letter that belongs to no script says nothing.
+    /// A letter without a script, which counts neither way.
     Neutral,
 }
 
 /// Share of the letters and symbols of `text` that the model can read.
 ///
-/// Unreadable is what no piece of the vocabulary covers (`unknown`: byte ranges in ascending order) and any letter of
-/// another script. Digits, punctuation and symbols that the vocabulary has count for nothing beside letters: a date
-/// beside an unreadable verb would otherwise make the sentence readable. A text of nothing but them is readable; an
-/// empty one has nothing to compare and is not.
+/// Unreadable are characters that no piece of the vocabulary covers (`unknown`: byte ranges in ascending order) and
+/// letters of other scripts. Digits, punctuation and known symbols are ignored if there are letters: otherwise a date
+/// beside an unreadable verb would make the sentence readable. A text of only such characters is readable; an empty
+/// text is not.
 pub(crate) fn readability(text: &str, unknown: &[Range<usize>], scripts: &Scripts) -> f32 {
     let (mut known_letters, mut unreadable, mut neutral) = (0_u32, 0_u32, 0_u32);
     let mut unknown = unknown.iter().peekable();
@@ -162,7 +161,7 @@ mod tests {
         assert_eq!(Scripts::from_names(["Latin", "Klingonish"]), Err("Klingonish".to_owned()));
     }
 
-    /// As in an English vocabulary: thousands of Latin pieces, some hundred Han characters, single Cyrillic letters.
+    /// Like an English vocabulary: thousands of Latin pieces, some hundred Han characters, single Cyrillic letters.
     #[test]
     fn a_few_characters_are_no_evidence_of_a_language() {
         let latin: Vec<String> = (0..20_000).map(|n| format!("##piece{}", letter_name(n))).collect();

@@ -20,7 +20,7 @@ pub(crate) struct TensorFile {
 
 impl TensorFile {
     pub(crate) fn open(path: &Path) -> Result<Self, ModelError> {
-        /// More than any BERT's header; the header of all-MiniLM-L6-v2 has 11 KB.
+        /// Maximum bytes of the header. That of all-MiniLM-L6-v2 has 11 KB.
         const MAX_HEADER: u64 = 1 << 20;
         let io = || ModelError::io(path);
         let mut file = File::open(path).map_err(io())?;
@@ -81,7 +81,7 @@ impl TensorFile {
         Ok((self.data_start + info.data_offsets.0 as u64, number))
     }
 
-    /// The numbers of a tensor that must have this shape.
+    /// Reads the numbers of a tensor that must have this shape.
     pub(crate) fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
         let (place, number) = self.tensor_start(name)?;
         if self.metadata.info(name).is_none_or(|info| info.shape != shape) {
@@ -96,7 +96,7 @@ impl TensorFile {
         Ok(numbers)
     }
 
-    /// The position vectors of a text's tokens, in order, with the vector of the one text type already added.
+    /// The position vectors of a text's tokens, in order, with the vector of the only text type added.
     pub(crate) fn read_positions(
         &mut self,
         outer: &str,

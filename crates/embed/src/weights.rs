@@ -15,11 +15,11 @@ use crate::tensor_file::TensorFile;
 use crate::tokenizer::unigram::PieceTable;
 
 /// Weights of an encoder. The layers are in memory, laid out for [`crate::matmul`]; the word vectors, half of the
-/// file, stay there and are read row by row.
+/// file, are read from the file row by row.
 pub(crate) struct Weights {
     pub(crate) sizes: Sizes,
     pub(crate) words: WordVectors,
-    /// Position vectors with the vector of the one text type already added, row-major.
+    /// Position vectors with the vector of the only text type added, row-major.
     pub(crate) positions: Vec<f32>,
     pub(crate) embedding_norm: Norm,
     pub(crate) layers: Vec<Layer>,
@@ -30,12 +30,12 @@ pub(crate) struct Weights {
 pub(crate) struct Sizes {
     /// Components of a token's vector.
     pub(crate) hidden: usize,
-    /// Components between the two halves of the feed-forward network.
+    /// Width of the hidden layer of the feed-forward network.
     pub(crate) intermediate: usize,
     pub(crate) heads: usize,
     /// Added to the variance in layer normalisation.
     pub(crate) epsilon: f32,
-    /// The activation between the two halves of the feed-forward network.
+    /// The activation function of the feed-forward network.
     pub(crate) activation: Activation,
 }
 
@@ -123,7 +123,7 @@ impl Weights {
         Ok(Self { sizes, words, positions, embedding_norm, layers })
     }
 
-    /// Reads a packed file, which holds the pieces too.
+    /// Opens a packed file, which also contains the pieces.
     pub(crate) fn open_packed(path: &Path) -> Result<(Self, PieceTable), ModelError> {
         let (mut file, pieces) = PackedFile::open(path)?;
         let packed = file.sizes();
@@ -157,7 +157,7 @@ impl Weights {
         self.positions.len() / self.sizes.hidden
     }
 
-    /// Number of word pieces that have a vector.
+    /// Number of word vectors.
     pub(crate) fn vocabulary(&self) -> usize {
         self.words.vocabulary
     }

@@ -8,10 +8,10 @@ use crate::ModelError;
 use crate::readability::{Scripts, readability};
 use crate::tokenizer::{Tokenizer, text_of_letters};
 
-/// Splits text into the pieces of the model's vocabulary, as its `tokenizer.json` says.
+/// Splits text into the pieces of the model's vocabulary, following its `tokenizer.json`.
 pub(crate) struct WordPieces {
     tokenizer: Tokenizer,
-    /// Pieces for text that the vocabulary does not have.
+    /// Pieces that represent unknown text.
     unknown: HashSet<u32>,
     max_pieces: usize,
     scripts: Scripts,
@@ -25,13 +25,13 @@ pub(crate) struct Pieces {
     pub(crate) readability: f32,
 }
 
-/// Bytes of a text that are looked at. 512 pieces are seldom more than 4,000 characters; the bound keeps the cost of a
-/// book that somebody pastes away from the tokenizer.
+/// Maximum bytes of a text to read. 512 pieces are seldom more than 4,000 characters; the bound keeps a pasted book
+/// from being tokenized whole.
 pub(crate) const MAX_BYTES: usize = 32 * 1024;
 
 impl WordPieces {
-    /// Opens `tokenizer.json`. Without `scripts` the vocabulary itself says what the model reads. No piece may have a
-    /// number of `vocabulary` or more.
+    /// Opens `tokenizer.json`. Without `scripts`, the vocabulary determines which scripts the model reads. Every
+    /// piece id must be below `vocabulary`.
     pub(crate) fn open(
         path: &Path,
         max_pieces: usize,
@@ -56,12 +56,12 @@ impl WordPieces {
         Ok(Self { unknown: unknown_pieces(&description, &tokenizer), tokenizer, max_pieces, scripts })
     }
 
-    /// The scripts that the model reads, for a person.
+    /// The scripts that the model reads, as shown to people.
     pub(crate) fn scripts(&self) -> Vec<String> {
         self.scripts.script_names()
     }
 
-    /// The pieces of `prefix` and text, cut to the model's limit.
+    /// Splits `prefix` and text into pieces, cut to the model's limit.
     pub(crate) fn split(&self, prefix: &str, text: &str) -> Pieces {
         let text = &text[..text.floor_char_boundary(MAX_BYTES)];
         let pieces = match prefix {
@@ -83,7 +83,7 @@ impl WordPieces {
     }
 }
 
-/// The pieces for text that the vocabulary lacks: the unknown one, and single bytes of characters.
+/// The pieces that represent unknown text: the unknown piece, and single bytes of characters.
 fn unknown_pieces(description: &Value, tokenizer: &Tokenizer) -> HashSet<u32> {
     let model = &description["model"];
     let named = model["unk_token"].as_str().and_then(|name| tokenizer.piece_id(name));

@@ -1,28 +1,29 @@
-//! From where on nothing is known: questions of one conversation are asked of another, and how well the best message fits
-//! them is compared with how well it fits questions asked of their own.
+//! Measures the threshold of honest absence: questions of one conversation are asked of another, and the fit of their
+//! best message is compared with that of questions of their own conversation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Conversation, DataSet, Question};
 
-/// Category of questions that are asked of a conversation that they are not about.
+/// Category of questions that are asked of another conversation than their own.
 pub const FOREIGN_CATEGORY: &str = "foreign";
 
-/// Result of one value of the bound. Precision and recall are of the answer "nothing is known", in percent.
+/// Result for one value of the bound. Precision and recall, in percent, are those of the answer "nothing is known".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbsenceBound {
-    /// Fit below which nothing is said to be known: support, or where words decide alone the signal `words`.
+    /// Bound of the fit below which the answer is "nothing is known". The fit is the support, or without vectors the
+    /// signal `words`.
     pub support: f64,
-    /// Share of foreign questions among those below, if both kinds were equally many.
+    /// Share of foreign questions among those below the bound, if both kinds were equally frequent.
     pub precision: f64,
-    /// Share of the foreign questions that fall below.
+    /// Share of the foreign questions below the bound.
     pub recall: f64,
-    /// Share of the questions with an answer that fall below: memories denied.
+    /// Share of the answerable questions below the bound: existing memories that are denied.
     pub denied: f64,
 }
 
-/// Adds to each conversation the questions of the next one, with the speakers' names exchanged, so that a name does not
-/// give them away.
+/// Adds the questions of the next conversation to each one, with the speakers' names exchanged, so that a name does
+/// not give them away.
 pub fn add_foreign_questions(data: &mut DataSet) {
     let all = data.conversations.clone();
     if all.len() < 2 {

@@ -1,5 +1,5 @@
-//! How a model's vectors are distributed: their mean by language, and the cosines of texts that have nothing to do with
-//! each other. What comes out is stored with the model's description.
+//! Distribution of a model's vectors: their mean by language, and the cosines of unrelated texts. The result is
+//! stored with the model's description.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,11 +12,11 @@ use serde::Serialize;
 use crate::data::DataSet;
 use crate::loading;
 
-/// Most units that are taken of a data set, evenly spaced. Each is compared with those of every other set.
+/// Maximum units to sample from a data set, evenly spaced. Each is compared with those of every other set.
 const SAMPLED_UNITS_MAX: usize = 1000;
-/// Most questions that are taken of a data set, evenly spaced.
+/// Maximum questions to sample from a data set, evenly spaced.
 const QUESTIONS_MAX: usize = 300;
-/// Characters of a text that count; longer texts cost much and move a mean little.
+/// Maximum characters of a text; longer texts cost much and change a mean little.
 const CHARACTERS_MAX: usize = 1200;
 /// Texts embedded at once. It bounds the memory that embedding takes.
 const BATCH: usize = 64;
@@ -28,13 +28,14 @@ const HAN_SHARE_MIN: f64 = 0.5;
 pub struct Calibration {
     /// Fingerprint of the model.
     pub model: String,
-    /// Mean vectors of Chinese passages, each set weighing the same, in hundred-thousandths; `None` where no set is in that language.
+    /// Mean vectors of Chinese passages, in hundred-thousandths; each set has the same weight. `None` if no set is
+    /// Chinese.
     pub han_passages: Option<Vec<i32>>,
-    /// Percentiles of English passages.
+    /// Mean vectors of English passages.
     pub latin_passages: Option<Vec<i32>>,
-    /// Percentiles of Chinese queries.
+    /// Mean vectors of Chinese queries.
     pub han_queries: Option<Vec<i32>>,
-    /// Percentiles of English queries.
+    /// Mean vectors of English queries.
     pub latin_queries: Option<Vec<i32>>,
     /// Cosines of questions with units of other sets: the 5th, 50th, 95th and 99th percentile.
     pub unrelated: [f32; 4],
@@ -49,13 +50,14 @@ struct EmbeddedSet {
     is_han: bool,
     units: Vec<Vec<f32>>,
     questions: Vec<Vec<f32>>,
-    /// Places of questions and of units that answer them.
+    /// Indexes of questions and of units that answer them.
     related: Vec<(usize, usize)>,
 }
 
-/// The data sets in the subfolders of a folder: LoCoMo where there are no `units.jsonl`.
+/// Reads the data sets in the subfolders of a folder. A subfolder without `units.jsonl` is LoCoMo.
 ///
 /// # Errors
+///
 /// When a set can't be read.
 pub fn read_sets(folder: &Path) -> anyhow::Result<Vec<(String, DataSet)>> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
@@ -74,9 +76,10 @@ pub fn read_sets(folder: &Path) -> anyhow::Result<Vec<(String, DataSet)>> {
     Ok(sets)
 }
 
-/// Embeds a sample of each set and measures.
+/// Embeds a sample of each set and measures it.
 ///
 /// # Errors
+///
 /// When the embedder fails.
 pub async fn measure(
     embedder: &dyn Embedder,
@@ -157,7 +160,7 @@ fn mean_of_means(sets: &[Vec<f64>]) -> Option<Vec<i32>> {
     Some((0..first.len()).map(|at| (mean(at) / sets.len() as f64 * 1e5).round() as i32).collect())
 }
 
-/// Cosines of what `of` gives with the units of every other set.
+/// Cosines of the vectors that `of` selects with the units of every other set.
 fn cosines_across_sets(sets: &[EmbeddedSet], of: fn(&EmbeddedSet) -> &[Vec<f32>]) -> Vec<f32> {
     let mut cosines = Vec::new();
     for (at, set) in sets.iter().enumerate() {

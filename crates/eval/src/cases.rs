@@ -1,7 +1,8 @@
-//! Our own small cases: what a good memory does with a short talk, in both languages, through the whole runtime.
+//! Our own small cases: what a good memory does with a short conversation, in both languages, through the whole
+//! runtime.
 //!
-//! A case is a TOML file in `cases/`: what is said in which session, and what must hold afterwards. Sessions end
-//! explicitly, so that each becomes memory before the next begins; the clock stands where the case sets it.
+//! A case is a TOML file in `cases/`: the messages of each session, and expectations for afterwards. Sessions end
+//! explicitly, so that each is consolidated before the next begins; the case sets the clock.
 
 mod stage;
 
@@ -16,12 +17,12 @@ pub use stage::{Stage, StoryClock};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// The purpose of the case, in a sentence.
+    /// The purpose of the case, in one sentence.
     pub shows: String,
     /// The case's kind: `peak`, `false_recall`, `attribution`, `date`, `correction`, `injection`.
     pub kind: String,
     pub language: String,
-    /// The talks, in order.
+    /// The conversations, in order.
     #[serde(default)]
     pub talk: Vec<CaseSession>,
     /// Expectations after all conversations have become memory.
@@ -33,7 +34,7 @@ pub struct Case {
 pub struct CaseSession {
     /// Time at which the session begins, as RFC 3339.
     pub at: jiff::Timestamp,
-    /// Lines of the user, one per turn; each is answered.
+    /// Messages of the user, one per turn; each is answered.
     pub says: Vec<String>,
 }
 
@@ -41,26 +42,26 @@ pub struct CaseSession {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// Some event (or, with `ask`, the reply) holds each of these.
+    /// Some event (or, with `ask`, the reply) contains each of these texts.
     #[serde(default)]
     pub holds: Vec<String>,
-    /// No event (or, with `ask`, the reply does not) holds any of these.
+    /// No event (or, with `ask`, the reply does not) contains any of these texts.
     #[serde(default)]
     pub lacks: Vec<String>,
-    /// Most impact of the event that contains `holds`.
+    /// Maximum impact of the event that contains `holds`.
     pub impact_at_most: Option<i8>,
-    /// Least impact of the event that contains `holds`.
+    /// Minimum impact of the event that contains `holds`.
     pub impact_at_least: Option<i8>,
-    /// The event that `holds` begins on this day (UTC); with `passage`, it was said on this day.
+    /// Day (UTC) on which the event that contains `holds` begins; with `passage`, the day on which it was said.
     pub day: Option<jiff::civil::Date>,
-    /// A question that is asked on the day after the last talk.
+    /// A question that is asked on the day after the last conversation.
     pub ask: Option<String>,
-    /// If set, whether recall must report that nothing was found.
+    /// If set, the expected answer of recall to "was nothing found?".
     pub nothing_found: Option<bool>,
-    /// The first passage that comes to mind holds this, said by `by`.
+    /// The first recalled passage contains this text, said by `by`.
     pub passage: Option<String>,
     pub by: Option<String>,
-    /// Asks for more than the offline provider can do: checked with a language model only.
+    /// Too hard for the offline provider: checked only with a language model.
     #[serde(default)]
     pub model_only: bool,
 }
@@ -114,10 +115,11 @@ pub fn parse(text: &str) -> anyhow::Result<Case> {
     Ok(case)
 }
 
-/// Lives a case on a fresh stage; `by_model` says whether a language model takes part.
+/// Runs a case on a fresh stage; `by_model` says that a language model takes part.
 ///
 /// # Errors
-/// When the store or the model fails; what merely does not hold is in the outcome.
+///
+/// When the store or the model fails. Unmet expectations are in the outcome.
 pub async fn run_case(name: &str, case: &Case, stage: &mut Stage, by_model: bool) -> anyhow::Result<Outcome> {
     for talk in &case.talk {
         stage.run_session(talk).await?;
@@ -129,7 +131,7 @@ pub async fn run_case(name: &str, case: &Case, stage: &mut Stage, by_model: bool
     Ok(Outcome { name: name.to_owned(), kind: case.kind.clone(), shows: case.shows.clone(), failures })
 }
 
-/// The outcomes as a person reads them.
+/// The outcomes as a table for people.
 pub fn table(outcomes: &[Outcome]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for outcome in outcomes {

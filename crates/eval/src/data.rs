@@ -1,4 +1,4 @@
-//! What a benchmark is made of, whatever its format.
+//! The data of a benchmark, independent of its format.
 
 use jiff::Timestamp;
 
@@ -6,17 +6,18 @@ use jiff::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSet {
     pub conversations: Vec<Conversation>,
-    /// References to evidence that were malformed and could be repaired.
+    /// Malformed references to evidence that could be repaired.
     pub repaired: usize,
-    /// References to units that do not exist; their question is measured by the others, or left out without any.
+    /// References to units that do not exist. Their question is measured by its other references, or left out if it
+    /// has none.
     pub dangling: usize,
-    /// Questions whose answer is that there is none; they are left out of the ranking's figures.
+    /// Questions to which the answer is that nothing is known; they are left out of the ranking's figures.
     pub unanswerable: usize,
-    /// Units longer than a message may be; they were cut to what fits.
+    /// Units longer than the maximum of a message, which were cut.
     pub cut: usize,
 }
 
-/// One talk of two.
+/// A conversation of two speakers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conversation {
     pub id: String,
@@ -49,17 +50,17 @@ pub struct Question {
     /// The question's id in the data, or its number in the conversation.
     pub id: String,
     pub text: String,
-    /// Units that hold the answer.
+    /// Units that contain the answer.
     pub gold: Vec<String>,
-    /// Sessions that hold the answer, where the data names them.
+    /// Sessions that contain the answer, if the data names them.
     pub gold_sessions: Vec<String>,
     /// The question's kind in the data.
     pub category: String,
-    /// Time at which it is asked; by default right after the last unit.
+    /// Time of the question; by default right after the last unit.
     pub at: Option<Timestamp>,
 }
 
-/// Roles in a conversation, folded: no names of people.
+/// Speakers that are roles rather than names, case-folded.
 const ROLES: [&str; 14] = [
     "user",
     "human",
@@ -77,7 +78,7 @@ const ROLES: [&str; 14] = [
     "系统",
 ];
 
-/// True if a speaker's name is only a role: nobody asks "what did Assistant paint".
+/// True if a speaker's name is only a role. Questions do not mention it.
 pub fn is_role(name: &str) -> bool {
     ROLES.contains(&name.trim().to_lowercase().as_str())
 }

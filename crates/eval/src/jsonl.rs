@@ -1,5 +1,5 @@
-//! Any benchmark as two files of JSON lines: units {id, conv, session, ts, speaker, text} and queries {id, conv, ts,
-//! text, gold}. MADial-Bench is published so.
+//! A benchmark as two JSON Lines files: units {id, conv, session, ts, speaker, text} and queries {id, conv, ts, text,
+//! gold}. MADial-Bench is published in this form.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
                 speakers.push(unit.speaker.clone());
             }
         }
-        // The speaker with a name is the user; a role answers.
+        // The speaker with a name is the user; the one with a role is the persona.
         speakers.sort_by_key(|speaker| is_persona_role(speaker));
         let mut speakers = speakers.into_iter();
         conversation.user = speakers.next().unwrap_or_default();
@@ -74,7 +74,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
     Ok(data)
 }
 
-/// True if a speaker only has a part, and not the user's.
+/// True if a speaker has a role, and not the user's.
 fn is_persona_role(name: &str) -> bool {
     is_role(name) && !["user", "human", "customer", "用户"].contains(&name.trim().to_lowercase().as_str())
 }
@@ -98,7 +98,7 @@ fn read_lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
         .collect()
 }
 
-/// Reads a time with its offset; without one, as UTC.
+/// Parses a time with its offset; without one, as UTC.
 fn parse_time(text: &str) -> anyhow::Result<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok(at);

@@ -1,9 +1,9 @@
-//! How well it finds, measured on public data that anybody can fetch, through the product's real path.
+//! Measures retrieval on public data that anybody can download, through the product's own code.
 //!
-//! [`data`] reads a publisher's own format, [`replay`] captures every unit as a message with its own time and asks the
-//! questions after the last one, [`measure`] compares the ranking with the gold units, [`report`] prints it and [`plot`]
-//! draws it. [`tune`] fits the ranking's weights, [`calibrate`] measures how a model's vectors lie, [`absence`] measures from where nothing is known, [`cases`] are our
-//! own.
+//! [`data`] holds a publisher's data, [`replay`] captures every unit as a message with its own time and asks the
+//! questions after the last one, [`measure`] compares the ranking with the gold units, [`report`] prints it and
+//! [`plot`] draws it. [`tune`] fits the ranking's weights, [`calibrate`] measures the distribution of a model's
+//! vectors, [`absence`] the threshold of honest absence, and [`cases`] are our own.
 
 pub mod data;
 pub mod loading;

@@ -1,4 +1,4 @@
-//! Data sets in the forms that they are published in.
+//! Reads data sets in their published forms.
 
 use std::path::Path;
 
@@ -8,10 +8,12 @@ use memory::messages::MESSAGE_LENGTH_MAX;
 use crate::data::DataSet;
 use crate::{jsonl, locomo, longmemeval};
 
-/// Reads a data set: `locomo` (a file or a folder of files), `madial`, `realmem`, `lifebench` and `jsonl` (a folder with
-/// `units.jsonl` and `queries.jsonl`), `longmemeval` (a file). A unit longer than a message may be is cut and counted.
+/// Reads a data set: `locomo` (a file or a folder of files), `madial`, `realmem`, `lifebench` and `jsonl` (a folder
+/// with `units.jsonl` and `queries.jsonl`), `longmemeval` (a file). A unit longer than the maximum of a message is
+/// cut and counted.
 ///
 /// # Errors
+///
 /// If a file can't be read or is not in that format. The message names the file and the position.
 pub fn read_data_set(set: &str, path: &Path) -> anyhow::Result<DataSet> {
     let mut data = match set {

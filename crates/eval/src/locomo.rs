@@ -1,4 +1,4 @@
-//! LoCoMo: long conversations in sessions, questions with the turns that answer them.
+//! LoCoMo: long conversations in sessions, and questions with the turns that answer them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::data::{Conversation, CorpusUnit, DataSet, Question};
 
-/// Time between two turns of a session: the data gives only the session's own time.
+/// Time between two turns of a session: the data only has the time of the session.
 const TURN_SECONDS: i64 = 30;
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The publisher nests sessions under `conversation`; single conversations are also found without it.
+/// Finds sessions under `conversation`, as published, or at the top level.
 fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow::Result<Conversation> {
     let talk =
         sample.get("conversation").unwrap_or(sample).as_object().context("a conversation is an object")?;
@@ -104,7 +104,7 @@ fn read_units(talk: &Map<String, Value>) -> anyhow::Result<Vec<CorpusUnit>> {
         let turns: Vec<Turn> = serde_json::from_value(turns.clone())?;
         for (place, turn) in (0i64..).zip(turns) {
             let at = start.checked_add(jiff::SignedDuration::from_secs(place * TURN_SECONDS))?;
-            // What a shared picture shows is part of what was said, as in the publisher's own evaluation.
+            // The caption of a shared picture is part of the message, as in the publisher's own evaluation.
             let text = match turn.blip_caption {
                 Some(caption) if !caption.is_empty() => format!("{} [shares {caption}]", turn.text),
                 _ => turn.text,
@@ -121,7 +121,7 @@ fn read_units(talk: &Map<String, Value>) -> anyhow::Result<Vec<CorpusUnit>> {
     Ok(units)
 }
 
-/// `1:56 pm on 8 May, 2023`, taken as UTC.
+/// Parses `1:56 pm on 8 May, 2023` as UTC.
 fn parse_time(text: &str) -> anyhow::Result<Timestamp> {
     let upper = text.replace(" am ", " AM ").replace(" pm ", " PM ");
     let broken =
@@ -130,7 +130,8 @@ fn parse_time(text: &str) -> anyhow::Result<Timestamp> {
     Ok(civil.to_zoned(TimeZone::UTC)?.timestamp())
 }
 
-/// Turn ids as `D8:6`; several in one text are split, leading zeros dropped, other forms counted unchanged.
+/// Parses turn ids such as `D8:6`. A text may hold several; leading zeros are dropped, other forms stay and are
+/// counted.
 fn split_references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for text in evidence {

@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use crate::data::{Conversation, CorpusUnit, DataSet, Question};
 
-/// Time between two turns of a session: the data gives only the session's own time.
+/// Time between two turns of a session: the data only has the time of the session.
 const TURN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
-/// Ending of the ids of questions whose answer is that there is none.
+/// Suffix of the ids of questions to which the answer is that nothing is known.
 const ABSTENTION_SUFFIX: &str = "_abs";
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ fn conversation(asked: RawQuestion, data: &mut DataSet) -> anyhow::Result<Conver
     for (place, ((session, date), turns)) in dated.enumerate() {
         let mut at = parse_time(date)?;
         for (number, turn) in turns.into_iter().enumerate() {
-            // A session may occur twice in a history; its position tells its turns apart.
+            // A session may occur twice in a history; its position distinguishes its turns.
             let id = format!("{place}:{session}#{}", number + 1);
             if turn.has_answer {
                 gold.push(id.clone());
@@ -83,7 +83,7 @@ fn conversation(asked: RawQuestion, data: &mut DataSet) -> anyhow::Result<Conver
             at += TURN_INTERVAL;
         }
     }
-    // The data has empty turns; there is nothing to capture of them.
+    // The data has empty turns, which can't be captured.
     units.retain(|unit| !unit.text.trim().is_empty());
     let known = |session: &String| units.iter().any(|unit| unit.session == *session);
     let named = asked.answer_session_ids.len();
@@ -109,7 +109,7 @@ fn conversation(asked: RawQuestion, data: &mut DataSet) -> anyhow::Result<Conver
     })
 }
 
-/// `2023/05/20 (Sat) 02:21`, taken as UTC. The weekday is not looked at: in the data it is sometimes wrong.
+/// Parses `2023/05/20 (Sat) 02:21` as UTC. The weekday is ignored: in the data it is sometimes wrong.
 fn parse_time(text: &str) -> anyhow::Result<Timestamp> {
     let bare: String =
         text.split_whitespace().filter(|part| !part.starts_with('(')).collect::<Vec<_>>().join(" ");

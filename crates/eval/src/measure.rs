@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Ranks at which recall and hits are measured.
 pub const RANK_CUTS: [usize; 5] = [1, 5, 10, 20, 50];
-/// Results that nDCG looks at. Benchmarks of retrieval report it at this depth.
+/// Depth of nDCG. Benchmarks of retrieval report it at this depth.
 const NDCG_DEPTH: usize = 10;
 
 /// The mean of each figure over some questions, in percent.
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(figures.recall[&10], 50.0);
         assert_eq!(figures.hit[&5], 50.0);
         assert_eq!(figures.mrr, 25.0);
-        // Gains at places 2 and 6: 1/log2(3) + 1/log2(7); ideal: 1 + 1/log2(3).
+        // Gains at ranks 2 and 6: 1/log2(3) + 1/log2(7); ideal: 1 + 1/log2(3).
         let one = (1.0 / 3f64.log2() + 1.0 / 7f64.log2()) / (1.0 + 1.0 / 3f64.log2());
         assert!((figures.ndcg_10 - 100.0 * one / 2.0).abs() < 1e-9);
     }

@@ -1,13 +1,13 @@
-//! Which of the messages that are found would be shown: the right ones and nothing else.
+//! Measures which of the found messages would be shown, compared with the right ones.
 
 use memory::recall::RankedMessage;
 use serde::{Deserialize, Serialize};
 
-/// Most passages in a prompt. It is the default of recall.
+/// Maximum passages in a prompt: the default of recall.
 const PASSAGES_MAX: usize = 5;
-/// Shares of the best total from which on a message is shown.
+/// Shares of the best total from which a message is shown.
 const SHARES_OF_BEST: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
-/// Least relevance that one of the messages needs.
+/// Minimum relevance that one of the messages needs.
 const RELEVANCE_FLOORS: [f64; 2] = [0.0, 0.4];
 
 /// Scores that decide whether a message is shown.
@@ -21,28 +21,28 @@ pub struct ScoredMessage {
 }
 
 impl ScoredMessage {
-    /// The unit of this id, as it was ranked.
+    /// The unit with this id, with its scores.
     pub fn new(id: String, ranked: &RankedMessage) -> Self {
         Self { id, total: ranked.total, relevance: ranked.vector.max(ranked.words) }
     }
 }
 
-/// Precision and recall of one rule. In percent, the mean over questions.
+/// Precision and recall of one rule, in percent, as the mean over questions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleResult {
     /// Share of the best total.
     pub share: f64,
-    /// Least relevance that one of the messages needs.
+    /// Minimum relevance that one of the messages needs.
     pub floor: f64,
     /// Share of the shown messages that is gold; a question without shown messages counts 0.
     pub precision: f64,
     /// Share of the gold that is shown.
     pub recall: f64,
-    /// Messages that are shown to a question.
+    /// Messages that are shown for a question.
     pub shown: f64,
 }
 
-/// Each rule, over questions with their gold and what was found, best first.
+/// Measures each rule over questions, given their gold units and the ranking, best first.
 pub fn measure_rules(questions: &[(&[String], &[ScoredMessage])]) -> Vec<RuleResult> {
     let rules =
         SHARES_OF_BEST.iter().flat_map(|share| RELEVANCE_FLOORS.iter().map(move |floor| (*share, *floor)));

@@ -1,4 +1,4 @@
-//! Drawings of what was measured, as SVG: recall@k of each set beside simpler rankings, and the curve of honest absence.
+//! Plots measurements as SVG: recall@k of each set beside simpler rankings, and the curve of honest absence.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use crate::absence::AbsenceBound;
 use crate::measure::RANK_CUTS;
 use crate::report::Report;
 
-/// Side of a panel's field.
+/// Side of a panel, in SVG units.
 const FIELD_SIDE: f64 = 220.0;
 /// Space around the plot for its labels, in SVG units.
 const MARGIN: f64 = 60.0;
-/// Least distance of two labels, as a share of the field.
+/// Minimum distance of two labels, as a share of the panel.
 const LABEL_DISTANCE_MIN: f64 = 0.05;
 const INK: &str = "#3451b2";
 /// Colour of the series to compare with.
@@ -19,7 +19,7 @@ const GREY: &str = "#8a8f98";
 /// A simpler ranking with the same embedding model, on unseen conversations: name, recall@5, recall@10.
 type Baseline = (&'static str, f64, f64);
 
-/// Baselines by what a data set's name contains, the lowest first.
+/// Baselines by a part of a data set's name, the lowest first.
 const BASELINES: [(&str, &[Baseline]); 3] = [
     (
         "locomo",
@@ -34,7 +34,7 @@ const BASELINES: [(&str, &[Baseline]); 3] = [
     ("madial-en", &[("vectors only", 57.2, 70.9), ("half cosine, half BM25", 57.5, 71.9)]),
 ];
 
-/// Recall@k of each report, one panel each, beside the baselines that are known for its data.
+/// Plots recall@k of each report in a panel of its own, beside the known baselines of its data.
 pub fn recall(reports: &[Report]) -> String {
     let panel = |(place, report): (usize, &Report)| recall_panel(place, report);
     document(reports.len(), &reports.iter().enumerate().map(panel).collect::<String>())
@@ -62,7 +62,7 @@ fn recall_panel(place: usize, report: &Report) -> String {
     svg
 }
 
-/// Precision over recall of saying that nothing is known, with the bound in use marked.
+/// Plots precision over recall of saying that nothing is known, and marks the bound in use.
 pub fn absence_plot(curve: &[AbsenceBound], in_use: f64) -> String {
     let mut svg = panel_axes(0, "precision over recall of \"nothing is known\"", "recall");
     let points: Vec<(f64, f64)> =
@@ -105,7 +105,7 @@ fn panel_axes(place: usize, title: &str, below: &str) -> String {
     svg
 }
 
-/// A place in a panel's field, 0 to 1 each way, in the drawing.
+/// Converts a point of a panel (0 to 1 each way) to coordinates of the drawing.
 fn to_drawing(place: usize, x: f64, y: f64) -> (f64, f64) {
     (MARGIN + place as f64 * (FIELD_SIDE + MARGIN) + x * FIELD_SIDE, MARGIN + (1.0 - y) * FIELD_SIDE)
 }

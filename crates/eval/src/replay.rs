@@ -1,4 +1,4 @@
-//! Plays a conversation into a store, each unit captured as a message with its own time, and asks the questions.
+//! Replays a conversation into a store, each unit captured as a message with its own time, and asks the questions.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -25,7 +25,7 @@ use crate::data::{Conversation, CorpusUnit, Question, is_role};
 use crate::measure::RankedUnits;
 use crate::passages::ScoredMessage;
 
-/// The channel of everything replayed.
+/// The channel of all replayed messages.
 const CHANNEL: &str = "eval";
 /// Texts embedded at once. It bounds the memory that embedding takes.
 const BATCH: u32 = 64;
@@ -33,7 +33,7 @@ const BATCH: u32 = 64;
 const RANKED_MAX: usize = 30;
 /// Units kept of each ranking. It is the last rank that is measured.
 const RANKING_DEPTH: usize = 50;
-/// Number of messages asked of the ranking: all that it looks at.
+/// Maximum messages to request from the ranking: all that it considers.
 const RANKED_MESSAGES_MAX: usize = 10_000;
 
 /// The dependencies of a replay.
@@ -42,13 +42,13 @@ pub struct Replay<'a> {
     pub store: &'a dyn Store,
     /// The vectors of active scopes.
     pub index: &'a VectorIndex,
-    /// If none, recall is measured by words alone.
+    /// If `None`, recall is measured by words alone.
     pub embedder: Option<&'a dyn Embedder>,
     /// The ranking's settings; the speakers' names are taken from the data.
     pub settings: &'a RecallSettings,
 }
 
-/// The time of the unit that is captured.
+/// A clock that shows the time of the unit that is captured.
 struct ReplayClock(Mutex<Timestamp>);
 
 impl Clock for ReplayClock {
@@ -57,12 +57,12 @@ impl Clock for ReplayClock {
     }
 
     fn sleep(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        // Capture never waits; a replay has no time to pass.
+        // Capture never sleeps, and a replay has no real time.
         Box::pin(std::future::ready(()))
     }
 }
 
-/// Ids by number, so that a run can be repeated verbatim.
+/// Consecutive ids, so that a run can be repeated exactly.
 struct ReplayIds(Mutex<u128>);
 
 impl IdGenerator for ReplayIds {
@@ -74,25 +74,27 @@ impl IdGenerator for ReplayIds {
     }
 }
 
-/// A question with what was found for it.
+/// A question with the result of recall.
 #[derive(Clone, Debug)]
 pub struct AnsweredQuestion {
     /// The ranking, for the figures.
     pub ranked: RankedUnits,
-    /// All candidates, best first, with what their places come from: for the fitting of weights.
+    /// All candidates, best first, with their signals: for the fitting of weights.
     pub candidates: Vec<(String, Signals)>,
-    /// The best of them, with what decides whether they are shown.
+    /// The best candidates, with the scores that decide if they are shown.
     pub best: Vec<ScoredMessage>,
-    /// Match of the messages.
+    /// Match of the messages with the question.
     pub fit: MessageFit,
-    /// Sessions that hold the answer, and those found, best first; where the data names sessions.
+    /// Sessions that contain the answer, and those found, best first; `None` if the data names no sessions.
     pub sessions: Option<RankedUnits>,
 }
 
 impl Replay<'_> {
-    /// Captures the conversation and ranks its units for each question, telling `progress` of (units, questions) done.
+    /// Captures the conversation and ranks its units for each question. Reports the number of finished units and
+    /// questions to `progress`.
     ///
     /// # Errors
+    ///
     /// When the store or the embedder fails.
     pub async fn conversation(
         &self,
@@ -162,7 +164,7 @@ impl Replay<'_> {
         let name = if conversation.persona.is_empty() { "Echo" } else { &conversation.persona };
         self.store.ensure_persona(&scope.persona, name, first.at).await?;
         self.store.ensure_user(&scope.user, first.at).await?;
-        // The data says where sessions end; length must not cut them, and time between them may be short.
+        // The data determines the ends of sessions; length must not end them, and time between them may be short.
         let policy = SessionPolicy { idle: Duration::MAX, max_messages: u32::MAX, max_tokens: u64::MAX };
         let recorder = Recorder { store: self.store, clock: &clock, ids: &ids, policy };
         for (place, unit) in conversation.units.iter().enumerate().take(until).skip(from) {
@@ -204,11 +206,11 @@ struct CapturedMessages {
     units: HashMap<Uuid, CorpusUnit>,
     /// The session of the last unit: its name in the data, and its id.
     open: Option<(String, SessionId)>,
-    /// Ids that were given out.
+    /// Number of ids used.
     ids: u128,
 }
 
-/// The places of the questions in the order of their times; those without a time come last, after every unit.
+/// Indexes of the questions in the order of their times; those without a time come last, after every unit.
 fn question_order(questions: &[Question]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..questions.len()).collect();
     places.sort_by_key(|&place| (questions[place].at.is_none(), questions[place].at));

@@ -1,4 +1,4 @@
-//! The table that a person reads, and the comparison with the last run.
+//! Prints the result as a table, compared with the last run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,12 +12,12 @@ use crate::measure::{Figures, RANK_CUTS, RankedUnits, compute_figures};
 use crate::passages::{RuleResult, ScoredMessage, measure_rules};
 use crate::replay::AnsweredQuestion;
 
-/// Everything that one run found.
+/// All figures of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The data set's format.
     pub set: String,
-    /// Name of the file or folder that it was read from.
+    /// Name of the file or folder of the data.
     #[serde(default)]
     pub data: String,
     pub units: usize,
@@ -25,26 +25,26 @@ pub struct Report {
     pub vectors: bool,
     /// Malformed references to evidence that were repaired.
     pub repaired: usize,
-    /// References to evidence that the conversation does not have.
+    /// References to evidence that does not exist in the conversation.
     pub dangling: usize,
-    /// Questions left out because their answer is that there is none.
+    /// Questions left out because nothing is known about them.
     #[serde(default)]
     pub unanswerable: usize,
-    /// Units that were longer than a message may be and were cut.
+    /// Units longer than the maximum of a message, which were cut.
     #[serde(default)]
     pub cut: usize,
     pub all: Figures,
-    /// Questions built to mislead, apart.
+    /// Figures of questions that are built to mislead.
     pub adversarial: Option<Figures>,
     /// Figures by kind of question.
     pub by_category: BTreeMap<String, Figures>,
     /// Figures of sessions instead of units, if the data names them.
     #[serde(default)]
     pub sessions: Option<Figures>,
-    /// Precision and recall of what would be shown, by each rule.
+    /// Precision and recall of the shown messages, by each rule.
     #[serde(default)]
     pub shown: Vec<RuleResult>,
-    /// Precision and recall of saying that nothing is known, where it was measured.
+    /// Precision and recall of saying that nothing is known, if measured.
     #[serde(default)]
     pub absence: Vec<AbsenceBound>,
 }
@@ -52,7 +52,7 @@ pub struct Report {
 /// LoCoMo's kind of question that is built to mislead.
 const ADVERSARIAL_KIND: &str = "5";
 
-/// Every so many bounds of the curve are printed.
+/// Step between the printed bounds of the curve.
 const ABSENCE_STEP: usize = 3;
 
 /// True if a question of this set is built to mislead.
@@ -88,7 +88,7 @@ impl Report {
         }
     }
 
-    /// The table, with the change against `last` where there is one.
+    /// The table; if `last` is given, with the change since that run.
     pub fn table(&self, last: Option<&Self>) -> String {
         let mut text = String::new();
         let signals = if self.vectors { "words and vectors" } else { "words alone" };
@@ -171,7 +171,7 @@ fn shown_at_cuts(set: &str, answered: &[AnsweredQuestion]) -> Vec<RuleResult> {
     measure_rules(&questions)
 }
 
-/// The curve over questions with an answer and foreign ones; empty where none were asked.
+/// The curve over answerable and foreign questions; empty if there are no foreign ones.
 fn absence_curve(set: &str, vectors: bool, answered: &[AnsweredQuestion]) -> Vec<AbsenceBound> {
     let supports = |foreign: bool| -> Vec<f64> {
         let wanted = |one: &&AnsweredQuestion| {

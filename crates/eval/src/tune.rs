@@ -1,8 +1,9 @@
-//! Fits the weights of the message ranking to labelled data, and shows what each is worth.
+//! Fits the weights of the message ranking to labelled data, and measures what each is worth.
 //!
-//! The weights are those under which the answers are likeliest: each question's candidates are compared by a softmax over
-//! their totals, and the mean log-probability of its answers is maximised. That is concave, so Newton's method finds the
-//! one maximum, the same on every run. What the weights are good for is measured on the conversation that was left out.
+//! The weights maximise the likelihood of the answers: each question's candidates are compared by a softmax over
+//! their totals, and the mean log-probability of its answers is maximised. That is concave, so Newton's method finds
+//! the only maximum, the same on every run. The quality of the weights is measured on the conversation that was left
+//! out.
 
 mod newton;
 
@@ -14,38 +15,38 @@ use serde::Serialize;
 use crate::measure::{Figures, RankedUnits, compute_figures};
 use crate::replay::AnsweredQuestion;
 
-/// Weight of a misleading question relative to an ordinary one: it must be found too, but people seldom ask one.
+/// Weight of a misleading question relative to an ordinary one: it should be found too, but is rarely asked.
 const MISLEADING_WEIGHT: f64 = 0.3;
 
 /// Result of the fitting.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tuning {
-    /// The fitted weights, on the scale of the present ones.
+    /// The fitted weights, scaled to the length of the present ones.
     pub fitted: Vec<(&'static str, f64)>,
-    /// The present weights on all data.
+    /// Figures of the present weights on all data.
     pub present: Pair,
-    /// Figures of cross-validation: weights are fitted without a conversation and measured on it, for each in turn.
+    /// Figures of cross-validation: for each conversation, weights are fitted on the others and measured on it.
     pub held_out: Pair,
     /// Pairs of figures by conversation.
     pub by_conversation: Vec<(String, Pair)>,
-    /// The present weights without one signal.
+    /// Figures of the present weights without one signal.
     pub without: Vec<(&'static str, Pair)>,
 }
 
-/// Figures of ordinary questions and of misleading ones.
+/// Figures of ordinary and of misleading questions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pair {
     pub ordinary: Figures,
     pub misleading: Figures,
 }
 
-/// A question as the fitting sees it.
+/// A question in the form that the fitting uses.
 struct Example<'a> {
     answered: &'a AnsweredQuestion,
     misleading: bool,
 }
 
-/// Fits and measures. `misleading` tells the questions apart that are built to mislead.
+/// Fits weights and measures them. `misleading` returns true for questions that are built to mislead.
 pub fn tune_weights(
     answered: &[AnsweredQuestion],
     present: &MessageWeights,
@@ -91,7 +92,7 @@ pub fn tune_weights(
     }
 }
 
-/// Weights are compared by their ratios: the fitted ones are brought to the length of the present ones.
+/// Scales the fitted weights to the length of the present ones: only their ratios matter.
 fn scaled_weights(
     fitted: &MessageWeights,
     present: &MessageWeights,
@@ -127,7 +128,7 @@ fn to_vector(signals: &Signals) -> Vec<f64> {
     Signal::ALL.into_iter().map(|signal| signals[signal]).collect()
 }
 
-/// Orders the same candidates by other weights; ties stay as they were.
+/// Sorts the candidates by other weights; ties keep their order.
 fn rerank_with_weights<'a>(
     examples: impl Iterator<Item = &'a Example<'a>>,
     weights: &MessageWeights,
@@ -152,7 +153,7 @@ fn figures_of_both_kinds(ranked: &[(bool, RankedUnits)]) -> Pair {
 }
 
 impl Tuning {
-    /// A fragment of a configuration and the tables, for a person.
+    /// A fragment of the configuration and the tables, for people.
     pub fn table(&self) -> String {
         let mut text =
             String::from("# Fitted; put it into config.toml to try it.\n[recall.message_weights]\n");

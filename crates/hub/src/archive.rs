@@ -1,8 +1,8 @@
 //! Export and import of a whole hub as one zip archive.
 //!
-//! Every shown document is a Markdown file with front matter, as in the mirror. `history/` holds every version, deletion and
-//! conflict, `graph.json` nodes and edges, `state.json` version vectors, instances and snapshots. The manifest counts them
-//! and holds the digest of every file.
+//! Every shown document is a Markdown file with front matter, as in the home's folders. `history/` contains every
+//! version, deletion and conflict, `graph.json` nodes and edges, `state.json` version vectors, instances and
+//! snapshots. The manifest counts them and has the digest of every file.
 
 mod reading;
 
@@ -27,13 +27,13 @@ use crate::service::{Caller, Hub};
 use crate::transaction::{HubTransaction, check_caller_reaches};
 use crate::version_vector::VersionVector;
 
-/// Largest archive that is made and taken, in bytes: it is held in memory whole.
+/// Largest archive to make or accept, in bytes: it is held in memory whole.
 pub const ARCHIVE_BYTES_MAX: usize = 50 * 1024 * 1024;
 /// `format` of the hub's own archives.
 const FORMAT: &str = "echovessel-hub";
 /// `schema_version` of the hub's own archives.
 const SCHEMA_VERSION: u32 = 3;
-/// `schema_version` of the layout of entity-core, which has no `format` and is read, never written.
+/// `schema_version` of entity-core's layout, which has no `format`. It is read, never written.
 const ENTITY_CORE_VERSION: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const LABELS: &str = "identity-meta.json";
@@ -84,28 +84,29 @@ struct ArchivedState {
     erased_of_persona: Vec<ErasedName>,
 }
 
-/// A document of an archive that is shown.
+/// The shown version of a document in an archive.
 #[derive(Clone, Debug)]
 struct ArchivedDocument {
     name: DocumentName,
     text: String,
 }
 
-/// The contents of an archive that was read.
+/// The contents of a parsed archive.
 #[derive(Clone, Debug, Default)]
 struct Contents {
     shown: Vec<ArchivedDocument>,
     labels: BTreeMap<DocumentName, String>,
     counts: ArchiveCounts,
-    /// Histories, graph and state; `None` in the layout of entity-core.
+    /// Histories, graph and state; `None` in entity-core's layout.
     whole: Option<HubExport>,
 }
 
 impl Hub {
-    /// All that the hub keeps of the persona and the user, in one archive.
+    /// Exports everything that the hub stores for the persona and the user as one archive.
     ///
     /// # Errors
-    /// When it would be larger than what is taken again, and when the store fails.
+    ///
+    /// When the archive would be too large to import again, and when the store fails.
     pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
         let mut whole = self.shared_parts().parts.store.export_hub(&caller.scope).await?;
         whole.documents.retain(|(name, _)| self.may_read(caller, name));
@@ -126,9 +127,9 @@ impl Hub {
         Ok(EntityExport { success: true, data: STANDARD.encode(bytes), filename, counts })
     }
 
-    /// Imports an archive of the hub or of the layout of entity-core. A document that is new here comes with its history;
-    /// of a known one the archive's text becomes the current version, and the text before stays a version. Documents that
-    /// the archive does not hold stay. If anything in it differs from its manifest, nothing is imported.
+    /// Imports an archive of the hub or in entity-core's layout. A document that is new here comes with its history;
+    /// for an existing one the archive's text becomes the current version, and the text before stays a version.
+    /// Documents that are not in the archive stay. If any file differs from the manifest, nothing is imported.
     pub async fn entity_import(
         &self,
         caller: &Caller,
@@ -169,14 +170,14 @@ struct ImportedDocuments {
     replaced: usize,
     /// Number of documents that the archive does not contain; they stay as they are.
     kept: usize,
-    /// Names of documents that are left out because only people write them.
+    /// Names of documents that are skipped because only people write them.
     of_people: BTreeSet<String>,
-    /// Names of documents that are left out because they belong to all users, and the caller acts for one.
+    /// Names of documents that are skipped because they belong to all users, and the caller acts for one.
     of_all_users: BTreeSet<String>,
 }
 
 impl HubTransaction<'_> {
-    /// Prepares what an archive changes; returns what that does to documents, or why nothing may be taken.
+    /// Prepares the import of an archive. Returns its effect on documents, or why nothing can be imported.
     async fn take_archive(
         &mut self,
         contents: &Contents,
@@ -278,7 +279,6 @@ fn import_result(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImp
     EntityImported { success: true, message, counts: *counts }
 }
 
-/// An archive that is made.
 struct PackedArchive {
     bytes: Vec<u8>,
     counts: ArchiveCounts,

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::HubError;
 use crate::service::Hub;
 
-/// Interval of checks for files that a person has edited: an edit is known after it at the latest.
+/// Interval of checks for files that a person has edited: the longest delay until an edit is noticed.
 const READ_EVERY: Duration = Duration::from_secs(30);
 /// Shortest time between two rewrites of corrected events in the diary: many corrections in a row make one version of a day.
 const CORRECT_EVERY: SignedDuration = SignedDuration::from_mins(1);
@@ -18,18 +18,18 @@ const CORRECT_EVERY: SignedDuration = SignedDuration::from_mins(1);
 pub struct WorkingHours {
     /// Time of day at which finished periods are summarised, in the persona's zone.
     pub rollup_at: Time,
-    /// True if periods that ended while the program was off are summarised at its start.
+    /// True to summarise, at the start of the program, periods that ended while it was off.
     pub catch_up: bool,
 }
 
-/// Times at which each part of the background work ran last, or is due.
+/// Times at which each part of the background work ran last, or will run.
 struct LastRuns {
     next_roll_up: Timestamp,
     last_read: Timestamp,
     last_correction: Option<Timestamp>,
 }
 
-/// Reads edited files, writes diaries and roll-ups.
+/// Background work of the hub: reads edited files, writes diaries and roll-ups.
 pub struct HubWork {
     hub: Hub,
     rollup_at: Time,
@@ -50,10 +50,11 @@ impl HubWork {
 }
 
 impl Hub {
-    /// Makes the database and the tree agree, and lets old snapshots go. To be called before anything else at the start.
+    /// Makes the database and the files agree, and deletes old snapshots. Call it before anything else at the start.
     ///
     /// # Errors
-    /// When the database fails; a folder that can't be used is logged, and the database serves alone.
+    ///
+    /// When the database fails. A folder that can't be used is only logged: the hub works without it.
     pub async fn start(&self) -> Result<(), HubError> {
         self.shared_parts().parts.store.set_own_instance(&self.instance_id()).await?;
         self.read_tree().await?;
@@ -76,7 +77,7 @@ impl Hub {
         }
     }
 
-    /// The background work by this schedule.
+    /// Creates the background work with this schedule.
     pub async fn background_work(&self, hours: WorkingHours) -> HubWork {
         let next_roll_up =
             if hours.catch_up { self.now() } else { self.next_occurrence(hours.rollup_at).await };
@@ -84,7 +85,7 @@ impl Hub {
         HubWork { hub: self.clone(), rollup_at: hours.rollup_at, progress }
     }
 
-    /// Returns when there may be work in the background before its next time.
+    /// Returns when background work may be due before its scheduled time.
     pub async fn background_work_waits(&self) {
         self.shared_parts().written.notified().await;
     }
@@ -94,7 +95,7 @@ impl Hub {
         self.shared_parts().written.notify_one();
     }
 
-    /// Returns when documents were written since the last call, and there may be chunks to embed.
+    /// Returns when documents were written since the last call, so that chunks may need vectors.
     pub async fn documents_written(&self) {
         self.shared_parts().unembedded.notified().await;
     }
@@ -122,7 +123,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The next moment at which it is that time in the persona's zone.
+    /// The next time at which a clock in the persona's zone shows this time of day.
     async fn next_occurrence(&self, time: Time) -> Timestamp {
         let zone = self
             .persona_zone(&self.settings().default_scope)

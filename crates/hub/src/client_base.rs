@@ -1,4 +1,4 @@
-//! What a client that keeps no version vectors has seen of each document.
+//! The versions that a client without version vectors has seen of each document.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use crate::names::DocumentName;
 use crate::version_vector::VersionVector;
 
-/// The version of each document that a client has: the one it pulled last, or its own push since. Documents are keyed by
-/// a digest of their names, so that an erased name is not kept here.
+/// The version of each document that a client has: the one it pulled last, or its own later push. Documents are
+/// identified by a digest of their names, so that an erased name is not stored here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct ClientBase(BTreeMap<String, VersionVector>);
@@ -25,17 +25,17 @@ impl ClientBase {
         self.0.contains_key(&document_key(name))
     }
 
-    /// Notes that the client now has this version, and no longer the one it had.
+    /// Notes that the client has this version instead of the former one.
     pub fn replace_seen(&mut self, name: &DocumentName, seen: VersionVector) {
         self.0.insert(document_key(name), seen);
     }
 
-    /// Notes that the client knows that the document is erased.
+    /// Notes that the client knows of the document's erasure.
     pub(crate) fn remove(&mut self, name: &DocumentName) {
         self.0.remove(&document_key(name));
     }
 
-    /// Notes that the client has seen this version beside what it has.
+    /// Notes that the client has seen this version in addition to the one that it has.
     pub fn add_seen(&mut self, name: &DocumentName, seen: &VersionVector) {
         self.0.entry(document_key(name)).or_default().join(seen);
     }
@@ -47,8 +47,9 @@ fn document_key(name: &DocumentName) -> String {
 }
 
 impl<'de> Deserialize<'de> for ClientBase {
-    /// Reads a base. Homes written before there was one for each document hold counters here: they say nothing about any
-    /// single document and are dropped, so that the client's next edit is compared and not trusted.
+    /// Deserializes a base. Homes of an older version stored one set of counters for all documents here. That says
+    /// nothing about any single document and is dropped, so that the client's next edit is compared rather than
+    /// trusted.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let entries = BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;
         let read = |(key, value)| Some((key, serde_json::from_value(value).ok()?));

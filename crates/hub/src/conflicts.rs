@@ -1,4 +1,4 @@
-//! Versions that lost their place, until a person decides.
+//! Conflicts: versions that are not shown, until a person decides.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ impl Hub {
         Ok(Conflicts { conflicts: seen.map(conflict_entry).collect() })
     }
 
-    /// Publishes the conflicts that were stored: two versions have at most one open conflict.
+    /// Publishes the conflicts that were opened. Two versions have at most one open conflict.
     pub(crate) async fn publish_opened(&self, scope: &Scope, ids: &BTreeSet<Uuid>) {
         let Some(listener) = self.shared_parts().parts.listener.as_ref().filter(|_| !ids.is_empty()) else {
             return;
@@ -41,7 +41,7 @@ impl Hub {
         }
     }
 
-    /// Settles a conflict. Whatever is decided has seen both sides, so that they meet nowhere again.
+    /// Settles a conflict. The resulting version includes both sides, so that they do not conflict again.
     pub async fn conflict_resolve(
         &self,
         caller: &Caller,
@@ -49,7 +49,8 @@ impl Hub {
     ) -> Result<Outcome, HubError> {
         let _turn = self.lock_writes().await;
         loop {
-            // Begun before anything is read: what is written meanwhile, be it that words are erased, has the act begun again.
+            // Begun before anything is read, so that a concurrent write, or erasure, makes the transaction start
+            // again.
             let mut act = self.begin(caller).await?;
             let open = self.shared_parts().parts.store.conflicts(&caller.scope, true).await?;
             let Some(conflict) = open.iter().find(|open| open.id.to_string() == input.conflict_id) else {
@@ -77,7 +78,7 @@ impl Hub {
             act.check(&conflict.name, content.as_deref())?;
             let others = open.iter().filter(|other| other.name == conflict.name && other.id != conflict.id);
             let waiting: BTreeSet<i64> = others.map(|other| other.kept.number).collect();
-            // The decision covers the two texts that were shown, and no third one: that stays, with a conflict of its own.
+            // The decision covers the two shown texts. A third one stays, with a conflict of its own.
             let decided =
                 [document.content().map(str::to_owned), conflict.kept.content.clone(), content.clone()];
             let (still, seen): (Vec<Version>, Vec<Version>) = document.heads.into_iter().partition(|head| {
@@ -87,7 +88,7 @@ impl Hub {
             let mut seen = seen;
             seen.push(conflict.kept.clone());
             let mut chosen = act.successor_beside(&seen, &still, content);
-            // An automatic roll-up that was chosen is replaced by later ones, as any other.
+            // An automatic roll-up that was chosen is replaced by later ones, like any other.
             if how == "kept" && conflict.kept.edited_by == ROLL_UP_EDITOR {
                 chosen.edited_by = ROLL_UP_EDITOR.to_owned();
             }
@@ -127,7 +128,7 @@ pub(crate) fn conflict_entry(conflict: &Conflict) -> ConflictEntry {
 }
 
 impl HubTransaction<'_> {
-    /// Opens a conflict for every live version that says something else than the shown one. Gives those opened.
+    /// Opens a conflict for every live version whose text differs from the shown one. Returns the opened conflicts.
     pub(crate) fn open_conflicts(&mut self, name: &DocumentName, heads: &[Version]) -> Vec<Conflict> {
         let Some(shown) = heads.first() else { return Vec::new() };
         let mut opened = Vec::new();

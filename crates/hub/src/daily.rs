@@ -1,4 +1,4 @@
-//! A day's diary: bullets and paragraphs, each said once.
+//! A daily: bullets and paragraphs, each once.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ pub fn diary_line(text: &str, chat: &str, instance: &InstanceId) -> String {
     format!("- {text} [chat:{chat}] [via:{instance}]")
 }
 
-/// Adds what is not there yet. A bullet or paragraph is there if the same chat and instance has said the same; everything
-/// else is kept, in order.
+/// Merges two diaries. A bullet or paragraph is added unless the same chat and instance has it already; everything
+/// else stays, in order.
 pub fn merge_diaries(existing: &str, incoming: &str) -> String {
     let existing = existing.trim_end();
     if existing.trim().is_empty() {
@@ -38,13 +38,13 @@ pub fn merge_diaries(existing: &str, incoming: &str) -> String {
     with_line_end(&merged)
 }
 
-/// The text without `[chat:…]` and `[via:…]`: a prompt of a reply names no channel and no instance.
+/// The text without `[chat:…]` and `[via:…]` tags, because the prompt of a reply names no channel or instance.
 pub fn without_tags(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = ["[chat:", "[via:"].iter().filter_map(|tag| rest.find(tag)).min() {
         let (before, tag) = rest.split_at(at);
-        // One that its line does not close is no tag.
+        // An unclosed tag is not a tag.
         let Some(end) = tag.find([']', '\n']).filter(|end| tag[*end..].starts_with(']')) else {
             let (opening, after) = tag.split_at(1);
             left.push_str(before);
@@ -59,13 +59,13 @@ pub fn without_tags(text: &str) -> String {
     left
 }
 
-/// Takes a whole line away, with the lines that continue it; says whether it was there.
+/// Removes a line and the lines that continue it; true if it was found.
 pub fn remove_line(content: &str, line: &str) -> Option<String> {
     let kept: Vec<&str> = content.lines().filter(|known| known.trim() != line.trim()).collect();
     (kept.len() < content.lines().count()).then(|| with_line_end(&kept.join("\n")))
 }
 
-/// Puts a line in the place of another; says whether that was there.
+/// Replaces a line; true if it was found.
 pub fn with_line_replaced(content: &str, line: &str, by: &str) -> Option<String> {
     let mut is_there = false;
     let lines = content.lines().map(|known| {
@@ -130,8 +130,8 @@ impl DailyBlock {
     }
 }
 
-/// Bullets with the lines that continue them, and paragraphs; a fenced block is one with its blank lines. A bullet that
-/// ends with its tags is over: only indented lines continue it.
+/// Splits a daily into blocks: bullets with the lines that continue them, and paragraphs. A fenced block is one
+/// block, with its blank lines. A bullet that ends with its tags is complete: only indented lines continue it.
 fn split_blocks(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let (mut from, mut at, mut is_fenced) = (0, 0, false);

@@ -1,4 +1,4 @@
-//! What sessions left, as lines of the instance's own diary.
+//! Writes the events of sessions as lines of the instance's own diary.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::names::{DiaryName, DocumentName};
 use crate::ports::{DiaryEvent, DiaryLine, OutdatedLine};
 use crate::service::{Caller, Hub};
 
-/// Events that are taken at once, so that a long backlog holds the writer only briefly each time.
+/// Events per transaction, so that a long backlog blocks the writer only briefly each time.
 const EVENTS_PER_WRITE: u32 = 500;
 
 impl Hub {
-    /// Adds a line for every event that no diary tells yet; says how many. Each event has its line once, also after a crash,
-    /// and also when a person has taken the line out.
+    /// Adds a line for every event that is in no diary yet, and returns the number of lines. Each event gets its line
+    /// once, also after a crash, and also if a person has removed the line.
     pub async fn write_diary(&self) -> Result<usize, HubError> {
         let mut written = 0;
         loop {
@@ -37,8 +37,8 @@ impl Hub {
         }
     }
 
-    /// Gives lines the words that a person has given their events; says how many. The words before stay as a version. A
-    /// line that a person has changed or taken out is left.
+    /// Updates diary lines whose events a person has corrected, and returns their number. The former text stays as a
+    /// version. A line that a person has changed or removed stays as it is.
     pub async fn correct_diary(&self) -> Result<usize, HubError> {
         let mut corrected = 0;
         loop {
@@ -122,7 +122,7 @@ impl Hub {
         let (mut version, beside) = act.edit(heads, Some(content));
         version.edited_by = "diary".to_owned();
         act.write_edit(&name, version, beside);
-        // Something was forgotten or written in between: these events are asked for again.
+        // Something was forgotten or written meanwhile: these events are read again.
         Ok(if act.commit().await? { events.len() } else { 0 })
     }
 }

@@ -1,4 +1,4 @@
-//! How a person looks after documents: list, read, edit, compare, restore, delete.
+//! Operations of people on documents: list, read, edit, compare, restore, delete.
 
 use memory::Scope;
 use memory::recall::OutdatedValues;
@@ -11,21 +11,21 @@ use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
 use crate::versions::{have_different_content, vector_of_shown};
 
-/// Versions that a list shows. Older ones stay and are read by their number.
+/// Maximum versions in a list. Older ones are stored and can be read by their number.
 const VERSIONS_MAX: u32 = 200;
 
 /// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
     Written(Box<DocumentText>),
-    /// The document was changed in the meantime; this is its present version.
+    /// The document was changed in the meantime; this is its current version.
     Changed(i64),
     /// The document or the version does not exist.
     Missing,
 }
 
 impl Hub {
-    /// Documents that are there, identity first, each kind by name.
+    /// All existing documents, identity first, each kind by name.
     pub async fn document_list(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
         let mut documents = self.identity_documents(scope).await?;
         let mut memories =
@@ -35,8 +35,8 @@ impl Hub {
         Ok(documents.iter().filter_map(|document| entry_of_shown(document, scope)).collect())
     }
 
-    /// Documents that were deleted and can be restored, the last deleted first. One that was erased is not among them: no
-    /// version of it has a text.
+    /// Deleted documents that can be restored, the last deleted first. Erased ones are not included: no version of
+    /// them has a text.
     pub async fn deleted_documents(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
         let store = &self.shared_parts().parts.store;
         let mut documents = store.documents(scope, DocumentFilter::all_documents()).await?;
@@ -53,7 +53,7 @@ impl Hub {
         Ok(deleted)
     }
 
-    /// Reads a document; none if it is not there.
+    /// Reads a document; `None` if it does not exist.
     pub async fn document_read(
         &self,
         scope: &Scope,
@@ -71,7 +71,7 @@ impl Hub {
         Ok(found)
     }
 
-    /// Writes a document whole, as a person. It is made if it is not there.
+    /// Writes a whole document as a person; creates it if it does not exist.
     pub async fn document_write(
         &self,
         caller: &Caller,
@@ -108,7 +108,7 @@ impl Hub {
         }
     }
 
-    /// Deletes a document, as a person; its versions stay. Says whether it was there.
+    /// Deletes a document as a person; its versions stay. True if it existed.
     pub async fn document_delete(&self, caller: &Caller, name: &DocumentName) -> Result<bool, HubError> {
         self.delete_document(caller, name).await
     }

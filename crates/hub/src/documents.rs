@@ -1,4 +1,4 @@
-//! Documents and their versions, as the database keeps them.
+//! Documents and their versions, as stored.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::names::{Category, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 
-/// Longest content of one document, in bytes. It is a book's worth of text; merging and embedding read a document whole.
+/// Maximum content of one document, in bytes. It is a book's worth of text; merging and embedding read a document
+/// whole.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
-/// `edited_by` of a document that an import wrote. No facts of the graph are drawn from it: whether it tells of the user's life is
-/// unknown, and a book would be asked about page by page.
+/// `edited_by` of a document that an import wrote. No graph facts are extracted from it: it may not be about the
+/// user's life, and a book would need one request per page.
 pub const IMPORT_EDITOR: &str = "import";
 
-/// One state of a document. What was written stays as it was; a change is another version.
+/// One version of a document. Versions never change; an edit makes a new one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Version {
@@ -31,11 +32,11 @@ pub struct Version {
     pub edited_by: String,
     /// True if a person wrote the version.
     pub by_person: bool,
-    /// Chats that the version tells of.
+    /// Chats that the version is about.
     pub chat_ids: BTreeSet<String>,
-    /// Instances that took part in the chats of the daily.
+    /// Instances that took part in the chats of a daily.
     pub participants: BTreeSet<InstanceId>,
-    /// Time at which it was written, by a hybrid logical clock: later than anything that it has seen.
+    /// Time of writing by a hybrid logical clock: later than every version that it includes.
     pub written_at: Timestamp,
 }
 
@@ -45,7 +46,8 @@ pub struct Document {
     pub name: DocumentName,
     /// The label of the document in prompts, if one was set.
     pub prompt_label: Option<String>,
-    /// Versions that none has replaced, pairwise concurrent; the first is the one that is shown. Never empty.
+    /// Live versions: those that no other version has replaced. They are pairwise concurrent, and the first is shown.
+    /// Never empty.
     pub heads: Vec<Version>,
     /// True if the sources of the roll-up have changed since it was written.
     pub stale: bool,
@@ -66,13 +68,13 @@ impl Document {
         self.shown_version().and_then(|version| version.content.as_deref())
     }
 
-    /// Everything that the document's live versions have seen.
+    /// All changes that the document's live versions include.
     pub fn seen_by_heads(&self) -> VersionVector {
         seen_by_versions(&self.heads)
     }
 }
 
-/// A version that another, concurrent one is shown in place of, until a person decides.
+/// A conflict: a version that is concurrent with the shown one, until a person decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     pub id: uuid::Uuid,
@@ -103,7 +105,7 @@ pub fn core_block_of(name: &DocumentName, scope: &Scope) -> Option<CoreBlockLabe
     CoreBlockLabel::ALL.into_iter().find(|label| core_block_document(*label, &scope.user) == *name)
 }
 
-/// Everything that these versions have seen together.
+/// All changes that these versions include.
 pub fn seen_by_versions(versions: &[Version]) -> VersionVector {
     let mut seen = VersionVector::default();
     for version in versions {

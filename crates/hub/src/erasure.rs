@@ -1,4 +1,4 @@
-//! Erased lines: a version that has not seen an erasure does not bring them back.
+//! Erased lines, which versions that do not include the erasure can't bring back.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,8 @@ pub fn line_digest(scope: &Scope, name: &DocumentName, line: &str) -> Option<[u8
     Some(digest.finalize().into())
 }
 
-/// A content without the lines whose erasure its version has not seen; `None` if it holds none of them.
+/// The content without erased lines, as far as its version does not include their erasure; `None` if it contains none
+/// of them.
 pub(crate) fn without_erased(
     scope: &Scope,
     name: &DocumentName,

@@ -4,18 +4,18 @@ use memory::ports::StoreError;
 
 use crate::names::InvalidName;
 
-/// The reason why the hub refused a request or failed. No change was written in part.
+/// Why the hub refused a request or failed. Nothing was changed, not even in part.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum HubError {
-    /// The request can't be fulfilled; the text says what to change.
+    /// The request is invalid; the text says what to change.
     #[error("{0}")]
     Invalid(String),
-    /// The caller may not do this.
+    /// The caller lacks the right.
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The Markdown tree can't be read or written; the database is as it was.
+    /// The Markdown files can't be read or written; the database is unchanged.
     #[error(
         "the folder of documents can't be used: {0}. The database holds everything; mend the folder and the tree follows"
     )]

@@ -1,4 +1,4 @@
-//! All that a hub holds of a persona and a user, for moving house.
+//! Everything that a hub stores of a persona and a user, for archives.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub enum VersionState {
 }
 
 impl VersionState {
-    /// The word in the database and in archives.
+    /// The state's name in the database and in archives.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shown => "shown",
@@ -34,11 +34,11 @@ impl VersionState {
     }
 }
 
-/// A version with its place.
+/// A version with its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExportedVersion {
     pub state: VersionState,
-    /// The version itself; without content it is a deletion.
+    /// The version itself; without content if it is a deletion.
     #[serde(flatten)]
     pub version: Version,
 }
@@ -50,7 +50,7 @@ pub struct ExportedConflict {
     pub id: Uuid,
     /// The number of the version that is not shown.
     pub kept: i64,
-    /// The version that was shown then.
+    /// The version that was shown when the conflict was opened.
     pub shown: i64,
     pub opened_at: Timestamp,
     /// Time at which the conflict was settled.
@@ -83,7 +83,7 @@ impl DocumentHistory {
 /// A memory that a node or an edge depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedSource {
-    /// The memory's id; empty for the word of an instance.
+    /// The memory's id; empty if an instance stated it without a memory.
     pub memory: String,
     /// The evidence of an edge.
     pub evidence: Option<String>,
@@ -99,7 +99,7 @@ pub struct ExportedNode {
     pub described_by_person: bool,
     /// The memory that the description came from.
     pub described_by: Option<String>,
-    /// True for an entity that came into being in the graph.
+    /// True for an entity that was created in the graph.
     pub made_here: bool,
     /// Time at which the node was deleted softly.
     pub deleted_at: Option<Timestamp>,
@@ -141,15 +141,15 @@ pub struct HubExport {
     pub labels: Vec<(DocumentName, String)>,
     /// Copies of identity documents.
     pub snapshots: Vec<Snapshot>,
-    /// Instances that have called the hub.
+    /// Instances that have connected to the hub.
     pub instances: Vec<Instance>,
-    /// All changes seen of the user's documents.
+    /// All changes to the user's documents that the hub has received.
     pub seen: VersionVector,
-    /// Everything seen of the persona's own documents.
+    /// All changes to the persona's own documents that the hub has received.
     pub seen_of_persona: VersionVector,
-    /// Documents of the user that were erased together with their names.
+    /// The user's documents that were erased together with their names.
     pub erased: Vec<ErasedName>,
-    /// Erased names of the persona's own documents.
+    /// The persona's own documents that were erased together with their names.
     pub erased_of_persona: Vec<ErasedName>,
     pub nodes: Vec<ExportedNode>,
     pub edges: Vec<ExportedEdge>,

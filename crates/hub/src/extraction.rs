@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 
 use crate::api::sync::ExtractionStatus;
 
-/// Counts since the start of the program.
+/// Counts of extractions since the start of the program.
 #[derive(Debug, Default)]
 pub struct ExtractionLog {
     status: Mutex<ExtractionStatus>,
@@ -17,7 +17,7 @@ impl ExtractionLog {
         self.change(|status| status.llm_available = is_available);
     }
 
-    /// A model was asked, and so many nodes and edges are new.
+    /// Notes that a model was asked, with the numbers of new nodes and edges.
     pub fn note_success(&self, at: Timestamp, nodes: u64, edges: u64) {
         self.change(|status| {
             status.attempts_total += 1;
@@ -29,7 +29,7 @@ impl ExtractionLog {
         });
     }
 
-    /// A model was asked in vain. The reason must hold no words of a memory.
+    /// Notes that a model was asked without success. The reason must not contain a memory's text.
     pub fn note_failure(&self, at: Timestamp, reason: &str) {
         self.change(|status| {
             status.attempts_total += 1;

@@ -1,4 +1,4 @@
-//! Identity documents: who the persona is, who the user is, what is between them.
+//! Identity documents: about the persona, the user, and their relationship.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn order_key(name: &FileName) -> (usize, &str) {
     (DOCUMENT_ORDER.iter().position(|known| *known == stem).unwrap_or(DOCUMENT_ORDER.len()), stem)
 }
 
-/// Orders identity documents: by category, known files first.
+/// Sorts identity documents: by category, known files first.
 pub(crate) fn in_order_of_the_prompt(one: &DocumentName, other: &DocumentName) -> Ordering {
     match (one, other) {
         (DocumentName::Identity(a, one), DocumentName::Identity(b, other)) => {
@@ -51,8 +51,8 @@ pub(crate) fn in_order_of_the_prompt(one: &DocumentName, other: &DocumentName) -
     }
 }
 
-/// The label of a document in prompts: the one that was set, or its file name. A label from a file or an archive may be any
-/// text.
+/// The label of a document in prompts: the one that was set, else its file name. Labels from files or archives are
+/// checked here, as they may be any text.
 pub(crate) fn label_or_stem(label: Option<&str>, name: &DocumentName) -> String {
     label.and_then(|label| check_label(label).ok()).map_or_else(|| name.stem(), str::to_owned)
 }
@@ -66,7 +66,7 @@ impl Hub {
         let mut all = IdentityAll::default();
         for document in self.identity_documents(&caller.scope).await? {
             let DocumentName::Identity(category, filename) = &document.name else { continue };
-            // Programs put all of this into a prompt, which entries of lorebooks join only when they are named.
+            // Programs put all of these into a prompt; lorebook entries join it only when they are named.
             if document.name.is_lore() || !self.may_read(caller, &document.name) {
                 continue;
             }
@@ -93,7 +93,7 @@ impl Hub {
         Ok(documents)
     }
 
-    /// Writes a document whole. What was there is kept as a version and a snapshot.
+    /// Writes a whole document. The former text is stored as a version and a snapshot.
     pub async fn identity_write(
         &self,
         caller: &Caller,
@@ -194,7 +194,7 @@ impl Hub {
         }
     }
 
-    /// Deletes a custom document. Its versions stay, and so does the mark that it was deleted.
+    /// Deletes a custom document. Its versions stay, with a tombstone.
     pub async fn identity_delete_custom(
         &self,
         caller: &Caller,
@@ -207,7 +207,7 @@ impl Hub {
         }
     }
 
-    /// Puts a tombstone in a document's place; says whether it was there.
+    /// Replaces a document by a tombstone; true if it existed.
     pub(crate) async fn delete_document(
         &self,
         caller: &Caller,
@@ -262,7 +262,7 @@ impl Hub {
     }
 }
 
-/// The label and the text of a document that is not blank.
+/// The label and the text of a document; `None` if the text is blank.
 pub(crate) fn label_and_text(document: &Document) -> Option<(String, String)> {
     let content = document.content()?.trim();
     (!content.is_empty()).then(|| (document_label(document), content.to_owned()))
@@ -274,7 +274,7 @@ fn missing_message(name: &DocumentName) -> String {
 }
 
 impl HubTransaction<'_> {
-    /// Stores a copy of a document's text in the same transaction, so that a person can restore it.
+    /// Stores a snapshot of a document in the same transaction, so that a person can restore it.
     pub(crate) fn keep_snapshot(&mut self, name: &DocumentName, content: &str, reason: &str) {
         let time = self.now.to_string().replace([':', '.'], "-");
         self.commit.snapshots.push(Snapshot {

@@ -1,12 +1,12 @@
-//! The shared self: what a persona is and lived, as documents that many instances read and write.
+//! The shared self: a persona's identity and history, as documents that many instances read and write.
 //!
-//! **A document is written**: [`Hub`] reads what is there, decides by pure rules
-//! and commits all of it or nothing through [`HubStore`]; then the Markdown mirror follows.
+//! **A document is written**: [`Hub`] reads the state, decides by pure rules and commits all of it or nothing through
+//! [`HubStore`]; then the Markdown files follow.
 //!
-//! **Instances meet**: each change carries a [`VersionVector`]; what dominates is applied, what is concurrent is kept
-//! beside it as a conflict until a person decides.
+//! **Instances synchronise**: each change carries a [`VersionVector`]; a version that includes the current one
+//! replaces it, and a concurrent one is stored beside it as a conflict until a person decides.
 //!
-//! **Days become years**: the roll-up of weeks, months and years asks a [`Summariser`] once a period is over.
+//! **Days become years**: once a week, month or year is over, a [`Summariser`] writes its roll-up.
 
 pub mod names;
 pub mod version_vector;

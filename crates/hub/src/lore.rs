@@ -1,6 +1,6 @@
-//! Lorebooks: facts about the persona's world. Each joins a prompt only while one of its keys is named.
+//! Lorebooks: facts about the persona's world. An entry joins a prompt only while one of its keys is named.
 //!
-//! An entry is the document `custom/lore/BOOK-ENTRY.md`: its keys are in the front matter, its text below.
+//! An entry is the document `custom/lore/BOOK-ENTRY.md`, with its keys in the front matter and its text below.
 
 mod entry;
 mod matching;
@@ -23,14 +23,14 @@ use cache::Lorebook;
 pub use entry::{KeyLogic, LoreEntry};
 use matching::LoreIndex;
 
-/// `kind` of an entry in a receipt.
+/// `kind` of a lorebook entry in a receipt.
 const KIND: &str = "lore";
-/// Most lore entries that are looked for in one prompt, which has room for fewer.
+/// Maximum lore entries to look for in one prompt, which has room for fewer.
 const LORE_ENTRIES_MAX: usize = 50;
-/// Documents that are written in one transaction. Turns write between two transactions.
+/// Documents to write in one transaction. Turns can write between two transactions.
 const WRITTEN_AT_ONCE: usize = 100;
 
-/// An entry whose keys were named.
+/// An entry one of whose keys was named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLore {
     pub name: DocumentName,
@@ -42,10 +42,11 @@ pub struct NamedLore {
 }
 
 impl Hub {
-    /// Entries of the persona that are always used, or of which a key is named in `messages`, the newest first. The most
-    /// important entry comes first.
+    /// Entries of the persona that are always used, or of which a key is named in `messages` (the newest first). The
+    /// most important entry comes first.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn lore_named_in(&self, scope: &Scope, messages: &[&str]) -> Result<Vec<NamedLore>, HubError> {
         let book = self.lorebook(scope).await?;
@@ -59,9 +60,10 @@ impl Hub {
         Ok(named.collect())
     }
 
-    /// All entries of the persona, by the names of their documents.
+    /// All entries of the persona with the names of their documents.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn lore_entries(&self, scope: &Scope) -> Result<Vec<LoreEntry>, HubError> {
         let book = self.lorebook(scope).await?;
@@ -75,10 +77,10 @@ impl Hub {
         Ok(named.into_iter().map(|(_, entry)| entry.clone()).collect())
     }
 
-    /// Writes entries as documents and returns how many there are. An entry whose document is there already replaces its
-    /// text.
+    /// Writes entries as documents and returns their number. The text of an existing document is replaced.
     ///
     /// # Errors
+    ///
     /// If an entry is too long for a document, or storage fails. What was written before stays.
     pub async fn write_lore(&self, caller: &Caller, entries: &[LoreEntry]) -> Result<u64, HubError> {
         let named = documents_of_entries(entries).map_err(|error| HubError::Invalid(error.to_string()))?;
@@ -116,7 +118,8 @@ impl Hub {
         }
     }
 
-    /// The record of an entry in a receipt. It holds no words of the entry: when the entry is erased, none stay in receipts.
+    /// The record of an entry in a receipt. It does not contain the entry's text, so that nothing stays when the
+    /// entry is erased.
     pub fn lore_receipt(lore: &NamedLore) -> UsedDocument {
         UsedDocument {
             kind: KIND.to_owned(),
@@ -129,8 +132,7 @@ impl Hub {
         }
     }
 
-    /// The entries among the documents of a receipt, with their file names and texts as they are now. Those that are gone
-    /// are left out.
+    /// The entries among the documents of a receipt, with their current names and texts. Deleted ones are left out.
     pub(crate) async fn look_up_used_lore(
         &self,
         scope: &Scope,
@@ -183,9 +185,10 @@ impl DocumentName {
         matches!(self, Self::Identity(Category::Custom, name) if name.is_in_lore())
     }
 
-    /// Refuses the folder of lorebooks in other categories than `custom`.
+    /// Refuses documents in the folder of lorebooks in categories other than `custom`.
     ///
     /// # Errors
+    ///
     /// If the document is in it.
     pub(crate) fn check_folder(&self) -> Result<(), InvalidName> {
         match self {
@@ -199,11 +202,11 @@ impl DocumentName {
     }
 }
 
-/// The documents of entries, each once. Entries of the same name are numbered in their order.
+/// The documents of entries. Entries with the same name are numbered.
 fn documents_of_entries(entries: &[LoreEntry]) -> Result<Vec<(DocumentName, String)>, InvalidName> {
     let mut named: BTreeMap<DocumentName, String> = BTreeMap::new();
     let mut documents: BTreeSet<String> = BTreeSet::new();
-    // A book may hold thousands of entries without a name: each begins to count where the one before it ended.
+    // A book may have thousands of entries without a name: the numbering continues where the last one ended.
     let mut numbers: HashMap<DocumentName, usize> = HashMap::new();
     for entry in entries {
         let document = entry.to_document();
@@ -251,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_book_of_nameless_entries_is_named_in_one_pass() {
-        // Counting from the start for each would take minutes.
+        // Starting from 1 for each would take minutes.
         let entries: Vec<LoreEntry> = (0..10_000).map(|number| entry("", &number.to_string())).collect();
         assert_eq!(documents_of_entries(&entries).unwrap().len(), entries.len());
     }

@@ -1,4 +1,4 @@
-//! Memories as documents: written, corrected, read, listed, deleted.
+//! Operations on memories as documents: write, correct, read, list, delete.
 
 use memory::Scope;
 
@@ -13,12 +13,12 @@ use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName, Granularity, InstanceId, NAME_LENGTH_MAX, Slug};
 use crate::service::{Caller, Hub};
 
-/// Characters of a memory that a list shows. It is one line of a list.
+/// Characters of a memory in a list.
 const PREVIEW_LENGTH: usize = 100;
 
 impl Hub {
-    /// Writes a memory. A daily is merged with what is there; another takes the place of what is there, which stays as a
-    /// version.
+    /// Writes a memory. A daily is merged into the existing one; other memories replace the existing one, which stays
+    /// as a version.
     pub async fn memory_create(
         &self,
         caller: &Caller,
@@ -62,9 +62,10 @@ impl Hub {
         }
     }
 
-    /// Writes documents that an import brings, in one transaction. Those that are there already are left as they are.
+    /// Writes documents of an import in one transaction. Existing documents are left as they are.
     ///
     /// # Errors
+    ///
     /// If a document is too long, or storage fails; then nothing was written.
     pub async fn import_documents(
         &self,
@@ -93,7 +94,7 @@ impl Hub {
         }
     }
 
-    /// Corrects a memory; it must be there. Whose it is and what it is called stay.
+    /// Corrects an existing memory. Its instance and its name stay.
     pub async fn memory_update(
         &self,
         caller: &Caller,
@@ -142,7 +143,8 @@ impl Hub {
         })
     }
 
-    /// Deletes a memory and leaves a tombstone, so that no instance brings it back. Roll-ups that tell of it are redone.
+    /// Deletes a memory and leaves a tombstone, so that no instance brings it back. Roll-ups that include it are
+    /// written again.
     pub async fn memory_delete(&self, caller: &Caller, input: MemoryRef) -> Result<Outcome, HubError> {
         let name = match self.find_memory(&caller.scope, &input).await? {
             Ok(document) => document.name,
@@ -169,7 +171,7 @@ impl Hub {
         let from = input.offset.unwrap_or(0) as usize;
         let mut memories = Vec::with_capacity(limit.min(total));
         for name in names.into_iter().skip(from).take(limit) {
-            // What was deleted a moment ago is not shown.
+            // A memory that was just deleted is not shown.
             let document = self.document(&caller.scope, &name.clone().into()).await?;
             let there = document.filter(|document| document.content().is_some());
             memories.extend(there.map(|document| list_entry(&name, &document)));
@@ -177,7 +179,7 @@ impl Hub {
         Ok(MemoryListing { memories, total })
     }
 
-    /// The memory that a reference means; where it leaves out slug or instance, the only one of that date.
+    /// The memory that a reference names; without slug or instance, the only one of that date.
     async fn find_memory(
         &self,
         scope: &Scope,
@@ -216,7 +218,7 @@ impl Hub {
     }
 }
 
-/// The name of a memory; none for an identity document.
+/// The name of a memory; `None` for an identity document.
 pub(crate) fn diary_name(name: &DocumentName) -> Option<&DiaryName> {
     match name {
         DocumentName::Diary(name) => Some(name),
@@ -224,12 +226,12 @@ pub(crate) fn diary_name(name: &DocumentName) -> Option<&DiaryName> {
     }
 }
 
-/// The instance that wrote a memory: a daily belongs to its instance.
+/// The instance of a memory: a daily belongs to one, others to their author's.
 pub(crate) fn source_instance(name: &DiaryName, version: &Version) -> InstanceId {
     shown_instance(name, &version.author)
 }
 
-/// The instance of a memory whose shown version this author wrote.
+/// The instance to which the author of a memory's shown version belongs.
 pub(crate) fn shown_instance(name: &DiaryName, author: &InstanceId) -> InstanceId {
     name.instance().unwrap_or(author).clone()
 }
@@ -258,7 +260,7 @@ fn list_entry(name: &DiaryName, document: &Document) -> ListedMemory {
     }
 }
 
-/// Converts a memory to its wire format; none if it was deleted.
+/// Converts a memory to its wire format; `None` if it was deleted.
 pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
     let name = diary_name(&document.name)?;
     let shown = document.shown_version()?;
@@ -279,7 +281,7 @@ pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
     })
 }
 
-/// A slug made of the title.
+/// Makes a slug from a title.
 pub(crate) fn slug_from_title(content: &str) -> Result<Slug, HubError> {
     let title = content.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut slug = String::new();

@@ -1,8 +1,8 @@
-//! The Markdown tree: every document as a file that a person can read and edit.
+//! The Markdown files: every document is also a file that a person can read and edit.
 //!
-//! A file is written after its commit, whole or not at all. Its front matter says which version it shows and the digest of
-//! its text: a file whose text has another digest was edited by a person, and becomes a version that has seen the one it was
-//! made from.
+//! A file is written after the commit, in one step. Its front matter has the version and the digest of its text: a
+//! file whose text has another digest was edited by a person, and becomes a version that includes the one it was
+//! written from.
 
 mod front_matter;
 mod files;
@@ -24,19 +24,19 @@ pub use front_matter::{FrontMatter, MirroredText, digest};
 /// The author of files that a person has edited.
 pub const FILE_EDITOR: &str = "editor:file";
 
-/// Result of reading the tree of files.
+/// Result of synchronising the files with the documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MirrorReport {
-    /// Files whose text a person had changed, and files that the database did not know.
+    /// Number of files whose text a person had changed or that were new to the database.
     pub taken: usize,
-    /// Files that were written or removed.
+    /// Number of files that were written or removed.
     pub written: usize,
-    /// Files that could not be read or are named in a way that no document is; they are left as they are.
+    /// Number of files that could not be read or whose name is no document's; they stay as they are.
     pub passed_over: usize,
 }
 
 impl Hub {
-    /// The file of a document; none for a hub without files.
+    /// The file of a document; `None` for a hub without files.
     pub fn document_path(&self, scope: &Scope, name: &DocumentName) -> Option<PathBuf> {
         let root = self.settings().mirror.as_ref()?;
         let default = &self.settings().default_scope;
@@ -54,15 +54,15 @@ impl Hub {
         Some(folder.join(name.path()))
     }
 
-    /// Writes or removes the file of one document. What fails is logged: the database holds everything, and the next
-    /// reading of the tree makes up for it.
+    /// Writes or removes the file of one document. Errors are logged only: the database holds everything, and the
+    /// next pass over the files repairs it.
     pub async fn mirror_document(&self, scope: &Scope, name: &DocumentName) {
         if let Err(error) = self.write_file(scope, name, false).await {
             tracing::warn!(%error, "a document's file was not written; it follows when the tree is read again");
         }
     }
 
-    /// Does not overwrite a file that a person has edited until the edit has been read.
+    /// Writes a file, unless a person has edited it and the edit was not read yet.
     async fn write_file(&self, scope: &Scope, name: &DocumentName, taken: bool) -> Result<bool, HubError> {
         let Some(path) = self.document_path(scope, name) else { return Ok(false) };
         let document = self.document(scope, name).await?;
@@ -77,7 +77,7 @@ impl Hub {
         .await
     }
 
-    /// Reads the tree of every scope: takes what people have edited, and writes what is missing or old.
+    /// Reads the files of every scope: stores people's edits, and writes missing or outdated files.
     pub async fn reconcile(&self) -> Result<MirrorReport, HubError> {
         if self.settings().mirror.is_none() {
             return Ok(MirrorReport::default());
@@ -95,7 +95,7 @@ impl Hub {
         Ok(all)
     }
 
-    /// Removes from the tree of files what an erasure removed from the documents, also where somebody has edited the files since.
+    /// Removes erased text from the files, also from those that somebody has edited since.
     pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
         let _turn = self.lock_writes().await;
         self.shared_parts().unsent.notify_one();
@@ -110,7 +110,7 @@ impl Hub {
         for document in documents.iter().filter(|document| document.revision == revision) {
             self.write_file(scope, &document.name, true).await?;
         }
-        // Documents of which no trace is left.
+        // Documents that were deleted completely.
         let known: BTreeSet<&DocumentName> = documents.iter().map(|document| &document.name).collect();
         for name in self.file_names_in_scope(scope, &mut MirrorReport::default()).await? {
             let Some(path) = self.document_path(scope, &name).filter(|_| !known.contains(&name)) else {
@@ -125,9 +125,9 @@ impl Hub {
         Ok(())
     }
 
-    /// The days that this home lived under another name become its own, with their files.
+    /// Gives this home's dailies under its former instance name the current one, with their files.
     pub(crate) async fn rename_days(&self, from: &InstanceId, to: &InstanceId) -> Result<(), HubError> {
-        // What a person wrote into the files of before is not left behind.
+        // Text that a person wrote into the former files is not lost.
         self.reconcile().await?;
         let _turn = self.lock_writes().await;
         for (scope, before) in self.shared_parts().parts.store.rename_days(from, to).await? {
@@ -142,7 +142,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Takes all files of a persona away.
+    /// Removes all files of a persona.
     pub async fn forget_files(&self, persona: &PersonaId) -> Result<(), HubError> {
         let _turn = self.lock_writes().await;
         self.shared_parts().vectors.clear();
@@ -187,7 +187,7 @@ impl Hub {
         Ok(found)
     }
 
-    /// Names whose file is not what their document shows, be it that one of both is not there.
+    /// Names of documents whose file and content differ, or of which one is missing.
     async fn names_of_differing_files(
         &self,
         scope: &Scope,
@@ -205,7 +205,7 @@ impl Hub {
             .filter_map(|(name, text)| Some((self.document_path(scope, &name)?, name, text)))
             .map(|(path, name, text)| (name, path, text))
             .collect();
-        // Half of them by each of two threads: on a home of many years this is what the start waits for.
+        // Two threads read half of them each, because the start waits for this, on a home of many years for long.
         let others = files.split_off(files.len() / 2);
         let (some, others) = tokio::try_join!(
             run_blocking(|| differing_files(files)),
@@ -214,14 +214,14 @@ impl Hub {
         Ok(some.into_iter().chain(others).collect())
     }
 
-    /// Names of the files that lie in the folders of a scope.
+    /// Names of the files in the folders of a scope.
     async fn file_names_in_scope(
         &self,
         scope: &Scope,
         found: &mut MirrorReport,
     ) -> Result<Vec<DocumentName>, HubError> {
         let mut folders: Vec<(&'static str, &'static str, PathBuf)> = Vec::new();
-        // Any name of a kind tells its folder.
+        // Any name of a kind determines its folder.
         let sample = |kind: &str| match kind {
             "daily" | "significant" => "2000-01-01_x",
             "weekly" => "2000-W01",
@@ -259,7 +259,7 @@ impl Hub {
         Ok(names)
     }
 
-    /// Takes a file that a person has edited, or that the database does not know. Says whether anything was taken.
+    /// Stores a file that a person has edited or that the database does not know. True if anything was stored.
     async fn adopt_edited_file(&self, caller: &Caller, name: &DocumentName) -> Result<bool, HubError> {
         let Some(path) = self.document_path(&caller.scope, name) else { return Ok(false) };
         let Some(text) = run_blocking(move || files::read(&path)).await? else { return Ok(false) };
@@ -273,7 +273,7 @@ impl Hub {
                 return Ok(false);
             }
             let version = match (&file.front_matter, is_edited) {
-                // As it was written: the database knows it, or was lost.
+                // An unedited file: the database has its text, or was lost.
                 (Some(front), false) if heads.is_empty() => front.version_with(file.content),
                 (Some(_), false) => return Ok(false),
                 (front, true) => {
@@ -325,14 +325,14 @@ fn differing_files(
     Ok(unlike)
 }
 
-/// The mirrored file's text; none if the document was deleted.
+/// The text of a document's file; `None` if the document was deleted.
 fn file_text(document: &Document) -> Option<String> {
     let shown = document.shown_version()?;
     let content = shown.content.as_deref()?;
     Some(FrontMatter::from_document(document, shown).file_with_text(content))
 }
 
-/// An id as a folder's name: what is not a letter, digit, `-` or `_` as its bytes behind `%`.
+/// An id as a folder name: characters other than letters, digits, `-` and `_` become `%` and their bytes.
 fn encode_folder_name(id: &str) -> String {
     let mut name = String::new();
     for byte in id.bytes() {

@@ -1,4 +1,4 @@
-//! Names that a path may be built from. Each is checked when it is made, so nothing else ever reaches the file system.
+//! Names from which paths are built. Each is checked on creation, so that nothing else reaches the file system.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,14 +9,16 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Longest slug or instance id, in characters. Slugs become file names in archives, together with a date.
+/// Maximum length of a slug or an instance id, in characters. Slugs become file names in archives, together with a
+/// date.
 pub const NAME_LENGTH_MAX: usize = 64;
-/// Longest stem of an identity document's file name, in bytes: file systems take 255 with `.md` and a suffix.
+/// Maximum length of the stem of an identity document's file name, in bytes: file systems allow 255 with `.md` and a
+/// suffix.
 pub const STEM_BYTES_MAX: usize = 200;
-/// The one folder within a category, of custom documents alone: entries of lorebooks.
+/// The only folder within a category, for entries of lorebooks in `custom`.
 pub const LORE_FOLDER: &str = "lore/";
 
-/// A name that can't be used, and why.
+/// An invalid name, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}. Nothing was written")]
 pub struct InvalidName(pub String);
@@ -99,7 +101,7 @@ impl Category {
     /// All categories, in the order of the prompt.
     pub const ALL: [Self; 4] = [Self::Own, Self::User, Self::Relationship, Self::Custom];
 
-    /// The word on the wire, in paths and in the database.
+    /// The category's name on the wire, in paths and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Own => "self",
@@ -109,7 +111,7 @@ impl Category {
         }
     }
 
-    /// True if its documents belong to one user; the others are the persona's own.
+    /// True if documents of this category belong to one user; those of the others belong to the persona.
     pub fn is_of_user(self) -> bool {
         matches!(self, Self::User | Self::Relationship)
     }
@@ -134,7 +136,7 @@ pub enum Granularity {
     Daily,
     /// A period of one ISO week.
     Weekly,
-    /// The weeks whose Thursday lies in one month.
+    /// The weeks whose Thursday is in one month.
     Monthly,
     /// A period of one year.
     Yearly,
@@ -146,7 +148,7 @@ impl Granularity {
     /// All granularities, finest first.
     pub const ALL: [Self; 5] = [Self::Daily, Self::Weekly, Self::Monthly, Self::Yearly, Self::Significant];
 
-    /// The word on the wire, in paths and in the database.
+    /// The granularity's name on the wire, in paths and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Daily => "daily",
@@ -169,7 +171,7 @@ impl FromStr for Granularity {
     }
 }
 
-/// True if a text is letters and digits of any script, `_` and `-`.
+/// True if a text has only letters and digits of any script, `_` and `-`.
 fn is_plain(text: &str) -> bool {
     let is_allowed = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
     !text.is_empty() && text.chars().all(is_allowed)
@@ -194,8 +196,8 @@ impl FileName {
         self.0.starts_with(LORE_FOLDER)
     }
 
-    /// The name of the core block of a user, whose id may hold any character: what is not a letter or digit stands
-    /// as its number.
+    /// The name of the core block of a user. Characters of the user's id other than letters and digits are replaced
+    /// by their numbers.
     pub fn for_user(user: &memory::UserId) -> Self {
         let mut stem = String::new();
         for character in user.as_str().nfc() {
@@ -251,7 +253,7 @@ impl FromStr for Slug {
     }
 }
 
-/// Names an instance: one embodiment of the persona.
+/// Id of an instance, one embodiment of the persona.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct InstanceId(String);
@@ -260,7 +262,7 @@ text_name!(InstanceId);
 string_form!(InstanceId, r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$");
 
 impl InstanceId {
-    /// Makes an instance id of any text, such as a host name; `home` where nothing of it can be kept.
+    /// Makes an instance id from any text, such as a host name; `home` if no character is valid.
     pub fn made_safe(text: &str) -> Self {
         let kept = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
         let safe: String = text.chars().map(kept).take(NAME_LENGTH_MAX).collect();
@@ -268,13 +270,14 @@ impl InstanceId {
         Self(if safe.is_empty() { "home".to_owned() } else { safe.to_ascii_lowercase() })
     }
 
-    /// An author whose changes are this instance's: `laptop.file`, `laptop.3fa2c1`. What does not fit is cut from the instance.
+    /// The author for a part of this instance: `laptop.file`, `laptop.3fa2c1`. If it is too long, the instance is
+    /// cut.
     pub fn for_part(&self, part: &str) -> Self {
         let room = NAME_LENGTH_MAX.saturating_sub(part.len() + 1);
         Self(format!("{}.{part}", &self.0[..self.0.len().min(room)]))
     }
 
-    /// True if changes of this author are the instance's: it is the instance, or one of its parts.
+    /// True if this author is the instance or one of its parts.
     pub fn is_part_of(&self, instance: &Self) -> bool {
         self.0.strip_prefix(&instance.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
@@ -296,10 +299,10 @@ impl FromStr for InstanceId {
     }
 }
 
-/// Names a memory: its granularity, its date, and what tells those of one date apart.
+/// Name of a memory: its granularity, its date, and a slug or instance that distinguishes those of one date.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DiaryName {
-    /// The day and the instance that lived it.
+    /// A day of one instance.
     Daily(Date, InstanceId),
     /// A week, month or year.
     RollUp(Granularity, DiaryDate),
@@ -307,7 +310,7 @@ pub enum DiaryName {
 }
 
 impl DiaryName {
-    /// Puts a name together; `instance` is for dailies, `slug` for significant ones.
+    /// Builds a name; `instance` is for dailies, `slug` for significant memories.
     pub fn new(
         granularity: Granularity,
         date: DiaryDate,
@@ -370,7 +373,7 @@ impl DiaryName {
         }
     }
 
-    /// The roll-ups that hold it, the nearest first; none for a year or a significant memory.
+    /// The roll-ups that include the memory, the nearest first; empty for a year or a significant memory.
     pub fn roll_ups_above(&self) -> Vec<Self> {
         let week = match self {
             Self::Daily(day, _) => match DiaryDate::containing_week(*day) {
@@ -402,7 +405,7 @@ impl DiaryName {
         format!("{}-{}", self.granularity().as_str(), self.stem())
     }
 
-    /// Reads a stem, as files and the database spell it.
+    /// Parses a stem as it is written in file names and in the database.
     pub fn parse(granularity: Granularity, stem: &str) -> Result<Self, InvalidName> {
         let (date, rest) = match stem.split_once('_') {
             Some((date, rest)) => (date, Some(rest)),
@@ -421,12 +424,12 @@ impl DiaryName {
     }
 }
 
-/// Names a document of the hub.
+/// Name of a document of the hub.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DocumentName {
-    /// A document about who somebody is.
+    /// A document about a person.
     Identity(Category, FileName),
-    /// A document about what has happened.
+    /// A document about past events.
     Diary(DiaryName),
 }
 
@@ -447,7 +450,7 @@ impl DocumentName {
         }
     }
 
-    /// Reads what [`Self::kind`] and [`Self::stem`] say.
+    /// Parses a kind and a stem.
     pub fn parse(kind: &str, stem: &str) -> Result<Self, InvalidName> {
         match kind.parse::<Category>() {
             Ok(category) => {
@@ -469,7 +472,7 @@ impl DocumentName {
         }
     }
 
-    /// True if it belongs to one user; the others are the persona's own.
+    /// True if the document belongs to one user; others belong to the persona.
     pub fn is_of_user(&self) -> bool {
         match self {
             Self::Identity(category, _) => category.is_of_user(),

@@ -1,4 +1,4 @@
-//! What the hub asks of the world.
+//! Ports of the hub.
 
 mod chunks;
 mod remote;
@@ -24,14 +24,14 @@ use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId};
 pub use crate::records::{Instance, Snapshot};
 use crate::version_vector::VersionVector;
 
-/// Selects documents to read.
+/// Selection of documents to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFilter {
-    /// Only identity documents of these categories; empty means none.
+    /// Only identity documents of these categories; empty selects none.
     pub categories: Vec<Category>,
-    /// Only memories of these granularities; empty means none.
+    /// Only memories of these granularities; empty selects none.
     pub granularities: Vec<Granularity>,
-    /// True if deleted documents are read too.
+    /// True to include deleted documents.
     pub deleted: bool,
     /// Documents that changed after this revision; 0 for all.
     pub after: i64,
@@ -65,9 +65,9 @@ pub struct DocumentOutline {
     pub name: DocumentName,
     /// The hub's revision at its last change.
     pub revision: i64,
-    /// Everything that the document's live versions have seen.
+    /// All changes that the document's live versions include.
     pub seen: VersionVector,
-    /// All changes seen by a client that was given the shown version.
+    /// All changes that a client includes after it received the shown version.
     pub as_shown: VersionVector,
     /// Bytes of text of all live versions.
     pub bytes: usize,
@@ -82,7 +82,7 @@ pub struct DocumentOutline {
 pub struct HubState {
     /// Rises with every commit.
     pub revision: i64,
-    /// All changes that were ever seen in this scope.
+    /// All changes in this scope that the hub has received.
     pub seen: VersionVector,
     /// The counter of each author's last change, in every scope of the persona.
     pub counters: VersionVector,
@@ -90,7 +90,7 @@ pub struct HubState {
     pub author: InstanceId,
 }
 
-/// The text of a document, as far as a prompt may need it.
+/// The text of a document, or as much of it as a prompt needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownText {
     pub name: DocumentName,
@@ -100,7 +100,8 @@ pub struct ShownText {
     pub text: String,
 }
 
-/// Tells whether the entries of a persona's lorebooks are still the same: how many there are, and the latest revision.
+/// State of a persona's lorebooks, which changes when one of their entries does: the number of entries and the latest
+/// revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoreState {
     pub count: u64,
@@ -122,11 +123,12 @@ pub struct LoreDocument {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentWrite {
     pub name: DocumentName,
-    /// The prompt label from now on; none leaves the label unchanged.
+    /// The new prompt label; `None` leaves the label unchanged.
     pub prompt_label: Option<String>,
-    /// All live versions, the shown one first. What is live now and not among them becomes a past version.
+    /// All live versions, the shown one first. Versions that were live before and are not listed become past
+    /// versions.
     pub heads: Vec<Version>,
-    /// Versions that were merged into these heads on arrival: they are kept as past versions.
+    /// Versions that were merged into these heads on arrival; they are stored as past versions.
     pub merged_from: Vec<Version>,
     /// True if the document is out of date.
     pub stale: bool,
@@ -140,7 +142,7 @@ impl DocumentWrite {
     }
 }
 
-/// A line of a diary, with the memory that it tells.
+/// A line of a diary, with the memory that it describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiaryLine {
     pub document: DocumentName,
@@ -150,7 +152,7 @@ pub struct DiaryLine {
     pub line: String,
 }
 
-/// An event that no diary tells yet.
+/// An event without a line in the diary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiaryEvent {
     pub scope: Scope,
@@ -162,7 +164,7 @@ pub struct DiaryEvent {
     pub description: String,
 }
 
-/// A line of a diary whose event says something else since.
+/// A line of a diary whose event has changed since.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutdatedLine {
     pub scope: Scope,
@@ -175,24 +177,24 @@ pub struct OutdatedLine {
 /// Changes of one operation, committed together or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HubCommit {
-    /// The revision at which all that led to this was read.
+    /// The revision at which the input of this commit was read.
     pub expected: i64,
     pub documents: Vec<DocumentWrite>,
-    /// Conflicts that begin; `kept` is one of the heads of its document's write, found by its vector.
+    /// Conflicts to open; `kept` is one of the heads written for its document, identified by its vector.
     pub opened: Vec<Conflict>,
-    /// Conflicts that a person settled, and how.
+    /// Conflicts that a person settled, with the decisions.
     pub settled: Vec<(uuid::Uuid, String)>,
     pub lines: Vec<DiaryLine>,
     pub snapshots: Vec<Snapshot>,
-    /// An instance that has spoken.
+    /// An instance that has connected.
     pub instance: Option<Instance>,
-    /// Changes that the instance confirms to have received.
+    /// Changes that the instance has received, as it confirms.
     pub heard: Option<VersionVector>,
-    /// Words that were erased elsewhere; they go after the documents are written.
+    /// Erasures made elsewhere; they are applied after the documents are written.
     pub erasures: Vec<DocumentErasure>,
     /// Position of the exchange with the hub of this home.
     pub exchange: Option<ExchangePosition>,
-    /// Contents of an archive that were never here; existing rows are left as they are.
+    /// Contents of an archive for an empty place; existing rows are left as they are.
     pub restored: Option<Box<HubExport>>,
     pub at: Option<Timestamp>,
 }
@@ -200,9 +202,9 @@ pub struct HubCommit {
 /// The result of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubCommitOutcome {
-    /// The change is stored, and the hub is at this revision.
+    /// The commit is stored; this is the hub's new revision.
     Done(i64),
-    /// Another write came first: this one changed nothing; read the state again.
+    /// Another write came first and nothing was changed. Read the state again.
     Changed,
 }
 
@@ -213,7 +215,7 @@ pub trait HubStore: Send + Sync {
     async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError> {
         Ok(self.hub_state_with(scope, &[]).await?.0)
     }
-    /// State of the hub with these documents, also deleted ones, from one snapshot.
+    /// State of the hub with these documents, including deleted ones, from one snapshot.
     async fn hub_state_with(
         &self,
         scope: &Scope,
@@ -221,80 +223,80 @@ pub trait HubStore: Send + Sync {
     ) -> Result<(HubState, Vec<Option<Document>>), StoreError>;
     /// Documents of the scope and the persona's own, by kind and stem.
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
-    /// Documents of the scope and the persona's own that changed at this revision or later, also deleted ones, in no
-    /// order. No text is read, except of documents with concurrent versions.
+    /// Documents of the scope and the persona's own that changed at this revision or later, including deleted ones,
+    /// in no order. Texts are read only for documents with concurrent versions.
     async fn document_outlines(&self, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>, StoreError>;
-    /// Reads one document, also a deleted one.
+    /// Reads one document, also if it is deleted.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
-    /// Texts of identity documents, without entries of lorebooks, by kind and stem, and of those of these memories that
-    /// exist, in the order asked: the first `length_max` characters of each. Its cost does not depend on the length of the
-    /// past.
+    /// The first `length_max` characters of each identity document except lorebook entries, by kind and stem, and of
+    /// each of these memories that exists, in the given order. The cost does not depend on the length of the past.
     async fn shown_texts(
         &self,
         scope: &Scope,
         memories: Vec<DiaryName>,
         length_max: u32,
     ) -> Result<Vec<ShownText>, StoreError>;
-    /// The entries of the persona's lorebooks, by name; `None` if they are still as `known` says.
+    /// The entries of the persona's lorebooks, by name; `None` if they are unchanged since `known`.
     async fn lore(
         &self,
         scope: &Scope,
         known: Option<LoreState>,
     ) -> Result<Option<(LoreState, Vec<LoreDocument>)>, StoreError>;
-    /// Every version of a document that was kept, newest first.
+    /// Every stored version of a document, newest first.
     async fn document_versions(
         &self,
         scope: &Scope,
         name: &DocumentName,
         limit: u32,
     ) -> Result<Vec<Version>, StoreError>;
-    /// Lines that were erased from each of these documents, as digests, in the order asked.
+    /// Digests of the lines that were erased from each of these documents, in the given order.
     async fn erased_lines(
         &self,
         scope: &Scope,
         names: &[DocumentName],
     ) -> Result<Vec<Vec<ErasedLine>>, StoreError>;
-    /// Writes all of it, if the hub is still at the revision at which it was read. A document that is a core block is written as one.
+    /// Writes a commit, if the hub is still at the revision that the commit expects. A document that is a core block
+    /// is written as one.
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
-    /// Sets how a prompt calls a document, which need not be there.
+    /// Sets the label of a document, which need not exist.
     async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError>;
-    /// All prompt labels that were set, by kind and stem.
+    /// All labels that were set, by kind and stem.
     async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError>;
     /// Conflicts, newest first; only open ones, or all.
     async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError>;
-    /// Instances that have spoken with the hub, by id.
+    /// Instances that have connected to the hub, by id.
     async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError>;
-    /// Deletions of documents that were erased together with their names, as far as this instance held a copy and does
-    /// not know yet.
+    /// Deletions of documents that were erased together with their names, if this instance had a copy and has not
+    /// received the deletion yet.
     async fn unsent_deletions(
         &self,
         scope: &Scope,
         instance: &InstanceId,
     ) -> Result<Vec<Document>, StoreError>;
-    /// The first erasure of each author of this hub that this instance, which held a copy of what was erased, has not been shown
-    /// to know; empty if it knows all.
+    /// For each author of this hub, the first erasure that this instance has not confirmed although it had a copy of
+    /// the erased text; empty if it has confirmed all.
     async fn first_waiting_erasures(
         &self,
         scope: &Scope,
         instance: &InstanceId,
     ) -> Result<VersionVector, StoreError>;
-    /// Position of the exchange with the hub of this home; `None` before the first exchange. `sent` is of all scopes of the
-    /// persona.
+    /// Position of the exchange with this home's hub; `None` before the first exchange. `sent` covers all scopes of
+    /// the persona.
     async fn exchange_position(&self, scope: &Scope) -> Result<Option<ExchangePosition>, StoreError>;
-    /// Erasures by this instance, or a part of it, beyond what the hub of this home follows.
+    /// Erasures by this instance, or a part of it, that this home's hub has not applied yet.
     async fn pending_erasures(
         &self,
         scope: &Scope,
         position: &ExchangePosition,
         instance: &InstanceId,
     ) -> Result<Vec<PendingErasure>, StoreError>;
-    /// Events of this home whose lines in the diary were erased elsewhere.
+    /// Events of this home whose diary lines were erased elsewhere.
     async fn events_erased_elsewhere(
         &self,
         scope: &Scope,
     ) -> Result<Vec<memory::identifiers::NodeId>, StoreError>;
-    /// Notes that the hub of this home follows all erasures up to these changes: receipts say so, and names that were kept to tell
-    /// it are dropped.
+    /// Notes that this home's hub has applied all erasures up to these changes. Receipts say so, and names stored
+    /// only for the hub are dropped.
     async fn note_erasures_reached(
         &self,
         scope: &Scope,
@@ -302,28 +304,28 @@ pub trait HubStore: Send + Sync {
         reached: &VersionVector,
         at: Timestamp,
     ) -> Result<(), StoreError>;
-    /// The instance that this hub was when it last ran; `None` if it never did.
+    /// The hub's own instance at its last run; `None` before the first.
     async fn own_instance(&self) -> Result<Option<InstanceId>, StoreError>;
-    /// Sets the author of this home's changes from now on: another copy of the home uses the one before.
+    /// Sets the author of this home's changes from now on, because another copy of the home uses the former one.
     async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError>;
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Deletes snapshots that are older than a time; returns their number.
     async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError>;
-    /// Positions of each of the phrases, in at most `limit` chunks each.
+    /// For each phrase, its positions in at most `limit` chunks.
     async fn search_chunks(
         &self,
         scope: &Scope,
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<ChunkHits, StoreError>;
-    /// Pieces of the scope by number, in no order; those that are gone are left out.
+    /// Chunks of the scope by number, in no order; deleted ones are left out.
     async fn chunks_numbered(
         &self,
         scope: &Scope,
         fingerprint: &str,
         numbers: &[i64],
     ) -> Result<Vec<DiaryChunk>, StoreError>;
-    /// Vectors that were stored after that one, oldest first, of pieces that are readable.
+    /// Vectors stored after the given one, oldest first, of chunks that are readable.
     async fn chunk_vectors(
         &self,
         scope: &Scope,
@@ -331,7 +333,7 @@ pub trait HubStore: Send + Sync {
         after: i64,
         limit: u32,
     ) -> Result<Vec<ChunkVector>, StoreError>;
-    /// Pieces without a vector of this model, of memories that changed after the revision, the newest first.
+    /// Chunks without a vector of this model, of memories that changed after the revision, the newest first.
     async fn unembedded_chunks(
         &self,
         scope: &Scope,
@@ -339,7 +341,7 @@ pub trait HubStore: Send + Sync {
         after: i64,
         limit: u32,
     ) -> Result<Vec<UnembeddedChunk>, StoreError>;
-    /// Stores vectors; a piece that is gone meanwhile is passed over.
+    /// Stores vectors; those of deleted chunks are skipped.
     async fn put_chunk_vectors(
         &self,
         fingerprint: &str,
@@ -349,10 +351,10 @@ pub trait HubStore: Send + Sync {
     async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, StoreError>;
     /// Number of memories that have vectors of this model.
     async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError>;
-    /// Names of all memories that are there, in no order. No text is read.
+    /// Names of all existing memories, in no order. No text is read.
     async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError>;
-    /// For each word, the memories whose pieces have all of its grams, among the newest `limit` pieces of each word; in no
-    /// order, each memory once. A word without grams has no memories.
+    /// For each word, the memories whose chunks contain all of its grams, among the newest `limit` chunks for each
+    /// word; in no order, each memory once. A word without grams has no memories.
     async fn memories_with_grams(
         &self,
         scope: &Scope,
@@ -361,13 +363,13 @@ pub trait HubStore: Send + Sync {
     ) -> Result<Vec<Vec<DiaryName>>, StoreError>;
     /// Deletes the vectors of all memories of the scope; returns the number of memories.
     async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
-    /// Exports the whole hub at one moment.
+    /// Exports the whole hub from one snapshot.
     async fn export_hub(&self, scope: &Scope) -> Result<HubExport, StoreError>;
-    /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
-    /// no documents yet become some, and memories that are not cut into pieces are.
+    /// Sets the hub's own instance, which is the author of changes that the memory makes. Also converts core blocks
+    /// that are not documents yet, and splits memories that have no chunks.
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;
-    /// Makes the days of one instance those of another, with their `[via:]` tags; days that the other has already are left.
-    /// Returns those that were renamed, by the name before.
+    /// Renames the dailies of one instance to another, with their `[via:]` tags. Days that the other instance has
+    /// already are left. Returns the former names of those renamed.
     async fn rename_days(
         &self,
         from: &InstanceId,
@@ -375,14 +377,14 @@ pub trait HubStore: Send + Sync {
     ) -> Result<Vec<(Scope, DocumentName)>, StoreError>;
     /// Scopes that have documents.
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;
-    /// True if sessions that were talked in between these moments are still to be made memory of.
+    /// True if a session with messages between these times is not consolidated yet.
     async fn has_unfinished_session(
         &self,
         scope: &Scope,
         start: Timestamp,
         end: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// Events of sessions that became memory and that no diary tells yet, the oldest first.
+    /// Events of consolidated sessions without a line in the diary, the oldest first.
     async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError>;
     /// Lines of diaries whose events were corrected.
     async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError>;
@@ -390,21 +392,22 @@ pub trait HubStore: Send + Sync {
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
 }
 
-/// Links of memories to the entities that a query names (the graph's part of the score).
+/// Links between memories and the entities that a query names (the graph's part of the score).
 #[async_trait]
 pub trait DiaryLinks: Send + Sync {
-    /// Number of entities that the query names each memory is linked to, by [`crate::DiaryName::id`].
+    /// For each memory, by [`crate::DiaryName::id`], the number of linked entities that the query names.
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
     /// The nodes and entities that the query names, each with all its folded names.
     async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError>;
 }
 
-/// Hears of what other homes have changed here.
+/// Receives notice of changes that come from other homes.
 pub trait HubListener: Send + Sync {
     /// A conflict between two versions was stored.
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict);
-    /// Words of documents are about to be erased because they were erased at another home. The returned value is dropped when they
-    /// are. Replies that were begun before must not be committed after either moment. Must not wait: documents are locked.
+    /// Called before text is erased from documents because another home erased it. The returned value is dropped
+    /// afterwards. Replies that began before must not be committed after either moment. Must not wait: documents are
+    /// locked.
     fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send>;
 }
 
@@ -422,12 +425,12 @@ pub struct SummaryRequest {
     pub sources: Vec<(String, String)>,
 }
 
-/// The reason why no summary was written.
+/// Why no summary was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SummaryError(pub String);
 
-/// Writes roll-ups with a model.
+/// Writes roll-ups with a language model.
 #[async_trait]
 pub trait Summariser: Send + Sync {
     /// Writes bullets in the first person, without their dash; at least one.

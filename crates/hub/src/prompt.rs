@@ -1,4 +1,4 @@
-//! What a reply's prompt takes from the shared self.
+//! Documents for a reply's prompt.
 
 use std::collections::BTreeSet;
 
@@ -15,33 +15,34 @@ use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
 use crate::search::RelatedMemory;
 use crate::service::Hub;
 
-/// Least days of a span that yearly, monthly and weekly roll-ups describe.
+/// Minimum days of a time span that yearly, monthly or weekly roll-ups describe.
 const DAYS_OF_YEARS: i32 = 300;
 const DAYS_OF_MONTHS: i32 = 25;
 const DAYS_OF_WEEKS: i32 = 6;
-/// Most periods that describe one span of time. Each is a summary of up to a page.
+/// Maximum periods for one time span. Each is a summary of up to a page.
 const PERIODS_MAX: usize = 12;
-/// Most spans of time that are looked up for one text, in the order of their mention.
+/// Maximum time spans to look up for one text, in the order of their mention.
 const NAMED_SPANS_MAX: usize = 4;
-/// Characters of one text that are read: more than any prompt has room for.
+/// Characters of a text to read: more than any prompt has room for.
 const LENGTH_MAX: u32 = 20_000;
 
 /// Texts for a prompt, each with its label.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptDocuments {
-    /// Identity documents beyond the core blocks, in the order of the prompt.
+    /// Identity documents other than the core blocks, in the order of the prompt.
     pub documents: Vec<(String, String)>,
-    /// Roll-ups of the spans, the oldest first.
+    /// Roll-ups of the time spans, the oldest first.
     pub periods: Vec<(String, String)>,
     /// Texts of other programs about the message, the most relevant first.
     pub related: Vec<RelatedMemory>,
-    /// Entries of lorebooks that are named, the most important first.
+    /// Entries of lorebooks whose keys are named, the most important first.
     pub lore: Vec<NamedLore>,
 }
 
 impl Hub {
-    /// Identity documents beyond the core blocks, and for each span of days (first and last) the roll-ups that tell it, by
-    /// the coarsest tier that is written; none for less than a week. One read, whatever the past holds.
+    /// Reads the identity documents other than the core blocks, and for each time span (first and last day) the
+    /// coarsest roll-ups that cover it; none for less than a week. It is one read, independent of the length of the
+    /// past.
     pub async fn for_prompt(
         &self,
         scope: &Scope,
@@ -83,7 +84,7 @@ impl Hub {
     }
 }
 
-/// The roll-ups that could tell a span, the coarsest tier first.
+/// The roll-ups that can cover a time span, the coarsest granularity first.
 fn rollups_of_span(first: Date, last: Date) -> Vec<Vec<DiaryName>> {
     let days = (last - first).get_days() + 1;
     let fitting = [
@@ -96,8 +97,8 @@ fn rollups_of_span(first: Date, last: Date) -> Vec<Vec<DiaryName>> {
     names.filter(|names| (1..=PERIODS_MAX).contains(&names.len())).collect()
 }
 
-/// The periods of which most days are in the span, oldest first. At most one more than [`PERIODS_MAX`], so that the caller can see
-/// that there are too many.
+/// The periods with most of their days in the span, oldest first. At most one more than [`PERIODS_MAX`], so that the
+/// caller notices when there are too many.
 fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<DiaryName> {
     let mut names = Vec::new();
     let mut day = first;
@@ -118,14 +119,14 @@ fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<Diar
     names
 }
 
-/// True if the middle of a period lies in the span: a month's weeks reach into its neighbours.
+/// True if the middle of a period is in the span, because the weeks of a month reach into its neighbours.
 fn is_mostly_within(date: DiaryDate, first: Date, last: Date) -> bool {
     let length = (date.last_day() - date.first_day()).get_days();
     let middle = date.first_day().saturating_add((length / 2).days());
     (first..=last).contains(&middle)
 }
 
-/// A roll-up without its title and without what programs note in it.
+/// A roll-up without its title and without comments of programs.
 fn without_title(text: &str) -> String {
     let lines: Vec<&str> =
         text.lines().filter(|line| !line.starts_with("# ") && !line.starts_with("<!--")).collect();

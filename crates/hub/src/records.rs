@@ -1,4 +1,4 @@
-//! Rows that a hub keeps beside its documents.
+//! Records that a hub stores besides its documents.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::client_base::ClientBase;
 use crate::names::{DocumentName, InstanceId};
 use crate::version_vector::VersionVector;
 
-/// An instance that has spoken with this hub.
+/// An instance that has connected to this hub.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Instance {
@@ -17,10 +17,10 @@ pub struct Instance {
     pub name: Option<String>,
     /// Time at which the instance last pulled or pushed.
     pub last_sync: Timestamp,
-    /// Changes that it has seen of each document: the base of what it sends without version vectors.
+    /// For each document, the changes that the instance has seen: the base of what it sends without version vectors.
     pub base: ClientBase,
-    /// The counters of the last whole answer to a pull without `since`: its next such pull shows that it arrived. Empty where it
-    /// pulls with `since`, which shows that itself.
+    /// The counters of the last complete answer to a pull without `since`; the next such pull shows that it arrived.
+    /// Empty if the instance pulls with `since`.
     #[serde(default, skip_serializing_if = "VersionVector::is_empty")]
     pub sent: VersionVector,
 }

@@ -1,4 +1,4 @@
-//! Work that failed, and when it is tried again: after 1 s, 2 s, 4 s, … at most an hour.
+//! Retries of failed work: after 1 s, 2 s, 4 s, … at most an hour.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,10 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use memory::ports::Backoff;
 use parking_lot::Mutex;
 
-/// Nobody waits for this work, and a model that is out of credit stays so for hours: an hour at most between attempts.
+/// Waits between attempts, at most an hour: nobody waits for this work, and a model without credit usually stays so
+/// for hours.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(3600) };
 
-/// Work that failed, with its attempts and the time of the next one. It is not stored: a restart is an attempt.
+/// Failed work, with the number of attempts and the time of the next one. It is not stored, because a restart is an
+/// attempt.
 pub(crate) struct Retries<Work> {
     waiting: Mutex<BTreeMap<Work, (u32, Timestamp)>>,
 }
@@ -28,7 +30,7 @@ impl<Work: Ord> Retries<Work> {
         *entry = next_attempt(*entry, now);
     }
 
-    /// Puts off what was to be tried by now and can't be: else it would be the next thing to try permanently.
+    /// Delays work that is due but can't be done now: otherwise it would always be the next to try.
     pub(crate) fn put_off(&self, now: Timestamp, can_be_tried: impl Fn(&Work) -> bool) {
         let mut waiting = self.waiting.lock();
         for (_, entry) in waiting.iter_mut().filter(|(work, (_, at))| *at <= now && !can_be_tried(work)) {
@@ -45,7 +47,7 @@ impl<Work: Ord> Retries<Work> {
         waiting.get(work).is_some_and(|(_, at)| *at > now)
     }
 
-    /// The work that must wait.
+    /// The work that is not due yet.
     pub(crate) fn waiting_work(&self, now: Timestamp) -> Vec<Work>
     where
         Work: Clone,
@@ -61,7 +63,7 @@ impl<Work: Ord> Retries<Work> {
     }
 }
 
-/// Each time twice as long as the last.
+/// The time of the next attempt. Each wait is twice as long as the one before.
 fn next_attempt((failures, _): (u32, Timestamp), now: Timestamp) -> (u32, Timestamp) {
     let wait =
         SignedDuration::try_from(BACKOFF.wait_after_failures(failures)).unwrap_or(SignedDuration::ZERO);

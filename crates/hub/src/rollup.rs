@@ -1,4 +1,5 @@
-//! Days become weeks, weeks months, months years: each period is told once it is over, and again when its sources change.
+//! Roll-ups: days are summarised into weeks, weeks into months, months into years. A period is summarised once it is
+//! over, and again when its sources change.
 
 mod due;
 mod consolidate;
@@ -24,7 +25,7 @@ use crate::versions::merge_version;
 pub(crate) type RollupResult = Result<(), String>;
 
 impl Hub {
-    /// Writes every roll-up of every scope that is due; says how many were written and how many failed. What failed is
+    /// Writes all due roll-ups of every scope. Returns how many were written and how many failed. Failed ones are
     /// tried again after 1 s, 2 s, 4 s, … at most an hour.
     pub async fn roll_up(&self) -> Result<(usize, usize), HubError> {
         if self.followed_hub().is_some() {
@@ -49,12 +50,12 @@ impl Hub {
                 }
             }
         }
-        // Somebody may have asked for a period that is not over yet.
+        // Somebody may have requested a period that is not over yet.
         self.shared_parts().failures.put_off(self.now(), |period| due.contains(period));
         Ok((written, failed))
     }
 
-    /// Asks for the summary of a period and writes it; a period without sources any more is withdrawn.
+    /// Requests the summary of a period and writes it. The roll-up of a period without sources is withdrawn.
     pub(crate) async fn write_rollup(
         &self,
         scope: &Scope,
@@ -126,7 +127,7 @@ impl Hub {
             return Ok(Err(SummaryError("there is no language model to write it".to_owned())));
         };
         let identity = self.identity_documents(scope).await?;
-        // What a lorebook says is fiction.
+        // Lorebooks contain fiction.
         let identity = identity.iter().filter(|document| !document.name.is_lore());
         let identity = identity.filter_map(identity::label_and_text).collect();
         let persona = self.shared_parts().parts.personas.persona(&scope.persona).await?;
@@ -165,13 +166,13 @@ impl Hub {
     }
 }
 
-/// True if a person or a client wrote this text. It is never replaced by an automatic one.
+/// True if a person or a client wrote this text. An automatic roll-up never replaces it.
 fn is_written_by_hand(version: &Version) -> bool {
     version.content.is_some() && version.edited_by != ROLL_UP_EDITOR
 }
 
-/// Keeps an automatic roll-up beside what a person or a client wrote, as a conflict, until a person chooses. It replaces
-/// the automatic one that was kept there before. Without `content`, what was written by hand stays alone.
+/// Stores an automatic roll-up beside a text written by hand, as a conflict that a person decides. It replaces the
+/// automatic one stored there before. Without `content`, only the text written by hand stays.
 async fn write_beside(
     act: &mut HubTransaction<'_>,
     name: &DocumentName,
@@ -204,7 +205,7 @@ async fn write_beside(
 }
 
 fn source_revisions(sources: &[Document]) -> BTreeSet<(DocumentName, i64)> {
-    // A source that only went stale and was redone meanwhile has another text, and another revision.
+    // A source that became outdated and was written again meanwhile has another text, and another revision.
     sources.iter().map(|source| (source.name.clone(), source.revision)).collect()
 }
 
@@ -228,7 +229,7 @@ fn without_chats(line: &str) -> String {
     left.trim_end().to_owned()
 }
 
-/// Sources in groups that fit into a question each; a source that does not fit is divided at its lines.
+/// Groups sources so that each group fits into one request. A source that does not fit is split at its lines.
 fn split_sources(sources: Vec<(String, String)>, budget: u32) -> Vec<Vec<(String, String)>> {
     let mut parts: Vec<Vec<(String, String)>> = Vec::new();
     let mut used = 0;

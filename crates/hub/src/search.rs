@@ -1,4 +1,4 @@
-//! Memories about a text, and memories that hold words.
+//! Search for memories about a text, and for memories that contain words.
 
 mod candidates;
 pub(crate) mod vectors;
@@ -29,19 +29,18 @@ use crate::service::{Caller, Hub};
 pub use chunks::split_into_chunks;
 pub use related::RelatedMemory;
 
-/// Sentences of a query that are looked for apart. Each is embedded by itself, which takes some milliseconds.
+/// Maximum sentences of a query that are searched separately. Embedding each takes some milliseconds.
 const SENTENCES_MAX: usize = 5;
-/// Least final score where none is given.
 const MIN_SCORE: f64 = 0.2;
-/// Results where no number is given. Ten excerpts fit into an agent's context beside its own work.
+/// Default number of results. Ten excerpts fit into an agent's context beside its own work.
 const RESULTS_DEFAULT: u32 = 10;
 const WEIGHT_VECTOR: f64 = 0.8;
 const WEIGHT_RECENCY: f64 = 0.05;
 const WEIGHT_GRAPH: f64 = 0.05;
 const WEIGHT_INSTANCE: f64 = 0.1;
-/// Relevance of a text that holds every word of a name, once. A text of the same meaning can still come before it.
+/// Relevance of a text that contains every word of a name, once. A text of the same meaning can still rank higher.
 const NAME_MENTIONED: f64 = 0.9;
-/// Loss of score per day of age: half is left after 143 days.
+/// Decay of the score per day of age: it halves in 143 days.
 const RECENCY_PER_DAY: f64 = 0.007;
 
 /// A sentence of a query.
@@ -51,7 +50,7 @@ struct Sentence {
 }
 
 impl Hub {
-    /// Memories about a text: each by its best piece and the query's best sentence.
+    /// Finds memories about a text. A memory's score is that of its best chunk for the query's best sentence.
     pub async fn memory_search(
         &self,
         caller: &Caller,
@@ -99,7 +98,7 @@ impl Hub {
         let mut results = Vec::with_capacity(found.len());
         for (memory, piece) in found {
             let name = DocumentName::Diary(piece.name.clone());
-            // What was deleted a moment ago is not shown.
+            // A memory that was just deleted is not shown.
             let Some(document) = self.document(&caller.scope, &name).await? else { continue };
             let Some(content) = document.content() else { continue };
             let excerpt = excerpt::excerpt(memory.granularity, content, piece.place);
@@ -115,14 +114,14 @@ impl Hub {
         Ok(SearchResults { results, search_method: method, vector_available: has_vectors })
     }
 
-    /// The zone in which the persona lives.
+    /// The persona's time zone.
     pub(crate) async fn persona_zone(&self, scope: &Scope) -> Result<TimeZone, HubError> {
         let own = self.shared_parts().parts.personas.persona(&scope.persona).await?;
         let zone = own.and_then(|persona| persona.timezone).and_then(|zone| TimeZone::get(&zone).ok());
         Ok(zone.unwrap_or_else(|| self.settings().zone.clone()))
     }
 
-    /// The sentences of a query with their vectors; `given` is a vector that the client made itself.
+    /// The sentences of a query with their vectors. `given` is a vector computed by the client.
     async fn sentences(&self, query: &str, given: Option<&Vec<f32>>) -> Vec<Sentence> {
         let mut texts: Vec<&str> = split_sentences(query);
         texts.truncate(SENTENCES_MAX);
@@ -157,7 +156,8 @@ fn count_mentions(named: &[Vec<String>], chunk: &DiaryChunk) -> u32 {
     named.iter().map(|names| u32::from(names.iter().any(is_mentioned))).sum()
 }
 
-/// Marks what is about the query, by the relevance of each memory on the scale of recall, as recall chooses passages.
+/// Marks the results that are about the query, by their relevance on the scale of recall, with the rule by which
+/// recall chooses passages.
 fn mark_about_query(results: &mut [FoundMemory], meaning: &HashMap<String, f64>) {
     let RecallSettings { passage_share, min_relevance, .. } = RecallSettings::default();
     let relevance = |found: &FoundMemory| meaning.get(&found.id).copied().unwrap_or(0.0);
@@ -167,7 +167,7 @@ fn mark_about_query(results: &mut [FoundMemory], meaning: &HashMap<String, f64>)
     }
 }
 
-/// The terms of a memory's score.
+/// The parts of a memory's score.
 struct ScoreTerms {
     relevance: f64,
     linked: u32,
@@ -206,7 +206,7 @@ fn found_memory(id: String, piece: &DiaryChunk, input: &MemorySearch, parts: Sco
     }
 }
 
-/// m / ln(m + 2), at most 1, of the number of named entities that a memory is linked to.
+/// m / ln(m + 2), at most 1, where m is the number of named entities that a memory is linked to.
 fn graph_score(linked: u32) -> f64 {
     let linked = f64::from(linked);
     (linked / (linked + 2.0).ln()).min(1.0)

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-/// Adds a text at the end of a section; a section that is missing is added at the end of the document.
+/// Adds a text at the end of a section. A missing section is added at the end of the document.
 pub fn append_to_section(document: &str, section: &str, text: &str) -> String {
     edit(document, section, text, |body, text| join(body.trim_end(), text))
 }
 
-/// Replaces the text of a section, its heading stays; a section that is missing is added at the end of the document.
+/// Replaces the text of a section below its heading. A missing section is added at the end of the document.
 pub fn rewrite_section(document: &str, section: &str, text: &str) -> String {
     edit(document, section, text, |_, text| text.to_owned())
 }
 
-/// Puts two texts together with a blank line between, or a line's end between two lines of a list.
+/// Joins two texts with a blank line, or two lines of a list with a line end.
 pub fn join(before: &str, after: &str) -> String {
     let (before, after) = (before.trim_end(), after.trim());
     match (before.trim().is_empty(), after.is_empty()) {
@@ -26,7 +26,7 @@ pub fn join(before: &str, after: &str) -> String {
     }
 }
 
-/// True if a line begins an entry of a list.
+/// True if a line begins a list item.
 pub fn is_bullet(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("- ") || line.starts_with("* ")
@@ -36,7 +36,7 @@ fn edit(document: &str, section: &str, text: &str, change: impl Fn(&str, &str) -
     let text = without_heading(text, section);
     let Some(place) = find(document, section) else {
         let heading = format!("## {}\n\n{}", section.trim(), text.trim());
-        // Within code that is never closed it would not be a heading, and be added again with each edit.
+        // Inside an unclosed code fence the heading would not be recognised, and be added again with each edit.
         let closed = scan_headings(document).1.map(|fence| format!("{}\n{fence}", document.trim_end()));
         return format!("{}\n", join(closed.as_deref().unwrap_or(document), heading.trim_end()));
     };
@@ -59,7 +59,7 @@ fn edit(document: &str, section: &str, text: &str, change: impl Fn(&str, &str) -
     edited
 }
 
-/// The text without a heading that repeats the section's.
+/// The text without a heading that repeats the name of its section.
 fn without_heading<'a>(text: &'a str, section: &str) -> &'a str {
     let trimmed = text.trim_start();
     let first = trimmed.lines().next().unwrap_or_default();
@@ -70,7 +70,7 @@ fn without_heading<'a>(text: &'a str, section: &str) -> &'a str {
 }
 
 struct SectionRange {
-    /// Range from the line after the heading to the next heading of the same rank or a higher one.
+    /// Range from the line after the heading to the next heading of the same or a higher level.
     body: Range<usize>,
     has_blank_line: bool,
 }
@@ -95,7 +95,7 @@ fn find(document: &str, section: &str) -> Option<SectionRange> {
     Some(SectionRange { body, has_blank_line })
 }
 
-/// Start of a heading's line, start of the next line, level, name.
+/// Start of the heading's line, start of the next line, level, name.
 type Heading<'a> = (usize, usize, usize, &'a str);
 
 /// Headings outside of fenced code.
@@ -103,7 +103,7 @@ fn find_headings(document: &str) -> Vec<Heading<'_>> {
     scan_headings(document).0
 }
 
-/// The [`find_headings`], and the fence of code that is still open at the end.
+/// The result of [`find_headings`], and the code fence that is open at the end, if any.
 fn scan_headings(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
     let mut found = Vec::new();
     let mut fence: Option<&'static str> = None;
@@ -123,7 +123,7 @@ fn scan_headings(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
     (found, fence)
 }
 
-/// The rank and the name of a heading line. `##Name` is one too, as in the layout that is read for compatibility.
+/// The level and the name of a heading line. `##Name` counts as one, as in the compatible layout.
 fn parse_heading(line: &str) -> Option<(usize, &str)> {
     let rank = line.bytes().take_while(|byte| *byte == b'#').count();
     let name = line[rank..].trim();
@@ -133,7 +133,7 @@ fn parse_heading(line: &str) -> Option<(usize, &str)> {
     is_heading.then_some((rank, name))
 }
 
-/// A document cut at its `##` and `###` headings: the part before the first one has no name.
+/// Splits a document at its `##` and `###` headings. The part before the first one has no name.
 fn split_at_headings(document: &str) -> Vec<(Option<&str>, &str)> {
     let mut cuts: Vec<(usize, Option<&str>)> = vec![(0, None)];
     for (start, _, rank, name) in find_headings(document) {
@@ -145,8 +145,8 @@ fn split_at_headings(document: &str) -> Vec<(Option<&str>, &str)> {
     cuts.iter().zip(ends).map(|((start, name), end)| (*name, &document[*start..end])).collect()
 }
 
-/// Puts two changed versions together where they changed different sections of `base`. None where they touched the same
-/// one, or where sections were added, taken away or moved: then a person decides.
+/// Merges two versions that changed different sections of `base`. `None` if both changed the same section, or if
+/// sections were added, removed or moved: then a person decides.
 pub fn merge_sections(base: &str, one: &str, other: &str) -> Option<String> {
     let (base, one, other) = (split_at_headings(base), split_at_headings(one), split_at_headings(other));
     let names = |parts: &[(Option<&str>, &str)]| -> Vec<Option<String>> {
@@ -157,7 +157,7 @@ pub fn merge_sections(base: &str, one: &str, other: &str) -> Option<String> {
     }
     let mut merged = String::new();
     for ((base, one), other) in base.iter().zip(&one).zip(&other) {
-        // The end of a section's last line may have come with a neighbour.
+        // The end of the section's last line may belong to a neighbour's change.
         let same = |a: &str, b: &str| a.trim_end() == b.trim_end();
         let text = match (same(base.1, one.1), same(base.1, other.1)) {
             (true, _) => other.1,

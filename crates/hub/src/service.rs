@@ -1,4 +1,4 @@
-//! The door.
+//! The service of the hub: its settings and state.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,39 +20,39 @@ use crate::retries::Retries;
 use crate::search::vectors::ChunkVectorCache;
 use crate::search::watermark::EmbeddingWatermark;
 
-/// The author of a request, and the memory that it may use.
+/// The author of a request, and the scope that it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The persona and the user.
     pub scope: Scope,
-    /// The instance that speaks.
+    /// The instance that makes the request.
     pub instance: InstanceId,
     /// True if the user or owner acts in person: only people write core blocks.
     pub is_person: bool,
-    /// True if the token or connection speaks for `instance` alone. What such a caller says about people and about other
-    /// instances is not believed.
+    /// True if the token or connection may act only for `instance`. Its statements about people and other instances
+    /// are not trusted.
     pub is_bound: bool,
-    /// True if it acts for the user of `scope` alone. It writes no document that all users of the persona share, and reads
-    /// none of the category `custom` but where [`HubSettings::users_read_custom`] says so.
+    /// True if the caller acts only for the user of `scope`. It can't write documents that all users of the persona
+    /// share, and reads the category `custom` only if [`HubSettings::users_read_custom`] is set.
     pub is_of_one_user: bool,
 }
 
 /// Settings of the hub that a person can change.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
-    /// The instance that this hub is at the start.
+    /// The hub's own instance at the start.
     pub instance: InstanceId,
     /// The persona and user whose documents lie directly in the home's folders.
     pub default_scope: Scope,
-    /// The zone where a persona or user has told none.
+    /// The zone for a persona or user without one.
     pub zone: TimeZone,
     /// Period after which snapshots are deleted.
     pub snapshot_retention: Duration,
-    /// Instances whose version is shown among equally late ones, the first before the others.
+    /// Instances whose version is preferred among versions of the same time, in this order.
     pub priority: Vec<InstanceId>,
     /// True if callers that act for one user read documents of the category `custom`.
     pub users_read_custom: bool,
-    /// The folder that `identity` and `memories` lie in; none for a hub without files.
+    /// The folder of `identity` and `memories`; `None` for a hub without files.
     pub mirror: Option<PathBuf>,
 }
 
@@ -60,16 +60,16 @@ pub struct HubSettings {
 pub struct HubParts {
     pub store: Arc<dyn HubStore>,
     pub personas: Arc<dyn memory::ports::PersonaStore>,
-    /// Users, so that a document's scope is known.
+    /// Storage of users, to find a document's scope.
     pub users: Arc<dyn memory::ports::UserStore>,
     pub corrections: Arc<dyn memory::ports::CorrectionStore>,
-    /// The embedder; without one, documents are found by their words alone.
+    /// The embedder; without one, documents are found by words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The summariser; without one, weeks, months and years are not summarised.
     pub summariser: Option<Arc<dyn Summariser>>,
-    /// Links between memories, which a search follows; none without a graph.
+    /// Links between memories and entities for searches; `None` without a graph.
     pub links: Option<Arc<dyn DiaryLinks>>,
-    /// Listener for changes that other homes make here.
+    /// Listener for changes that arrive from other homes.
     pub listener: Option<Arc<dyn HubListener>>,
     pub clock: Arc<dyn Clock>,
     /// Ids of what is written.
@@ -77,7 +77,7 @@ pub struct HubParts {
     pub settings: HubSettings,
 }
 
-/// The shared self, seen from outside. Cheap to clone.
+/// Interface of the shared self: documents and their synchronisation. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<HubInner>,
@@ -85,13 +85,13 @@ pub struct Hub {
 
 pub(crate) struct HubInner {
     pub(crate) parts: HubParts,
-    /// Writers come one after the other, so that none has to begin again; the store checks it too.
+    /// Locked by the writer, so that none has to start again because of another; the store checks this too.
     pub(crate) writing: Mutex<()>,
-    /// Signals a write, after which diaries or roll-ups may be due.
+    /// Signals a write, which may make diaries or roll-ups due.
     pub(crate) written: Notify,
-    /// A document was written: there may be chunks to embed.
+    /// Signals that a document was written, so that chunks may need vectors.
     pub(crate) unembedded: Notify,
-    /// A document was changed here: the hub of this home has not seen that.
+    /// Signals a local change, which this home's hub has not received.
     pub(crate) unsent: Notify,
     pub(crate) extraction: ExtractionLog,
     pub(crate) vectors: ChunkVectorCache,
@@ -100,7 +100,7 @@ pub(crate) struct HubInner {
     pub(crate) failures: Retries<(Scope, DiaryName)>,
     instance: ArcSwap<InstanceId>,
     last_renewal: parking_lot::Mutex<Option<Timestamp>>,
-    /// The address of the hub that this home is an embodiment of.
+    /// The address of the hub that this home follows.
     followed: ArcSwapOption<String>,
 }
 
@@ -116,7 +116,7 @@ impl HubInner {
 }
 
 impl Hub {
-    /// Puts the parts together.
+    /// Creates a hub from its parts.
     pub fn new(parts: HubParts) -> Self {
         let instance = ArcSwap::from_pointee(parts.settings.instance.clone());
         Self {
@@ -148,19 +148,20 @@ impl Hub {
         &self.inner.parts.settings
     }
 
-    /// The instance that this hub is.
+    /// The hub's own instance.
     pub fn instance_id(&self) -> InstanceId {
         self.inner.instance.load().as_ref().clone()
     }
 
-    /// The address of the hub that this home is an embodiment of; `None` for a home that is nobody's embodiment.
+    /// The address of the hub that this home follows; `None` if it follows none.
     pub fn followed_hub(&self) -> Option<Arc<String>> {
         self.inner.followed.load_full()
     }
 
-    /// Makes this home an embodiment of the hub at this address, as this instance, or of none.
+    /// Makes this home follow the hub at this address, as this instance, or follow none.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn follow_hub(&self, address: Option<String>, instance: InstanceId) -> Result<(), HubError> {
         let store = &self.inner.parts.store;
@@ -169,7 +170,7 @@ impl Hub {
             if let (Some(before), Some(_)) = (&stored, &address) {
                 self.rename_days(before, &instance).await?;
             }
-            // Also in a home that has not been started yet: without it changes would be counted under no name of its own.
+            // Also for a home that was never started: otherwise changes would be counted without a name.
             store.set_own_instance(&instance).await?;
             self.inner.instance.store(Arc::new(instance));
         }

@@ -1,4 +1,4 @@
-//! Copies of identity documents, kept for a while.
+//! Snapshots of identity documents.
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -12,7 +12,7 @@ use crate::ports::Snapshot;
 use crate::service::{Caller, Hub};
 
 impl Hub {
-    /// Keeps a copy of every identity document, and lets those go that are too old.
+    /// Stores a snapshot of every identity document, and deletes those that are too old.
     pub async fn snapshot_create(&self, caller: &Caller) -> Result<Snapshots, HubError> {
         let _turn = self.lock_writes().await;
         let made = loop {
@@ -32,7 +32,7 @@ impl Hub {
         Ok(Snapshots { success: true, snapshots: made.iter().filter_map(snapshot_entry).collect() })
     }
 
-    /// Lets snapshots go that are older than the retention; says how many went.
+    /// Deletes snapshots older than the retention; returns their number.
     pub async fn prune_snapshots(&self) -> Result<u64, HubError> {
         let kept =
             SignedDuration::try_from(self.settings().snapshot_retention).unwrap_or(SignedDuration::MAX);
@@ -65,7 +65,7 @@ impl Hub {
         })
     }
 
-    /// Writes a snapshot's text as a new version; what is there now is kept as a snapshot too.
+    /// Writes a snapshot's text as a new version. The present text is stored as a snapshot too.
     pub async fn snapshot_restore(&self, caller: &Caller, input: SnapshotRef) -> Result<Outcome, HubError> {
         let Some(snapshot) = self.snapshot(caller, &input.snapshot_id).await? else {
             return Ok(Outcome::failed(format!("Snapshot {} not found", input.snapshot_id)));

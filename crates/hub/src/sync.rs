@@ -1,4 +1,4 @@
-//! Instances that pull what they have not seen and push what they have changed.
+//! Synchronisation: instances pull documents that they have not seen and push their changes.
 
 mod items;
 mod merge;
@@ -24,12 +24,12 @@ use crate::names::InstanceId;
 use crate::ports::{DocumentOutline, HubState, Instance};
 use crate::service::{Caller, Hub};
 
-/// The version of the rules by which documents are exchanged. It rises when homes of the version before could lose something
-/// by exchanging with this one.
+/// Version of the exchange protocol. It rises when homes of the former version could lose something by exchanging
+/// with this one.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 impl Hub {
-    /// State of the hub, with the instances that have called it.
+    /// State of the hub, with the instances that have connected.
     pub async fn sync_status(&self, caller: &Caller) -> Result<SyncStatus, HubError> {
         let store = &self.shared_parts().parts.store;
         let state = store.hub_state(&caller.scope).await?;
@@ -58,9 +58,10 @@ impl Hub {
         })
     }
 
-    /// Instances that share this hub, and how far each has followed.
+    /// Instances that share this hub, with what each still has to receive.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn following_instances(&self, scope: &Scope) -> Result<Vec<FollowingInstance>, HubError> {
         let store = &self.shared_parts().parts.store;
@@ -93,7 +94,7 @@ impl Hub {
     }
 }
 
-/// State of the hub after these documents, which are all of a scope.
+/// The token after these documents, which are all of a scope.
 fn sync_token(state: &HubState, documents: &[DocumentOutline], now: Timestamp) -> SyncToken {
     let line = |document: &DocumentOutline| {
         let counters: Vec<String> =

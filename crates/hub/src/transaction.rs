@@ -1,4 +1,4 @@
-//! How every act of the hub is written: read, decide, commit if nothing changed meanwhile, then the files follow.
+//! Transactions of the hub: read, decide, commit if nothing changed meanwhile; then the files follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,30 +16,31 @@ use crate::service::{Caller, Hub, HubParts};
 use crate::version_vector::VersionVector;
 use crate::versions::{sort_for_display, written_at};
 
-/// The basis of one transaction: the state of the hub when it began, and the counters that it has used since.
+/// A transaction in preparation: the state of the hub at its beginning, and the counters that it has used.
 pub(crate) struct HubTransaction<'a> {
     pub(crate) hub: &'a Hub,
     pub(crate) caller: &'a Caller,
     pub(crate) state: HubState,
     pub(crate) now: Timestamp,
     pub(crate) commit: HubCommit,
-    /// State of the documents at that moment; also of those that don't exist.
+    /// State of the documents at the beginning; also of those that don't exist.
     known: BTreeMap<DocumentName, Option<Document>>,
     next: u64,
 }
 
 impl Hub {
-    /// Waits until no other act is being written.
+    /// Waits until no other transaction is being written.
     pub(crate) async fn lock_writes(&self) -> MutexGuard<'_, ()> {
         self.shared_parts().writing.lock().await
     }
 
-    /// Begins a transaction. To be repeated if [`HubTransaction::commit`] returns false.
+    /// Begins a transaction. Repeat it if [`HubTransaction::commit`] returns false.
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<HubTransaction<'a>, HubError> {
         self.begin_with_state(caller, &[]).await
     }
 
-    /// [`Self::begin`] with the document that the act is about, as it stood then. All that it takes is asked for at once.
+    /// [`Self::begin`] with the document that the transaction changes, in its present state. All reads run at the
+    /// same time.
     pub(crate) async fn begin_with_document<'a>(
         &'a self,
         caller: &'a Caller,
@@ -102,7 +103,7 @@ impl HubTransaction<'_> {
         (self.state.author.clone(), counter)
     }
 
-    /// A version that has seen all of these.
+    /// A version that includes all of these.
     pub(crate) fn successor(&mut self, heads: &[Version], content: Option<String>) -> Version {
         let (own, counter) = self.next_counter();
         let vector = seen_by_versions(heads);
@@ -131,8 +132,8 @@ impl HubTransaction<'_> {
         }
     }
 
-    /// A version that replaces the shown one, and the versions that stay beside it: who edits has not seen what waits for a
-    /// decision.
+    /// A version that replaces the shown one, and the versions that stay beside it: an editor has not seen those that
+    /// wait for a decision.
     pub(crate) fn edit(&mut self, heads: Vec<Version>, content: Option<String>) -> (Version, Vec<Version>) {
         let shown = heads.first().map(|head| head.content.clone());
         let (seen, beside): (Vec<Version>, Vec<Version>) =
@@ -143,7 +144,7 @@ impl HubTransaction<'_> {
         (version, beside)
     }
 
-    /// [`Self::successor`] of these versions that has not seen the ones beside.
+    /// Like [`Self::successor`], but the new version does not include the versions beside it.
     pub(crate) fn successor_beside(
         &mut self,
         seen: &[Version],
@@ -154,14 +155,14 @@ impl HubTransaction<'_> {
         Version { vector, ..self.successor(seen, content) }
     }
 
-    /// Writes the outcome of [`Self::edit`].
+    /// Writes the result of [`Self::edit`].
     pub(crate) fn write_edit(&mut self, name: &DocumentName, version: Version, beside: Vec<Version>) {
         let heads = std::iter::once(version).chain(beside).collect();
         self.write(name, sort_for_display(heads, &self.hub.settings().priority));
     }
 
-    /// This vector and one more change of this hub. Where versions stay beside, the change has an author of its own: a counter
-    /// of the hub would claim that all was seen which it wrote before.
+    /// This vector with one more change of this hub. If versions stay beside it, the change gets an author of its
+    /// own: a counter of the hub would claim to include everything that the hub wrote before.
     pub(crate) fn with_next_change(&mut self, vector: VersionVector, beside: &[Version]) -> VersionVector {
         if beside.is_empty() {
             let (own, counter) = self.next_counter();
@@ -171,14 +172,14 @@ impl HubTransaction<'_> {
         vector.with_change(&self.single_author(&own, "x"), 1)
     }
 
-    /// An author for one change alone: a part of the instance that writes nothing else.
+    /// A new author for a single change: a part of the instance that writes nothing else.
     pub(crate) fn single_author(&self, instance: &InstanceId, role: &str) -> InstanceId {
         let digits = hex::encode(self.hub.shared_parts().parts.ids.next(self.now).into_bytes());
         instance.for_part(&format!("{role}{}", &digits[digits.len() - 8..]))
     }
 
-    /// Version vector of a change by hand: these versions, and itself. It has a counter of its own, `<instance>.file`: a
-    /// file includes neither later changes of the instance nor concurrent versions.
+    /// Version vector of an edited file: these versions, and itself. It has its own author, `<instance>.file`,
+    /// because a file includes neither later changes of the instance nor concurrent versions.
     pub(crate) fn version_of_hand_edit(&mut self, seen: &[Version], heads: &[Version]) -> VersionVector {
         let own = self.state.author.clone();
         let seen = seen_by_versions(seen);
@@ -191,8 +192,8 @@ impl HubTransaction<'_> {
         vector
     }
 
-    /// The next change of `<instance>.<role>`, which has seen nothing else: an author of its own, so that the change does
-    /// not claim to have seen what the instance wrote before.
+    /// The next change of `<instance>.<role>`, which includes no other change. It has its own author, so that it does
+    /// not claim to include what the instance wrote before.
     pub(crate) fn unseen_change(&mut self, instance: &InstanceId, role: &str) -> VersionVector {
         let author = instance.for_part(role);
         let counter = self.state.counters.get(&author) + 1;
@@ -200,7 +201,7 @@ impl HubTransaction<'_> {
         VersionVector::default().with_change(&author, counter)
     }
 
-    /// Adds a document's new state to what is committed; a later one of the same document takes its place.
+    /// Adds a document's new state to the transaction; replaces an earlier one of the same document.
     pub(crate) fn write(&mut self, name: &DocumentName, heads: Vec<Version>) {
         for head in &heads {
             self.state.seen.join(&head.vector);
@@ -216,12 +217,13 @@ impl HubTransaction<'_> {
         });
     }
 
-    /// Refuses a shared document to a caller of one user, a core block to everybody but people, and a text that is too long.
+    /// Refuses shared documents to a caller of one user, core blocks to everybody but people, and texts that are too
+    /// long.
     pub(crate) fn check(&self, name: &DocumentName, content: Option<&str>) -> Result<(), HubError> {
         self.hub.check_writable(self.caller, name, content)
     }
 
-    /// Commits. False if something was written in between: then the act is to be begun again.
+    /// Commits. False if there was another write since the beginning: then the transaction has to be repeated.
     pub(crate) async fn commit(mut self) -> Result<bool, HubError> {
         let stale = self.roll_ups_that_go_stale().await?;
         self.commit.documents.extend(stale);
@@ -254,9 +256,9 @@ impl HubTransaction<'_> {
         }
     }
 
-    /// Roll-ups above the memories that this act writes.
+    /// Roll-ups above the memories that this transaction writes.
     async fn roll_ups_that_go_stale(&self) -> Result<Vec<DocumentWrite>, HubError> {
-        // The hub of an embodiment knows which of its roll-ups are out of date.
+        // The hub that is followed knows which of its roll-ups are outdated.
         if self.hub.followed_hub().is_some() {
             return Ok(Vec::new());
         }
@@ -279,7 +281,7 @@ impl HubTransaction<'_> {
     }
 }
 
-/// The roll-ups that tell of a memory.
+/// The roll-ups that include a memory.
 fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
     match name {
         DocumentName::Diary(memory) => memory.roll_ups_above().into_iter().map(DocumentName::Diary).collect(),
@@ -287,7 +289,7 @@ fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
     }
 }
 
-/// Refuses to a caller of one user every document that all users of the persona share.
+/// Refuses documents that all users of the persona share to a caller of one user.
 pub(crate) fn check_caller_reaches(caller: &Caller, name: &DocumentName) -> Result<(), HubError> {
     if caller.is_of_one_user && !name.is_of_user() {
         return Err(HubError::Refused(format!(
@@ -309,10 +311,11 @@ impl Hub {
         !caller.is_of_one_user || self.settings().users_read_custom
     }
 
-    /// Refuses a change of a core block on an embodiment: they belong to its hub.
+    /// Refuses a change of a core block in a home that follows a hub, because core blocks belong to the hub.
     ///
     /// # Errors
-    /// On an embodiment, with where to edit them.
+    ///
+    /// If this home follows a hub; the text says where to edit the block.
     pub fn check_core_blocks_are_here(&self) -> Result<(), HubError> {
         match self.followed_hub() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Which changes a version has seen.
+//! Version vectors: the changes that a version includes.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::InstanceId;
 
-/// Greatest counter that is accepted: clients in JavaScript count exactly up to it.
+/// Maximum counter: clients in JavaScript count exactly up to it.
 pub const COUNTER_MAX: u64 = 1 << 53;
-/// Maximum step of a pushed counter ahead of the last one seen of its author. An instance that was offline for years stays
-/// below it; without this limit a single push could use up all remaining counters.
+/// Maximum step of a pushed counter beyond the last known one of its author. An instance that was offline for years
+/// stays below it; without this limit a single push could use up all remaining counters.
 pub const COUNTER_STEP_MAX: u64 = 1_000_000;
 
-/// The greatest counter of each author that a version has seen; a missing author counts as 0.
+/// For each author, the highest counter that a version includes; a missing author counts as 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct VersionVector(BTreeMap<InstanceId, u64>);
@@ -34,23 +34,23 @@ impl JsonSchema for VersionVector {
 }
 
 impl VersionVector {
-    /// The author's counter, 0 if none was seen.
+    /// The author's counter; 0 if it is missing.
     pub fn get(&self, author: &InstanceId) -> u64 {
         self.0.get(author).copied().unwrap_or(0)
     }
 
-    /// True if nothing was seen.
+    /// True if no change is included.
     pub fn is_empty(&self) -> bool {
         self.0.values().all(|counter| *counter == 0)
     }
 
-    /// Returns the vector with one more change seen.
+    /// Returns the vector with one more change included.
     pub fn with_change(mut self, author: &InstanceId, counter: u64) -> Self {
         self.note_seen(author, counter);
         self
     }
 
-    /// Notes a change as seen; a change older than the newest one of its author has no effect.
+    /// Adds a change; one older than the newest of its author has no effect.
     pub fn note_seen(&mut self, author: &InstanceId, counter: u64) {
         if counter > self.get(author) {
             self.0.insert(author.clone(), counter);
@@ -64,7 +64,7 @@ impl VersionVector {
         }
     }
 
-    /// Forgets what was seen of the author beyond this counter.
+    /// Lowers an author's counter to at most this value.
     pub(crate) fn lower_counter(&mut self, author: &InstanceId, counter: u64) {
         if counter == 0 {
             self.0.remove(author);
@@ -73,7 +73,7 @@ impl VersionVector {
         }
     }
 
-    /// True if this has seen all that the other has.
+    /// True if this vector includes all changes of the other.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|(author, counter)| self.get(author) >= *counter)
     }
@@ -87,12 +87,12 @@ impl VersionVector {
         Self(limited.filter(|(_, counter)| *counter > 0).collect())
     }
 
-    /// The authors of whom this has seen more than the other, each with the counter here.
+    /// The authors with a higher counter here than in the other, each with the counter here.
     pub fn authors_ahead_of<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (&'a InstanceId, u64)> {
         self.iter().filter(|(author, counter)| *counter > other.get(author))
     }
 
-    /// This vector with the counters of these authors alone.
+    /// This vector with only these authors.
     pub fn filter_authors(&self, is_wanted: impl Fn(&InstanceId) -> bool) -> Self {
         Self(
             self.0.iter().filter(|(name, _)| is_wanted(name)).map(|(name, at)| (name.clone(), *at)).collect(),
@@ -113,7 +113,7 @@ impl VersionVector {
 }
 
 impl PartialOrd for VersionVector {
-    /// Returns none for concurrent vectors.
+    /// Returns `None` for concurrent vectors.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self.covers(other), other.covers(self)) {
             (true, true) => Some(Ordering::Equal),

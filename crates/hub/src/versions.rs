@@ -1,4 +1,4 @@
-//! How versions of one document meet: which replaces which, which are kept beside each other, and which of them is shown.
+//! Rules for versions of one document: which one replaces another, which are concurrent, and which is shown.
 
 use std::cmp::Ordering;
 
@@ -8,22 +8,22 @@ use crate::documents::{Version, seen_by_versions};
 use crate::names::InstanceId;
 use crate::version_vector::VersionVector;
 
-/// The author of roll-ups, as their versions name it.
+/// The author name of automatic roll-ups.
 pub const ROLL_UP_EDITOR: &str = "rollup";
 
 /// The result of merging a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// Everything that the version has seen was seen before: nothing changes.
+    /// Everything that the version includes was known before: nothing changes.
     AlreadySeen,
     /// The version replaces every live version.
     Replaced,
-    /// The version is stored beside others: none of them has seen the other.
+    /// The version is stored beside others; neither includes the other.
     Concurrent,
 }
 
-/// Adds a version to the live ones, and drops those that it has seen. The result is pairwise concurrent, and the same
-/// in whatever order and how often versions come.
+/// Adds a version to the live ones, and drops those that it includes. The results are pairwise concurrent, and do not
+/// depend on the order or repetition of merges.
 pub fn merge_version(
     heads: Vec<Version>,
     incoming: Version,
@@ -39,8 +39,9 @@ pub fn merge_version(
     (sort_for_display(heads, priority), meeting)
 }
 
-/// Sorts live versions, the one that is shown first: a deletion before a text, so that nothing comes back by itself;
-/// then what a person or a client wrote before an automatic roll-up; then the later one, then by the priority of instances, then by id; at last by the text, so that no two are equal.
+/// Sorts live versions, the one to show first: a deletion before a text, so that nothing reappears by itself; then
+/// texts of people or clients before automatic roll-ups; then the later one; then by the priority of instances; then
+/// by id; at last by the text, so that no two are equal.
 pub fn sort_for_display(mut heads: Vec<Version>, priority: &[InstanceId]) -> Vec<Version> {
     heads.sort_by(|one, other| compare_versions(one, other, priority));
     heads
@@ -61,7 +62,7 @@ fn compare_versions(one: &Version, other: &Version, priority: &[InstanceId]) -> 
         .then_with(|| one.content.cmp(&other.content))
 }
 
-/// The time of a new version: the present, but later than all that it has seen (a hybrid logical clock).
+/// The time of a new version: the present, but later than all that it includes (a hybrid logical clock).
 pub fn written_at(now: Timestamp, seen: &[Version]) -> Timestamp {
     let latest = seen.iter().map(|version| version.written_at).max();
     match latest {
@@ -72,8 +73,8 @@ pub fn written_at(now: Timestamp, seen: &[Version]) -> Timestamp {
     }
 }
 
-/// Version vector of a client that was given the shown version: it includes that version, and every other one with the same
-/// text.
+/// Version vector of a client that received the shown version: it includes that version, and every other one with the
+/// same text.
 pub fn vector_of_shown(heads: &[Version]) -> VersionVector {
     let mut vector = VersionVector::default();
     let shown = heads.first().map(|head| &head.content);
@@ -83,7 +84,7 @@ pub fn vector_of_shown(heads: &[Version]) -> VersionVector {
     vector
 }
 
-/// True if the live versions say different things.
+/// True if the live versions have different texts.
 pub fn have_different_content(heads: &[Version]) -> bool {
     heads.windows(2).any(|pair| pair[0].content != pair[1].content)
 }

@@ -1,4 +1,4 @@
-//! The address of a hub: its endpoint, its token and the HTTP client for it.
+//! The address of a hub, with its endpoint, token and HTTP client.
 
 use std::time::Duration;
 
@@ -8,15 +8,16 @@ use secrecy::SecretString;
 
 use crate::HttpAddress;
 
-/// Time that a connection may take to open.
+/// Time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The path of an EchoVessel's tools.
+/// Path of the MCP endpoint of an EchoVessel server.
 const TOOLS_PATH: &str = "/mcp";
 
-/// The address of the tools.
+/// The address of the MCP endpoint.
 ///
 /// # Errors
-/// When it is not an address of HTTP.
+///
+/// When the text is not an HTTP address.
 pub(crate) fn endpoint(url: &str) -> Result<Url, RemoteError> {
     let refused = |why: &str| {
         RemoteError::Refused(format!("sync.url: `{url}` {why}; write it as https://home.example:7777"))
@@ -35,7 +36,7 @@ pub(crate) fn endpoint(url: &str) -> Result<Url, RemoteError> {
     Ok(address)
 }
 
-/// Host and port, as errors name a hub.
+/// Host and port, with which errors name a hub.
 pub(crate) fn host_and_port(url: &str) -> String {
     let Ok(address) = Url::parse(url.trim()) else { return url.to_owned() };
     let host = address.host_str().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Why a hub can't be reached, in a sentence with its remedy. Found by asking again in the plainest way: the errors of a protocol
-//! library name neither cause nor remedy.
+//! Explains why a hub can't be reached, with a remedy, by sending a plain request: errors of the protocol library
+//! name neither.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::HttpAddress;
 use crate::address::{client, endpoint, host_and_port, token};
 
-/// Time that the plain question may take.
+/// Time limit of the plain request that finds out what is wrong.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Explains why a call over this address failed; `error` is what the protocol said.
+/// Explains why a call to this address failed; `error` is the text from MCP.
 pub(crate) async fn explain(address: &HttpAddress, error: &str) -> RemoteError {
     let client = match client(address) {
         Ok(client) => client,
@@ -56,7 +56,7 @@ async fn ask(
     Ok((status, serde_json::from_str(&text).unwrap_or_default()))
 }
 
-/// The error in an answer that concerns this embodiment; `None` if there is none.
+/// An error in the answer that this home can do something about; `None` if there is none.
 fn refusal_in_answer(status: StatusCode, problem: &Value, host: &str) -> Option<RemoteError> {
     let detail = problem["detail"].as_str().unwrap_or_default();
     let text = match status {
@@ -86,7 +86,7 @@ fn refusal_in_answer(status: StatusCode, problem: &Value, host: &str) -> Option<
     Some(RemoteError::Refused(text))
 }
 
-/// Why there was no answer at all.
+/// Explains why there was no answer.
 fn unreachable(error: &reqwest::Error, host: &str, is_tls: bool) -> String {
     let mut causes = error.to_string();
     let mut cause = error.source();

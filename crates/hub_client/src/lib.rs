@@ -1,7 +1,7 @@
-//! The connection of an embodiment with its hub. It speaks MCP over streamable HTTP, or with a child process over stdio, so that
-//! any server with the tools `sync_pull`, `sync_push` and `sync_status` can be a hub.
+//! Client for the hub that a home follows. It uses MCP over streamable HTTP, or with a child process over stdio, so
+//! that any server with the tools `sync_pull`, `sync_push` and `sync_status` can be a hub.
 //!
-//! [`HubClient`] connects at the first call and again after one that failed; nobody has to keep a connection alive.
+//! [`HubClient`] connects at the first call, and again after a failed one.
 
 mod address;
 mod diagnosis;
@@ -25,7 +25,8 @@ use serde_json::{Map, Value, json};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
-/// Time that one call may take. A page is at most a few megabytes; a hub that has not answered by then is away.
+/// Time limit of one call. A page is at most a few megabytes; a hub that has not answered by then counts as
+/// unreachable.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The address of a hub.
@@ -33,27 +34,28 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 pub enum HubAddress {
     /// A server, reached over HTTP.
     Http(HttpAddress),
-    /// A program that is started here and speaks over its standard input and output: its name and arguments.
+    /// A program to start, which speaks over its standard input and output: its name and arguments.
     Process(Vec<String>),
 }
 
 /// Reads the token of a hub.
 pub type TokenSource = Arc<dyn Fn() -> Option<SecretString> + Send + Sync>;
 
-/// A hub that is reached over HTTP.
+/// Address of a hub over HTTP.
 #[derive(Clone)]
 pub struct HttpAddress {
-    /// `https://home.example:7777`, or with the path of the tools.
+    /// `https://home.example:7777`, or with the path of the MCP endpoint.
     pub url: String,
-    /// Reads the token of this embodiment; `None` if there is none. Asked for each connection, so that a new token needs no restart.
+    /// Reads this home's token; `None` if there is none. Called for each connection, so that a new token needs no
+    /// restart.
     pub token: TokenSource,
-    /// A file with the certificate of an authority that is trusted beside those of the system.
+    /// A file with the certificate of an authority to trust besides those of the system.
     pub ca_file: Option<PathBuf>,
 }
 
 type Connection = RunningService<RoleClient, ()>;
 
-/// An open connection, and the program at its other end if it was started for it.
+/// An open connection, with the program at its other end if one was started.
 struct OpenConnection {
     connection: Connection,
     _process: Option<Child>,
@@ -62,27 +64,28 @@ struct OpenConnection {
 /// Checks that a text can be the address of a hub.
 ///
 /// # Errors
-/// When it can't, with how it is written.
+///
+/// When it can't; the text shows the right form.
 pub fn check_url(url: &str) -> Result<(), RemoteError> {
     address::endpoint(url).map(drop)
 }
 
-/// The hub of this home.
+/// Client of the hub that this home follows.
 pub struct HubClient {
     address: HubAddress,
     open: Mutex<Option<OpenConnection>>,
 }
 
 impl HubClient {
-    /// A client that connects when it is first asked for something.
+    /// Creates a client that connects on the first request.
     pub fn new(address: HubAddress) -> Self {
         Self { address, open: Mutex::new(None) }
     }
 
-    /// Ends the connection, and the program that was started for it.
+    /// Closes the connection, and stops the program that was started for it.
     pub async fn close(&self) {
         if let Some(open) = self.open.lock().await.take() {
-            // It may have ended already.
+            // The process may have ended already.
             drop(open.connection.cancel().await);
         }
     }
@@ -102,7 +105,7 @@ impl HubClient {
         tool: &'static str,
         arguments: Map<String, Value>,
     ) -> Result<Answer, RemoteError> {
-        // One call at a time: each depends on the one before.
+        // One call at a time, because each depends on the one before.
         let mut open = self.open.lock().await;
         let connected = match open.take() {
             Some(connected) => connected,
@@ -210,7 +213,7 @@ fn put_user(arguments: &mut Map<String, Value>, scope: &Scope) {
 #[async_trait]
 impl RemoteHub for HubClient {
     async fn sync_status(&self, scope: &Scope) -> Result<RemoteStatus, RemoteError> {
-        // Without a persona: the hub says which one it is.
+        // Without a persona, so that the hub returns its own.
         let mut arguments = Map::new();
         put_user(&mut arguments, scope);
         self.call("sync_status", arguments).await

@@ -3,31 +3,31 @@ use serde_json::Value;
 
 use crate::macros::resolve_macros;
 
-/// A persona's draft from a character card (V1, V2 or V3). Texts are verbatim, with placeholders unresolved.
+/// Content of a character card (V1, V2 or V3). Texts are verbatim, with placeholders unresolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
     /// `1.0`, `2.0` or `3.0`.
     pub spec_version: String,
     pub name: String,
-    /// Replaces `{{char}}`, where the nickname differs from the name.
+    /// Replaces `{{char}}`, if the nickname differs from the name.
     pub nickname: Option<String>,
     /// Describes the persona of the card.
     pub description: String,
-    /// The character's nature in a few words.
+    /// The character's personality in a few words.
     pub personality: String,
     /// Place and situation of the conversation.
     pub scenario: String,
-    /// Greeting: style material, never a memory.
+    /// Greeting: an example of style, never a memory.
     pub first_message: String,
     pub alternate_greetings: Vec<String>,
-    /// Example talk: style material, never a memory.
+    /// Example conversation: an example of style, never a memory.
     pub example_talk: String,
-    /// Instructions before the talk.
+    /// Instructions before the conversation.
     pub system_prompt: String,
-    /// Instructions after the talk.
+    /// Instructions after the conversation.
     pub post_history_instructions: String,
-    /// Notes for the person who uses the card, not for the persona.
+    /// Notes for users of the card, not for the persona.
     pub creator_notes: String,
     pub creator: String,
     /// The card's own version.
@@ -37,7 +37,7 @@ pub struct Card {
     pub picture: Option<Picture>,
     /// The lorebook of the card.
     pub lorebook: Option<Lorebook>,
-    /// The card's file, so that a person can find it.
+    /// The card's file, for a person.
     pub place: String,
     /// The whole JSON of the card, unchanged, so that it can be exported again.
     #[serde(skip)]
@@ -54,15 +54,15 @@ pub struct Picture {
     pub place: String,
 }
 
-/// Facts that a card or world book brings.
+/// Facts from a card or world book.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lorebook {
-    /// Name, or the file's.
+    /// Name of the book, or of its file.
     pub name: String,
-    /// Entries in the book's order, with those that are switched off.
+    /// Entries in the book's order, including those that are switched off.
     pub entries: Vec<LoreEntry>,
-    /// The lorebook's file, so that a person can find it.
+    /// The lorebook's file, for a person.
     pub place: String,
 }
 
@@ -70,15 +70,15 @@ pub struct Lorebook {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoreEntry {
-    /// Stable within the book.
+    /// Id of the entry, stable within the book.
     pub id: String,
-    /// Name or comment; may be empty.
+    /// Name or comment of the entry; may be empty.
     pub name: String,
-    /// The entry is used when one of these is named.
+    /// Keys: the entry is used when one of them is named.
     pub keys: Vec<String>,
-    /// Further keys, if there are any.
+    /// Secondary keys, if there are any.
     pub secondary_keys: Vec<String>,
-    /// The text, word by word.
+    /// The text, exactly as written.
     pub content: String,
     /// True if the entry is always in the prompt.
     pub is_constant: bool,
@@ -92,14 +92,14 @@ pub struct LoreEntry {
     pub scan_depth: Option<u32>,
     /// True if keys are compared letter by letter.
     pub is_case_sensitive: bool,
-    /// True if keys must be whole words, false if they may stand within words; not set for the default.
+    /// True if keys must be whole words, false if they may be parts of words; `None` for the default.
     pub whole_words: Option<bool>,
-    /// Other fields that are set, by name.
+    /// Other fields, by name.
     pub other: serde_json::Map<String, Value>,
 }
 
 impl Card {
-    /// The text for `{{char}}`.
+    /// The name that replaces `{{char}}`.
     pub fn persona_name(&self) -> &str {
         self.nickname.as_deref().filter(|name| !name.is_empty()).unwrap_or(&self.name)
     }

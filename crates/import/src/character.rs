@@ -13,11 +13,11 @@ use crate::macros::resolve_macros;
 use crate::read::{ReadOptions, ReadPosition, read};
 use crate::sources::Sources;
 
-/// A persona as cards, instructions and notes describe it, arranged for the core blocks. A person checks it before it is
+/// A persona described by cards, instructions and notes, divided into core blocks. A person checks it before it is
 /// saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CharacterDraft {
-    /// The character's name. None if the files hold only instructions.
+    /// The character's name; `None` if the files hold only instructions.
     pub name: Option<String>,
     /// Description, personality and scenario of the card, or the persona's part of the instructions.
     pub persona_block: String,
@@ -25,23 +25,23 @@ pub struct CharacterDraft {
     pub user_block: String,
     /// The persona's way of speaking: instructions, example dialogue, greetings.
     pub style_block: String,
-    /// First messages to choose from. None becomes a message unless a person chooses it.
+    /// First messages to choose from. None becomes a message unless a person selects it.
     pub greetings: Vec<String>,
-    /// The ends of texts that are longer than their block.
+    /// Ends of texts that are longer than their block.
     pub overflow: Vec<Overflow>,
-    /// True if `picture` is set, which is not part of the JSON.
+    /// True if `picture` is set; the JSON does not contain the picture itself.
     pub has_picture: bool,
     /// The character's picture, if it is small enough to store.
     #[serde(skip)]
     pub picture: Option<Picture>,
     /// The lorebooks in the files.
     pub lorebooks: Vec<LorebookSummary>,
-    /// The lorebooks with their entries, which are not part of the JSON.
+    /// The lorebooks with their entries; not part of the JSON.
     #[serde(skip)]
     pub lore: Vec<Lorebook>,
-    /// Parts of the files that are not used, with the reason.
+    /// Parts of the files that are not used, with the reasons.
     pub unused: Vec<Skip>,
-    /// The card as it arrived, which is not part of the JSON. None if the files hold no card.
+    /// The card as it arrived; not part of the JSON. `None` if the files hold no card.
     #[serde(skip)]
     pub card: Option<Value>,
 }
@@ -60,16 +60,16 @@ pub struct Overflow {
 pub struct LorebookSummary {
     /// The name of the book.
     pub name: String,
-    /// Number of entries the lorebook has.
+    /// Number of its entries.
     pub entries: u64,
 }
 
 /// Options for drafting a character.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftOptions<'a> {
-    /// Replaces `{{user}}`; if empty, a word of the card's language does.
+    /// Replaces `{{user}}`; if empty, a generic word in the card's language does.
     pub user_name: Option<&'a str>,
-    /// Stands for `{{char}}` in lorebooks without a card.
+    /// Replaces `{{char}}` in lorebooks without a card.
     pub persona_name: &'a str,
     /// Maximum length of a block, in characters.
     pub block_length_max: usize,
@@ -77,9 +77,10 @@ pub struct DraftOptions<'a> {
     pub picture_size_max: usize,
 }
 
-/// Reads all sources and drafts the character in them. None if they hold neither a card nor instructions.
+/// Reads all sources and drafts a character from them; `None` if they hold neither a card nor instructions.
 ///
 /// # Errors
+///
 /// If a source can't be read.
 pub fn draft_character(
     sources: &Sources,
@@ -93,7 +94,7 @@ pub fn draft_character(
     Ok(found.has_character().then(|| found.draft(options)))
 }
 
-/// The draft of one card without other files.
+/// Drafts a character from one card without other files.
 pub(crate) fn draft_of_card(card: Card, options: DraftOptions<'_>) -> CharacterDraft {
     FoundParts { card: Some(Box::new(card)), ..FoundParts::default() }.draft(options)
 }
@@ -143,7 +144,7 @@ impl FoundParts {
         }
     }
 
-    /// Names the settings of lorebooks that have no effect, and entries that can never be used.
+    /// Adds settings of lorebooks without effect, and entries that can never be used, to the unused parts.
     fn name_unused_of_lore(&mut self) {
         let mut skips = Vec::new();
         for book in &self.lorebooks {
@@ -240,7 +241,7 @@ impl CharacterDraft {
     }
 }
 
-/// Paragraphs of each block, the first first.
+/// Paragraphs of each block, in order.
 #[derive(Default)]
 struct BlockParts {
     persona: Vec<String>,
@@ -276,10 +277,10 @@ impl BlockParts {
     }
 }
 
-/// Phrases of a draft in the card's own language.
+/// Fixed phrases of a draft, in the card's language.
 struct Words {
     user: &'static str,
-    /// Replacement of `{{user}}` in text that addresses the user.
+    /// Replacement of `{{user}}` in texts that address the user.
     addressed: &'static str,
     personality: &'static str,
     scenario: &'static str,
@@ -317,18 +318,18 @@ fn greetings_of(card: &Card) -> Vec<String> {
     all.map(|greeting| greeting.trim().to_owned()).filter(|greeting| !greeting.is_empty()).collect()
 }
 
-/// Example dialogue without the marks between its parts.
+/// Example dialogue without the separators between its parts.
 fn without_starts(examples: &str) -> String {
     let is_start = |line: &str| line.trim().eq_ignore_ascii_case("<start>");
     examples.lines().map(|line| if is_start(line) { "" } else { line }).collect::<Vec<_>>().join("\n")
 }
 
-/// Instructions without the placeholder for another program's default ones.
+/// Instructions without the placeholder for another program's default instructions.
 fn without_original(instructions: &str) -> String {
     instructions.replace("{{original}}", "")
 }
 
-/// The texts as paragraphs, without blank lines beside each other.
+/// The paragraphs of texts, without consecutive blank lines.
 fn paragraphs(texts: &[String]) -> String {
     let lines = texts.iter().flat_map(|text| text.trim().lines().chain([""]));
     let mut joined = String::new();
@@ -347,8 +348,8 @@ fn paragraphs(texts: &[String]) -> String {
     joined
 }
 
-/// The start of a text, at most `length_max` characters, and its rest: cut between paragraphs, else lines, else words, but
-/// never so that less than half of the room is used.
+/// Splits a text into a start of at most `length_max` characters and the rest: between paragraphs, else lines, else
+/// words, but never so that less than half of the room is used.
 fn split_at(text: String, length_max: usize) -> (String, String) {
     let Some((limit, _)) = text.char_indices().nth(length_max) else { return (text, String::new()) };
     let head = &text[..limit];

@@ -1,12 +1,12 @@
-//! CSV records: quoted fields with line breaks, doubled quotes, any of four separators. A quote that never ends costs one
-//! bounded record.
+//! Parser of CSV records: quoted fields with line breaks, doubled quotes, any of four separators. An unclosed quote
+//! costs one bounded record.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::limits::CSV_FIELDS_MAX;
 use crate::lines::{clean_text, fill_buffer};
 
-/// Records of a file.
+/// Parser of the records of a CSV file.
 pub(crate) struct CsvRecords<R> {
     reader: BufReader<R>,
     separator: u8,
@@ -23,7 +23,7 @@ pub(crate) enum CsvRecord {
         /// True if bytes that are not UTF-8 were replaced.
         is_cleaned: bool,
     },
-    /// Longer than the limit, or with too many fields.
+    /// The record is longer than the limit, or has too many fields.
     TooLong { line: u64 },
 }
 
@@ -31,7 +31,7 @@ enum ParserState {
     FieldStart,
     Plain,
     Quoted,
-    /// After a quote inside a quoted field: its end, or half of a doubled one.
+    /// After a quote inside a quoted field: the end of the field, or half of a doubled quote.
     QuoteInQuoted,
 }
 
@@ -40,7 +40,7 @@ impl<R: Read> CsvRecords<R> {
         Self { reader: BufReader::with_capacity(64 * 1024, reader), separator, line: 1, bytes_max }
     }
 
-    /// The next record that isn't an empty line; `None` at the end.
+    /// The next non-empty record; `None` at the end.
     pub(crate) fn next_record(&mut self) -> io::Result<Option<CsvRecord>> {
         loop {
             let line = self.line;
@@ -109,7 +109,7 @@ impl<R: Read> CsvRecords<R> {
                         ParserState::Plain
                     }
                 };
-                // A quote that never ends must not swallow the file: the record ends at the next line break.
+                // An unclosed quote must not swallow the file: the record ends at the next line break.
                 if record.is_too_long && byte == b'\n' {
                     is_end = true;
                 }
@@ -155,7 +155,7 @@ impl Record {
     }
 }
 
-/// The separator of a header line: the most frequent of comma, semicolon, tab and bar outside quotes.
+/// The separator in a header line: the most frequent of comma, semicolon, tab and bar outside quotes.
 pub(crate) fn detect_separator(header: &str) -> Option<u8> {
     let mut is_quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];

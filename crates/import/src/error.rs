@@ -1,9 +1,9 @@
 use std::io;
 
-/// Why nothing, or nothing more, can be read. What concerns one item or one file is a [`crate::Skip`] instead.
+/// Why an import can't read on. Problems of one item or file are a [`crate::Skip`] instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The file system failed. What was yielded before stays valid; reading can resume at its position.
+    /// The file system failed. Items read before stay valid; reading can resume after them.
     #[error("could not read {place}: {reason}. Nothing was changed; check the file and try again")]
     Io {
         /// File, as named by the caller.
@@ -19,7 +19,7 @@ pub enum ImportError {
     /// A zone that the time-zone database doesn't have.
     #[error("unknown time zone {0:?}; use an IANA name such as Europe/Berlin")]
     UnknownZone(String),
-    /// The position to resume at was saved for other files, or is past their end.
+    /// The position to resume at was stored for other files, or is past their end.
     #[error("the position is not one of these files; begin the import again")]
     InvalidPosition,
 }

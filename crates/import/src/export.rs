@@ -1,6 +1,7 @@
-//! Talk and personas in the forms of other programs, for leaving. What is written is read again by this crate's readers.
+//! Exports conversations and personas in formats of other programs. The output can be read again by this crate's
+//! readers.
 //!
-//! Writers stream: they hold one message. What a form can't hold is counted, never dropped silently.
+//! Writers stream: they hold one message. What a format can't represent is counted, never dropped silently.
 
 mod card;
 mod card_file;

@@ -1,4 +1,4 @@
-//! Names of fields in JSON and CSV files that no reader knows, as a person gives them.
+//! Names of fields in JSON and CSV files of unknown format, as mapped by a person.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub enum FieldKind {
     Text,
     /// The speaker of the message.
     From,
-    /// `user`, `assistant` or the like.
+    /// Role of the speaker: `user`, `assistant` or the like.
     Role,
     /// Time of the message.
     Time,
@@ -38,8 +38,7 @@ impl FieldKind {
     ];
 }
 
-/// Names of a file's fields by their meaning. In JSON a name may be a path: `message.text`. Names are compared without
-/// case.
+/// Names of a file's fields, by their meaning. In JSON a name may be a path: `message.text`. Case is ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct FieldNames(BTreeMap<FieldKind, String>);
@@ -52,10 +51,11 @@ pub struct FieldNames(BTreeMap<FieldKind, String>);
 pub struct InvalidFieldName(String);
 
 impl FieldNames {
-    /// Reads `text=NAME` and the like. A later name of a field replaces an earlier one.
+    /// Parses arguments such as `text=NAME`. A later name of a field replaces an earlier one.
     ///
     /// # Errors
-    /// If one of them is something else.
+    ///
+    /// If an argument has another form.
     pub fn parse<'a>(named: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidFieldName> {
         let mut names = Self::default();
         for named in named {

@@ -1,4 +1,4 @@
-//! Every format in one table, and what their readers share.
+//! The table of all formats, and what their readers share.
 
 mod building;
 mod digests;
@@ -46,29 +46,30 @@ pub(crate) use character_card::from_json as card_of_json;
 pub(crate) use lorebook::raw_entries;
 pub(crate) use png::Png;
 
-/// A form of export that is understood.
+/// A supported export format.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// Name on the command line and in a look.
+    /// Name on the command line and in a preview.
     pub id: &'static str,
     /// Name for a person.
     pub name: &'static str,
-    /// True if the file has the format, by its head (and, where names are the form, the files beside it).
+    /// True if the file has the format, judged by its head and, if the format depends on names, by the files beside
+    /// it.
     detect: fn(&ReaderContext<'_>) -> bool,
     /// Starts to read a file.
     pub(crate) open: fn(&ReaderContext<'_>) -> Result<Reader, ImportError>,
 }
 
-/// Items of one file. An error of [`crate::head::is_damage`] ends the file as a skip.
+/// Reads the items of one file. An error of [`crate::head::is_damage`] ends the file as a skip.
 pub(crate) type Reader = Box<dyn Iterator<Item = io::Result<Item>> + Send>;
 
-/// A reader that finds several items at once.
+/// A reader that finds several items at a time.
 pub(crate) trait Step: Send {
-    /// Reads on and adds what it finds; false at the end. Bounded: one element, line or record.
+    /// Reads on and adds the items found; false at the end. One call reads at most one element, line or record.
     fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool>;
 }
 
-/// The items of a reader in steps.
+/// The items of a stepwise reader.
 pub(crate) fn reader_of_steps(step: impl Step + 'static) -> Reader {
     Box::new(SteppedItems { step, pending: VecDeque::new(), is_over: false, error: None })
 }
@@ -93,7 +94,7 @@ impl<S: Step> Iterator for SteppedItems<S> {
                 }
             }
         }
-        // What was found before the error comes first.
+        // Items found before the error come first.
         self.pending.pop_front().map(Ok).or_else(|| self.error.take().map(Err))
     }
 }
@@ -104,11 +105,11 @@ pub(crate) struct ReaderContext<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) source: &'a Source,
     pub(crate) head: &'a Head,
-    /// Fields that a person has named.
+    /// Fields that a person has mapped.
     pub(crate) fields: &'a FieldNames,
 }
 
-/// Formats in the order of detection: the ones with the clearest marks first, the generic ones last.
+/// Formats in the order of detection: those with the clearest features first, the generic ones last.
 const FORMATS: &[Format] = &[
     chatgpt::FORMAT,
     claude::FORMAT,
@@ -135,7 +136,7 @@ const FORMATS: &[Format] = &[
     own_words::FORMAT,
 ];
 
-/// The generic format of a file whose fields were named.
+/// The generic format for a file whose fields were mapped by a person.
 pub(crate) fn generic_format(context: &ReaderContext<'_>) -> Option<&'static Format> {
     Some(match &context.head.json {
         Some(json) if json.is_array || !json.has_more_values && !json.inner.is_empty() => {
@@ -146,7 +147,7 @@ pub(crate) fn generic_format(context: &ReaderContext<'_>) -> Option<&'static For
     })
 }
 
-/// Names that the fields of a JSON or CSV file have, for a person to say what they are.
+/// Names of the fields of a JSON or CSV file, so that a person can map them.
 pub(crate) fn field_names_of(head: &Head) -> Vec<String> {
     match &head.json {
         Some(json) => {
@@ -160,10 +161,10 @@ pub(crate) fn field_names_of(head: &Head) -> Vec<String> {
     }
 }
 
-/// Longest value that is shown of a field, in characters. It shows what kind of value a field holds, in one line of a list.
+/// Maximum length of a field's sample value, in characters. It shows the kind of value in one line of a list.
 const FIELD_SAMPLE_LENGTH: usize = 60;
 
-/// Values of these fields in the file's first message, for a person to recognise them; empty without a text or number.
+/// Sample values of these fields, from the file's first message; empty for a field without a text or number.
 pub(crate) fn field_samples_of(head: &Head, fields: &[String]) -> Vec<String> {
     let sample = |value: &str| -> String {
         let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -192,7 +193,8 @@ pub(crate) fn field_samples_of(head: &Head, fields: &[String]) -> Vec<String> {
     fields.iter().map(value_of).collect()
 }
 
-/// The first value of a file: its first message, or the object around all of them. None if the head of the file cuts it off.
+/// The first value of a file: its first message, or the object around all of them. `None` if it is longer than the
+/// head of the file.
 fn first_value(head: &Head, is_array: bool) -> Option<serde_json::Value> {
     let mut json = JsonReader::new(head.text.as_bytes());
     if is_array && !(json.enter_array().ok()? && json.next_element(&mut EnteredValue::default()).ok()?) {
@@ -218,7 +220,7 @@ pub(crate) fn by_id(id: &str) -> Result<&'static Format, ImportError> {
 }
 
 impl Format {
-    /// The first format that fits.
+    /// The first format that matches.
     pub(crate) fn detect(context: &ReaderContext<'_>) -> Option<&'static Self> {
         FORMATS.iter().find(|format| (format.detect)(context))
     }
@@ -235,7 +237,7 @@ pub(crate) fn single_item_reader(item: Item) -> Reader {
     Box::new(std::iter::once(Ok(item)))
 }
 
-/// Why a file without a format is skipped.
+/// The reason why a file without a format is skipped.
 pub(crate) fn reason_unread(context: &ReaderContext<'_>) -> String {
     let bytes = &context.head.bytes;
     let head = context.head;

@@ -1,4 +1,4 @@
-//! The start of a file, from which its format is detected.
+//! The start of a file, by which its format is detected.
 
 use std::io::{self, Read};
 
@@ -7,19 +7,19 @@ use crate::json::{EnteredValue, JsonReader};
 use crate::limits::HEAD_BYTES;
 use crate::sources::Source;
 
-/// The beginning of a file, as far as it shows its format.
+/// The beginning of a file, which is enough to recognise its format.
 pub(crate) struct Head {
     /// The first bytes of the file, at most [`HEAD_BYTES`].
     pub(crate) bytes: Vec<u8>,
-    /// Decoded; bytes that are not UTF-8 replaced.
+    /// The decoded text; bytes that are not UTF-8 are replaced.
     pub(crate) text: String,
     /// True if the file is longer than this head.
     pub(crate) is_cut: bool,
-    /// The outline of its JSON, if it begins as JSON.
+    /// The outline of its JSON, if it is JSON.
     pub(crate) json: Option<KeyOutline>,
 }
 
-/// Keys of the first JSON value, as far as the head goes.
+/// Keys of the first JSON value, as far as the head reaches.
 #[derive(Debug, Default)]
 pub(crate) struct KeyOutline {
     /// True if the value is an array; then the keys are those of its first elements.
@@ -34,7 +34,7 @@ pub(crate) struct KeyOutline {
     pub(crate) has_more_values: bool,
 }
 
-/// Elements of an array whose keys are looked at: the first may be an odd one.
+/// Elements of an array whose keys are collected: the first may be unusual.
 const ELEMENTS_MAX: usize = 20;
 
 impl Head {
@@ -43,7 +43,7 @@ impl Head {
         let limited = source.open()?.take(HEAD_BYTES as u64 + 1).read_to_end(&mut bytes);
         match limited {
             Ok(_) => {}
-            // An archive's damaged entry: what could be read shows the format, its reader meets the damage again.
+            // A damaged entry of an archive: the readable part shows the format, and the reader reports the damage.
             Err(error) if is_damage(&error) => {}
             Err(error) => return Err(ImportError::io(source.name())(error)),
         }
@@ -89,9 +89,9 @@ impl KeyOutline {
         }
         let mut outline = Self::default();
         let mut json = JsonReader::new(text);
-        // The head may end anywhere: what was seen until then is the outline.
+        // The head may end anywhere: the outline has what was read until then.
         let _ended: io::Result<()> = outline.read_structure(&mut json);
-        // `[2026-01-05 10:00] Ann: hello` begins as an array would.
+        // `[2026-01-05 10:00] Ann: hello` begins like an array.
         (!outline.is_array || outline.is_empty || !outline.keys.is_empty()).then_some(outline)
     }
 
@@ -110,7 +110,7 @@ impl KeyOutline {
             }
             match json.peek_byte()? {
                 Some(b'{') => self.walk_object(json)?,
-                // `[2026-01-05 10:00] Ann: hello` begins as an array would.
+                // `[2026-01-05 10:00] Ann: hello` begins like an array.
                 _ if number == 0 && json.peek_byte()?.is_some_and(|byte| byte.is_ascii_digit()) => break,
                 _ => json.skip()?,
             }
@@ -176,7 +176,7 @@ impl KeyOutline {
     }
 }
 
-/// True if the error is about the bytes rather than about the system.
+/// True if the error is about the content rather than the file system.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),

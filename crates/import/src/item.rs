@@ -5,23 +5,24 @@ use serde::{Deserialize, Serialize};
 use crate::card::{Card, Lorebook};
 use crate::message_time::MessageTime;
 
-/// One thing found in a source, in the file's order.
+/// One item found in a source; items come in the file's order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// Messages of this conversation follow. Doesn't count as found. A conversation may start more than once.
+    /// Start of a conversation, whose messages follow. It does not count as found. A conversation may start more than
+    /// once.
     Conversation(Conversation),
     /// A message that was shown.
     Message(Box<Message>),
-    /// Text that is not talk: diary, notes, letters, a project's file.
+    /// Text that is not a conversation: diary, notes, letters, a project's file.
     Document(Document),
     Card(Box<Card>),
-    /// A lorebook that belongs to no card.
+    /// A lorebook without a card.
     Lorebook(Lorebook),
-    /// Draft for a core block; a person confirms it.
+    /// Draft for a core block, for a person to confirm.
     CoreDraft(CoreDraft),
     /// A memory that the other program had saved about its user; a person decides about it.
     SavedMemory(SavedMemory),
-    /// Found, but not taken.
+    /// An item that was found but is not imported.
     Skip(Skip),
 }
 
@@ -35,7 +36,8 @@ impl Item {
 /// Start of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
-    /// Stable between exports, unique within the format: the publisher's id, or one built of what doesn't change.
+    /// Id that is the same in later exports and unique within the format: the publisher's id, or one computed from
+    /// fields that don't change.
     pub id: String,
     /// The publisher's title or the chat's name.
     pub title: Option<String>,
@@ -43,13 +45,13 @@ pub struct Conversation {
     pub is_starred: bool,
 }
 
-/// Identity of a message between two imports.
+/// Identifies a message across imports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalId {
     /// The publisher's id, unique within its conversation.
     Given(String),
-    /// Hex digest of conversation, speaker, time, text, and which of the equal ones it is. The format has no ids.
+    /// Hex digest of conversation, speaker, time, text, and its number among equal ones, for formats without ids.
     Digest(String),
 }
 
@@ -71,7 +73,7 @@ pub enum Role {
     Persona,
     /// The account that made the export.
     User,
-    /// Somebody else, or the format doesn't say.
+    /// Somebody else, or the format does not say.
     Other,
 }
 
@@ -82,8 +84,8 @@ pub struct Message {
     pub id: ExternalId,
     /// [`Conversation::id`] of the conversation that started last.
     pub conversation: String,
-    /// A name for all that the id is unique in, if that is more than the conversation: conversations that are copies of one
-    /// another up to a point share these messages.
+    /// Name of the set in which the id is unique, if that is more than the conversation. Conversations that are
+    /// copies of one another up to a point share these messages.
     pub id_space: Option<String>,
     /// The speaker, as the format names it. Never empty.
     pub speaker: String,
@@ -92,17 +94,17 @@ pub struct Message {
     pub time: MessageTime,
     /// Verbatim; empty only if there are attachments.
     pub text: String,
-    /// Versions that were not shown: swipes, edits, branches. They prove nothing.
+    /// Versions that were not shown: swipes, edits, branches. They are no evidence for memories.
     pub alternatives: Vec<Alternative>,
-    /// Zero-based place of the shown text among the versions with `follows: None`, for "2 / 4".
+    /// Zero-based index of the shown text among the versions with `follows: None`, to show "2 / 4".
     pub shown_index: usize,
-    /// Files that came with it; their bytes are not read.
+    /// Attached files, without their content.
     pub attachments: Vec<Attachment>,
     /// Language model that wrote the message.
     pub model: Option<String>,
     /// True if bytes that are not UTF-8 were replaced.
     pub is_cleaned: bool,
-    /// File and line, or file and element, for a person to find it again.
+    /// File and line, or file and element, for a person to find the message.
     pub place: String,
 }
 
@@ -125,7 +127,7 @@ impl Message {
 pub struct Alternative {
     /// Unique within the conversation; the format's id, or `<message id>#<index>`.
     pub id: String,
-    /// The alternative or message that it follows. `None`: it is a version of the message that holds it.
+    /// The alternative or message that it follows; `None` if it is a version of the message that contains it.
     pub follows: Option<String>,
     pub speaker: String,
     pub role: Role,
@@ -140,7 +142,7 @@ pub struct Alternative {
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentKind {
     Image,
-    /// Film or moving picture.
+    /// Video or animated picture.
     Video,
     /// Voice message or music.
     Audio,
@@ -160,7 +162,7 @@ impl AttachmentKind {
     }
 }
 
-/// A file that came with a message.
+/// A file attached to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
     /// Kind, as far as the format says.
@@ -178,19 +180,19 @@ impl std::fmt::Display for Attachment {
     }
 }
 
-/// Text that is not talk.
+/// A text that is not a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Stable between exports: the publisher's id, else the name.
+    /// Id that is the same in later exports: the publisher's id, else the name.
     pub id: String,
     /// Name to show, with folders (`memory/2026-01-05.md`). Never a path to write to.
     pub name: String,
-    /// Day that the document is about, as a diary's is.
+    /// Day that the document is about, such as that of a diary.
     pub day: Option<Date>,
     pub text: String,
     /// True if bytes that are not UTF-8 were replaced.
     pub is_cleaned: bool,
-    /// File that the document is from, for a person to find it again.
+    /// File of the document, for a person to find it.
     pub place: String,
 }
 
@@ -203,7 +205,7 @@ pub enum CoreBlock {
     Persona,
     /// Text about the user.
     User,
-    /// Rules for the way of speaking.
+    /// Rules for the persona's way of speaking.
     Style,
 }
 
@@ -215,7 +217,7 @@ pub struct CoreDraft {
     /// The title in the source: "Custom instructions", "SOUL.md".
     pub title: String,
     pub text: String,
-    /// File that the draft is from, for a person to find it again.
+    /// File of the draft, for a person to find it.
     pub place: String,
 }
 
@@ -227,18 +229,18 @@ pub struct SavedMemory {
     pub day: Option<Date>,
     /// The program: `ChatGPT`, `Claude`, `OpenClaw`.
     pub source: String,
-    /// File that the memory is from, for a person to find it again.
+    /// File of the memory, for a person to find it.
     pub place: String,
 }
 
-/// Something found that is not taken.
+/// An item that is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SkippedItem")]
 pub struct Skip {
     /// File and line, or file and element.
     #[serde(rename = "where")]
     pub place: String,
-    /// Why, in words for a person.
+    /// The reason, in words for a person.
     pub reason: String,
 }
 

@@ -1,12 +1,12 @@
-//! A walk over JSON as a stream: containers are entered, an element is held whole only below a limit, the rest is read
-//! past. Broken JSON is an [`io::ErrorKind::InvalidData`] with the byte where it broke.
+//! A streaming JSON reader: containers are entered, an element is held only up to a limit, the rest is skipped.
+//! Invalid JSON is an [`io::ErrorKind::InvalidData`] with the position of the error.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::limits::{ELEMENT_VALUES_MAX, JSON_DEPTH_MAX};
 use crate::lines::fill_buffer;
 
-/// Reads JSON from its first byte.
+/// Reads JSON value by value.
 pub(crate) struct JsonReader<R> {
     reader: BufReader<R>,
     offset: u64,
@@ -19,8 +19,8 @@ pub(crate) enum RawValue {
     Refused(String),
 }
 
-/// JSON text in which half an emoji (`\ud83d` without its other half) is replaced, and whether there was any. Programs that cut
-/// texts write such halves.
+/// The JSON text with lone surrogates (half an emoji, `\ud83d` without its other half) replaced, and true if there
+/// were any. Programs that cut texts write them.
 pub(crate) fn without_lone_surrogates(text: String) -> (String, bool) {
     let bytes = text.as_bytes();
     let mut lone: Vec<usize> = Vec::new();
@@ -66,7 +66,7 @@ fn surrogate_at(bytes: &[u8], at: usize) -> Option<Surrogate> {
     }
 }
 
-/// A container that was entered: whether a comma is due before its next element.
+/// A container that was entered; true if a comma must precede its next element.
 #[derive(Debug, Default)]
 pub(crate) struct EnteredValue {
     has_elements: bool,
@@ -98,12 +98,12 @@ impl<R: Read> JsonReader<R> {
         }
     }
 
-    /// Enters an array; false if the next value isn't one.
+    /// Enters an array; false if the next value is not one.
     pub(crate) fn enter_array(&mut self) -> io::Result<bool> {
         self.enter_container(b'[')
     }
 
-    /// Enters an object; false if the next value isn't one.
+    /// Enters an object; false if the next value is not one.
     pub(crate) fn enter_object(&mut self) -> io::Result<bool> {
         self.enter_container(b'{')
     }
@@ -119,7 +119,7 @@ impl<R: Read> JsonReader<R> {
         self.advance(array, b']')
     }
 
-    /// The next key of an object, its value coming next; `None` at its end, which is consumed.
+    /// The next key of an object; its value comes next. `None` at its end, which is consumed.
     pub(crate) fn next_key(&mut self, object: &mut EnteredValue) -> io::Result<Option<String>> {
         if !self.advance(object, b'}')? {
             return Ok(None);
@@ -145,7 +145,7 @@ impl<R: Read> JsonReader<R> {
         if container.has_elements && next == Some(b',') {
             self.consume_bytes(1);
             next = self.peek_byte()?;
-            // A comma before the end is an error of hand-made files that costs nothing.
+            // A trailing comma is a common error in hand-made files and harmless.
         } else if container.has_elements && next.is_some() && next != Some(end) {
             return Err(self.invalid_json("a comma is missing"));
         }
@@ -186,7 +186,7 @@ impl<R: Read> JsonReader<R> {
         }
     }
 
-    /// Reads past the next value.
+    /// Skips the next value.
     pub(crate) fn skip(&mut self) -> io::Result<()> {
         self.read_raw(0).map(|_| ())
     }
@@ -204,8 +204,8 @@ impl<R: Read> JsonReader<R> {
     }
 }
 
-/// Why JSON that is held already must not be parsed: it is too deep, or has so many values that they would need far more
-/// memory than its bytes. `None` if it may be parsed, valid or not.
+/// Why JSON in memory must not be parsed: it is too deep, or has so many values that they would need far more memory
+/// than its bytes. `None` if it may be parsed, valid or not.
 pub(crate) fn parse_refusal(json: &[u8]) -> Option<String> {
     let mut scan = RawScan::default();
     scan.scan_value(json);
@@ -218,25 +218,25 @@ struct RawScan {
     bytes_max: usize,
     is_too_long: bool,
     is_too_deep: bool,
-    /// Containers, elements and members, which is at least half of the values.
+    /// Number of containers, elements and members: at least half of the values.
     values: usize,
     is_unbalanced: bool,
     depth: usize,
     is_in_string: bool,
     is_escaped: bool,
-    /// Inside a number, `true`, `false` or `null` at depth 0.
+    /// True inside a number, `true`, `false` or `null` at depth 0.
     is_in_scalar: bool,
 }
 
 impl RawScan {
-    /// Number of bytes that belong to the value, and whether it ends there.
+    /// Number of bytes that belong to the value, and true if it ends there.
     fn scan_value(&mut self, buffer: &[u8]) -> (usize, bool) {
         let mut used = 0;
         let mut is_done = false;
         while used < buffer.len() && !is_done {
             let byte = buffer[used];
             if self.is_in_string {
-                // The plain part of a string in one go.
+                // Reads the part of a string without escapes at once.
                 let plain = buffer[used..]
                     .iter()
                     .position(|byte| matches!(byte, b'"' | b'\\'))
@@ -304,7 +304,7 @@ impl RawScan {
         self.is_in_scalar && self.depth == 0
     }
 
-    /// Why a value is not to be parsed, apart from its length.
+    /// Why a value must not be parsed, apart from its length.
     fn refusal(&self) -> Option<String> {
         if self.is_too_deep {
             return Some(format!("it is nested more than {JSON_DEPTH_MAX} levels deep"));

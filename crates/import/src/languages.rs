@@ -1,9 +1,9 @@
-//! The language of a message, by script and, for Latin script, by its most frequent words.
+//! Guesses the language of a message, by script and, for Latin script, by its most frequent words.
 
-/// Characters of a text that are looked at. So many are enough to tell two languages apart by their small words.
+/// Characters of a text to examine. They are enough to tell two languages apart by their common words.
 const SAMPLE_CHARS: usize = 400;
 
-/// ISO 639-1 code of the language; `None` where no letter shows it. A guess for a person to see, not for recall.
+/// ISO 639-1 code of the language; `None` if no letter shows it. It is a guess for people, not used by recall.
 pub(crate) fn language_of(text: &str) -> Option<&'static str> {
     let mut counts = [
         ("latin", 0usize),
@@ -31,10 +31,10 @@ pub(crate) fn language_of(text: &str) -> Option<&'static str> {
             '\u{900}'..='\u{97F}' => 9,
             _ => continue,
         };
-        // A Latin word has several letters where Han has one character.
+        // A Latin word has several letters for one Han character.
         counts[script].1 += if script == 0 { 1 } else { 3 };
     }
-    // Japanese is Han and kana together.
+    // Japanese combines Han and kana.
     if counts[2].1 * 4 > counts[1].1 && counts[2].1 > 0 {
         counts[2].1 += counts[1].1;
         counts[1].1 = 0;

@@ -1,18 +1,21 @@
-//! Readers of what other programs export: conversations, character cards, documents; and writers of two of their forms.
+//! Readers for exports of other programs: conversations, character cards, documents; and writers for some of the
+//! formats.
 //!
-//! Pure: bytes in, items out. No database, no network, no clock. Nothing is summarised and nothing is left out silently:
-//! what can't be taken is a [`Skip`] with its place and reason.
+//! Pure: bytes in, items out. No database, no network, no clock. Nothing is summarised and nothing is dropped
+//! silently: what can't be imported is a [`Skip`] with its place and reason.
 //!
-//! The walk of a run:
-//! 1. [`Sources::open`] lists what the files, folders and zip archives hold;
-//! 2. [`look()`] reads all of it once and counts: formats, speakers, days, languages, conversations, skips;
-//! 3. a person decides on a [`Mapping`]: who is who, the zone of times without one, since when, which conversations;
-//! 4. [`read()`] yields the items again, each with the [`ReadPosition`] after it, and a [`Mapper`] applies the mapping.
+//! The steps of an import:
+//! 1. [`Sources::open`] lists the content of files, folders and zip archives;
+//! 2. [`look()`] reads everything once and counts formats, speakers, days, languages, conversations and skips;
+//! 3. a person decides on a [`Mapping`]: the speakers' roles, the zone of times without one, the first day, the
+//!    conversations;
+//! 4. [`read()`] yields the items again, each with the [`ReadPosition`] after it, and a [`Mapper`] applies the
+//!    mapping.
 //!
-//! What describes a character becomes a [`CharacterDraft`] by [`draft_character`].
+//! Files that describe a character become a [`CharacterDraft`] by [`draft_character`].
 //!
-//! Memory is bounded for files of any size: large formats are read as streams, and one element of them may have
-//! at most [`limits::ELEMENT_BYTES_MAX`].
+//! Memory is bounded for files of any size: large formats are streamed, and one element may have at most
+//! [`limits::ELEMENT_BYTES_MAX`].
 
 mod error;
 mod item;

@@ -1,58 +1,61 @@
-//! Limits on memory and time, for files that claim anything.
+//! Limits on memory and time, for files with any content.
 
-/// Longest element that is held whole, in bytes: one conversation of a ChatGPT export, one line of a JSON Lines file.
+/// Maximum bytes of an element that is held in memory: one conversation of a ChatGPT export, one line of a JSON Lines
+/// file.
 pub const ELEMENT_BYTES_MAX: usize = 48 * 1024 * 1024;
 
-/// Most values of one element: keys and values of JSON need far more memory than their bytes.
+/// Maximum values of one element: keys and values of JSON need far more memory than their bytes.
 pub const ELEMENT_VALUES_MAX: usize = 1_000_000;
 
-/// Longest id of a conversation or message, in bytes; a digest is put for a longer one.
+/// Maximum bytes of an id of a conversation or message; a longer one is replaced by a digest.
 pub const ID_BYTES_MAX: usize = 256;
 
-/// Most attachments of one message that are named; the others are counted. Each becomes a line of the message.
+/// Maximum attachments of one message to name; the others are counted. Each becomes a line of the message.
 pub const ATTACHMENTS_MAX: usize = 1_000;
 
-/// Longest line of a plain-text log, in bytes. Reading by lines must not take the memory of a file without line ends.
+/// Maximum bytes of a line of a plain-text log. A file without line ends must not fill the memory.
 pub const LINE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Longest text of one message, in bytes. Longer ones are skipped, not cut. A cut message would be words that nobody said.
+/// Maximum bytes of one message. Longer ones are skipped: cutting one would put words into somebody's mouth.
 pub const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Longest document, card or lorebook, in bytes. Cards carry pictures, which have some megabytes.
+/// Maximum bytes of a document, card or lorebook. Cards contain pictures of some megabytes.
 pub const DOCUMENT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Deepest nesting of JSON. Exports nest about ten deep; deeper ones could make the reader overflow its stack.
+/// Maximum nesting of JSON. Exports nest about ten deep; deeper nesting could overflow the reader's stack.
 pub const JSON_DEPTH_MAX: usize = 100;
 
-/// Most fields of one CSV record. Tables of talk have about ten.
+/// Maximum fields of one CSV record. Tables of messages have about ten.
 pub const CSV_FIELDS_MAX: usize = 256;
 
-/// Most files of one import, with those in zip archives. Archives of nothing but names would otherwise fill the memory.
+/// Maximum files of one import, including those in zip archives. Archives of nothing but names would otherwise fill
+/// the memory.
 pub const SOURCES_MAX: usize = 100_000;
 
-/// Most that an entry of a zip archive may expand to, as a multiple of its compressed size.
+/// Maximum ratio of an entry's size to its compressed size in a zip archive.
 pub const ZIP_RATIO_MAX: u64 = 200;
 
-/// Size in bytes that every entry of a zip archive may have unpacked, whatever its compressed size.
+/// Size in bytes that every entry of a zip archive may have unpacked, whatever the ratio.
 pub const ZIP_ENTRY_BYTES_MIN: u64 = 1024 * 1024;
 
-/// Zip archives inside another one, all together, in bytes. There is one such level, and they are held in memory.
+/// Maximum bytes of zip archives inside another one, all together. One such level is read, and held in memory.
 pub const NESTED_ZIP_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Deepest folder below one that is imported. It also ends a circle of links.
+/// Maximum depth of folders. It also ends a circle of links.
 pub const FOLDER_DEPTH_MAX: usize = 16;
 
-/// Start of a file from which its format is detected, in bytes.
+/// Bytes at the start of a file by which its format is detected.
 pub const HEAD_BYTES: usize = 256 * 1024;
 
-/// Longest name of a speaker or title of a conversation, in characters. The rest is cut.
+/// Maximum length of a speaker's name or a conversation's title, in characters. The rest is cut.
 pub const NAME_CHARS_MAX: usize = 256;
 
-/// Most not-shown versions of one message; further ones are skipped. It bounds the memory that one message takes.
+/// Maximum versions of one message that were not shown; further ones are skipped. It bounds the memory of one
+/// message.
 pub const ALTERNATIVES_MAX: usize = 500;
 
-/// Most entries of each list in a look. The counts beside them are exact.
+/// Maximum entries of each list in a preview. The counts beside them are exact.
 pub const LOOK_LIST_MAX: usize = 1_000;
 
-/// Most entries of one lorebook. Large books have some thousands.
+/// Maximum entries of one lorebook. Large books have some thousands.
 pub const LORE_ENTRIES_MAX: usize = 10_000;

@@ -1,11 +1,11 @@
-//! Lines of a text, each bounded: a longer one is read past, not held.
+//! Lines of a text, each bounded: a longer one is skipped.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::item::{Item, Skip};
 use crate::limits::LINE_BYTES_MAX;
 
-/// Lines of a file from number 1.
+/// Reads the lines of a file, numbered from 1.
 pub(crate) struct Lines<R> {
     reader: BufReader<R>,
     number: u64,
@@ -71,7 +71,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// UTF-8 without zero characters, and whether anything was replaced or dropped.
+/// UTF-8 without zero characters, and true if anything was replaced or dropped.
 pub(crate) fn clean_text(bytes: Vec<u8>) -> (String, bool) {
     let (mut text, mut is_cleaned) = match String::from_utf8(bytes) {
         Ok(text) => (text, false),
@@ -94,7 +94,7 @@ pub(crate) fn fill_buffer(reader: &mut impl BufRead) -> io::Result<&[u8]> {
     reader.fill_buf()
 }
 
-/// The skip of a line that is too long to be held.
+/// The skip for a line that is too long to be held in memory.
 pub(crate) fn too_long(name: &str, number: u64) -> Item {
     let reason = format!("the line is longer than {LINE_BYTES_MAX} bytes");
     Item::Skip(Skip::new(format!("{name}, line {number}"), reason))

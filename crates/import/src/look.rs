@@ -23,9 +23,9 @@ pub struct Look {
     pub format: String,
     /// Number of messages in shown branches.
     pub messages: u64,
-    /// UTF-8 bytes of their texts: what a language model will have to read.
+    /// Bytes of their texts in UTF-8: what a language model will have to read.
     pub text_bytes: u64,
-    /// Stretches of talk without a silence of half an hour: about as many sessions will be consolidated.
+    /// Parts of conversations without half an hour of silence: about as many sessions will be consolidated.
     pub sessions: u64,
     /// Versions that were not shown.
     pub alternatives: u64,
@@ -42,7 +42,7 @@ pub struct Look {
     pub saved_memories: u64,
     /// Speakers, those with most messages first.
     pub speakers: Vec<SpeakerCount>,
-    /// Number of speakers there are.
+    /// Total number of speakers.
     pub speaker_count: u64,
     /// Earliest time of a message, ISO 8601; without an offset if the file names no zone.
     pub first: Option<String>,
@@ -58,7 +58,7 @@ pub struct Look {
     pub languages: Vec<LanguageCount>,
     /// Conversations in the files' order.
     pub conversations: Vec<ConversationSummary>,
-    /// Number of conversations there are.
+    /// Total number of conversations.
     pub conversation_count: u64,
     /// Names of the fields in the first JSON or CSV file, for a person to map, if there are no messages.
     #[serde(default)]
@@ -66,11 +66,11 @@ pub struct Look {
     /// Values of the fields in the first message, shortened, in the same order; empty without a text or number.
     #[serde(default)]
     pub field_samples: Vec<String>,
-    /// Entries that can't be imported, each with its reason.
+    /// Entries that can't be imported, each with the reason.
     pub skipped: Vec<Skip>,
-    /// Number of skipped things.
+    /// Total number of skipped entries.
     pub skipped_count: u64,
-    /// Everything counted: messages, documents, cards, lorebooks, drafts, saved memories, skips.
+    /// Number of all counted items: messages, documents, cards, lorebooks, drafts, saved memories, skips.
     pub found: u64,
 }
 
@@ -112,14 +112,14 @@ pub struct ConversationSummary {
     pub last: Option<String>,
 }
 
-/// Conversations that a look tells apart. It bounds the memory of a look.
+/// Maximum conversations that a preview distinguishes. It bounds its memory.
 const CONVERSATIONS_MAX: usize = 20_000;
 
-/// Minutes of silence after which a message begins another session. It is the usual end of a session, so that the numbers of a
-/// look are those of the import.
+/// Minutes of silence after which a message begins another session. It is the default of the setting, so that a
+/// preview estimates the sessions of the import.
 const SESSION_SILENCE_MINUTES: i64 = 30;
 
-/// Speakers that a look tells apart; the messages of further ones are only counted. It bounds the memory of a look.
+/// Maximum speakers that a preview distinguishes; messages of further ones are only counted. It bounds its memory.
 const SPEAKERS_MAX: usize = 20_000;
 
 /// Reads everything once and counts it.
@@ -160,7 +160,7 @@ struct LookCounter {
 struct TimeSpan {
     first: Option<(DateTime, MessageTime)>,
     last: Option<(DateTime, MessageTime)>,
-    /// Time of the message before.
+    /// Time of the former message.
     previous: Option<DateTime>,
 }
 

@@ -1,7 +1,7 @@
-//! Placeholders in cards and in talk exported by role-play programs.
+//! Placeholders in cards and in conversations of role-play programs.
 
-/// Puts names for `{{char}}`, `{{user}}`, `<BOT>`, `<USER>`, in any case, and drops comments (`{{// …}}`). Others
-/// stay as they are.
+/// Replaces `{{char}}`, `{{user}}`, `<BOT>`, `<USER>` by names, in any case, and removes comments (`{{// …}}`). Other
+/// macros stay.
 pub fn resolve_macros(text: &str, persona_name: &str, user_name: &str) -> String {
     let mut resolved = String::with_capacity(text.len());
     let mut rest = text;
@@ -34,7 +34,7 @@ enum Macro {
     Comment,
 }
 
-/// Longest placeholder of a name with its braces, in bytes.
+/// Maximum bytes of a name macro with its braces.
 const NAME_MACRO_BYTES_MAX: usize = 16;
 
 /// The macro at the start of `text` and its length in bytes.
@@ -66,7 +66,7 @@ fn macro_from_name(name: &str) -> Option<Macro> {
     }
 }
 
-/// The first `bytes` bytes, less what would cut a character.
+/// The first `bytes` bytes, or fewer if a character would be cut.
 fn truncate_bytes(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

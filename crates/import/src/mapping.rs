@@ -10,13 +10,13 @@ use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
 use crate::look::Look;
 
-/// The speaker of a message, as the person decided.
+/// The speaker of a message, as decided by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
     Persona,
     User,
-    /// Words of somebody else, by this name. They prove nothing about the user.
+    /// Somebody else, by this name. Such messages are no evidence about the user.
     Other(String),
 }
 
@@ -25,32 +25,31 @@ pub enum Speaker {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ImportMapping")]
 pub struct Mapping {
-    /// Speakers that are the persona, by exact name.
+    /// Names of speakers that are the persona; they must match exactly.
     pub persona: BTreeSet<String>,
-    /// Speakers that are the user, by exact name.
+    /// Names of speakers that are the user; they must match exactly.
     pub user: BTreeSet<String>,
-    /// If true, speakers named in neither set get the role of the format (ChatGPT's assistant is the persona). Else they
-    /// are others. `None` means yes, except for a role that a set above is given for.
+    /// If true, speakers in neither set get the role of the format (ChatGPT's assistant is the persona); otherwise
+    /// they are others. `None` means true, except for a role for which a set is given.
     pub use_roles: Option<bool>,
-    /// IANA zone of local times; UTC if absent.
+    /// IANA zone of times without one; UTC if absent.
     pub zone: Option<String>,
-    /// First day that is taken, in the zone.
+    /// First day to import, in the zone.
     pub since: Option<Date>,
-    /// Last day that is taken, in the zone.
+    /// Last day to import, in the zone.
     pub until: Option<Date>,
-    /// Ids of the conversations that are taken; `None` for all.
+    /// Ids of the conversations to import; `None` for all.
     pub conversations: Option<BTreeSet<String>>,
-    /// Name to put for `{{char}}` in cards and talk.
+    /// Replaces `{{char}}` in cards and messages.
     pub persona_name: Option<String>,
-    /// Name to put for `{{user}}`.
     pub user_name: Option<String>,
 }
 
-/// Fields of a file that an error names. An export can have hundreds, and the first ones show which file it is.
+/// Maximum fields of a file to list in an error. An export can have hundreds, and the first ones identify the file.
 const NAMED_FIELDS_MAX: usize = 20;
 
 impl Mapping {
-    /// The speaker behind a name and a role.
+    /// The speaker for a name and a role.
     pub fn speaker(&self, name: &str, role: Role) -> Speaker {
         if self.persona.contains(name) {
             return Speaker::Persona;
@@ -65,7 +64,8 @@ impl Mapping {
         }
     }
 
-    /// Checks that the mapping fits the files: somebody is the user or the persona, every name occurs, the zone exists.
+    /// Checks that the mapping fits the files: somebody is the user or the persona, every name occurs, the zone
+    /// exists.
     pub fn check(&self, look: &Look) -> Result<(), MappingError> {
         let is_taken = look.messages + look.saved_memories + look.documents > 0;
         if !is_taken && look.cards + look.core_drafts + look.lorebooks > 0 {
@@ -123,13 +123,13 @@ pub enum MappingError {
     #[error("nobody is called {name:?} in these files; the speakers are: {speakers}")]
     UnknownSpeaker {
         name: String,
-        /// Names and how many messages they have.
+        /// Names with the numbers of their messages.
         speakers: String,
     },
     /// No speaker is mapped to the user or the persona.
     #[error("the files don't say who is who: name the user and the persona. The speakers are: {speakers}")]
     Nobody {
-        /// Names and how many messages they have.
+        /// Names with the numbers of their messages.
         speakers: String,
     },
     /// The zone is unknown.
@@ -137,19 +137,20 @@ pub enum MappingError {
     Zone(String),
 }
 
-/// A message with its speaker and instant settled.
+/// A message with its speaker and time resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedMessage {
     pub speaker: Speaker,
-    /// The time. A message without one has the instant of the one before it in its conversation; `None` if there is none.
+    /// The time. A message without one gets that of the message before it in its conversation; `None` if there is
+    /// none.
     pub at: Option<Timestamp>,
-    /// The message as it was read, without its versions.
+    /// The message as read, without its versions.
     pub message: Box<Message>,
     /// The versions that were not shown.
     pub versions: Vec<MappedVersion>,
 }
 
-/// A version that was not shown, with its speaker and instant settled.
+/// A version that was not shown, with its speaker and time resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedVersion {
     /// The publisher's id, as in [`crate::Alternative::id`].
@@ -168,20 +169,21 @@ pub struct MappedVersion {
 #[derive(Clone, Debug, PartialEq)]
 pub enum MappedItem {
     Message(MappedMessage),
-    /// Anything but a message; a message that the mapping leaves out is a [`Skip`] here.
+    /// Any item but a message. A message that the mapping excludes is a [`Skip`] here.
     Item(Item),
 }
 
-/// Applies a mapping to the items of one source after the other.
+/// Applies a mapping to the items of several sources, one after another.
 #[derive(Debug)]
 pub struct Mapper {
     mapping: Mapping,
     zone: TimeZone,
-    /// Instant of the last message of each conversation.
+    /// Time of the last message of each conversation.
     previous: HashMap<String, Timestamp>,
 }
 
-/// Conversations whose last instant is remembered; with more, all are forgotten, which only undated messages notice.
+/// Maximum conversations whose last time is remembered. Beyond it all are forgotten, which affects only messages
+/// without a time.
 const REMEMBERED_CONVERSATIONS_MAX: usize = 100_000;
 
 impl Mapper {
@@ -191,8 +193,8 @@ impl Mapper {
         Ok(Self { mapping, zone, previous: HashMap::new() })
     }
 
-    /// Instant of the last message of a conversation, for a run that resumes: without it an undated message after a
-    /// resumption would have no time.
+    /// Sets the time of the last message of a conversation, for a resumed run. Otherwise the next message without a
+    /// time would have none.
     pub fn resume_conversation(&mut self, conversation: impl Into<String>, last: Timestamp) {
         self.previous.insert(conversation.into(), last);
     }

@@ -10,28 +10,28 @@ use crate::sources::{Source, Sources};
 /// Options for reading files.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Id of the format that every file has; `None` detects each.
+    /// Id of the format of all files; `None` detects each.
     pub format: Option<String>,
     /// Names of fields in JSON and CSV files. If there are any, these files are read as generic ones.
     pub fields: FieldNames,
 }
 
-/// A place between two items, from which reading can resume. Positions of unchanged files stay valid.
+/// A position between two items, from which reading can resume. Positions of unchanged files stay valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReadPosition {
     /// Index of the file in [`Sources::list`].
     pub source: u32,
-    /// Number of the file's items that are before the place.
+    /// Number of the file's items before the position.
     pub item: u64,
 }
 
-/// An item with where it is from.
+/// An item and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundItem {
     pub item: Item,
-    /// The position after the item: commit it with the item, and resume from it.
+    /// The position after the item: store it in the transaction of the item, and resume from it.
     pub position: ReadPosition,
-    /// Id of the file's format; empty where a whole file is skipped.
+    /// Id of the file's format; empty for a skip of a whole file.
     pub format: &'static str,
 }
 
@@ -49,8 +49,8 @@ struct OpenFile {
     reader: Reader,
 }
 
-/// Reads the items after `position` (the default one is the beginning). A resumed read goes through the file from its
-/// start, without yielding what comes before: it costs time, never a difference. Fails if the format is unknown.
+/// Reads the items after `position` (the default is the beginning). To resume, the file is read again from its start,
+/// without returning the earlier items: that takes time, but gives the same items. Fails if the format is unknown.
 pub fn read<'a>(
     sources: &'a Sources,
     options: &ReadOptions,
@@ -115,7 +115,7 @@ impl Items<'_> {
         }
     }
 
-    /// Files that could not be listed, after all others.
+    /// The next file that could not be listed. They follow all others.
     fn next_skipped_file(&mut self) -> Option<FoundItem> {
         let skip =
             usize::try_from(self.position.item).ok().and_then(|at| self.sources.skipped_files().get(at))?;

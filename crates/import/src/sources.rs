@@ -1,4 +1,4 @@
-//! What a person gives: files, folders, zip archives; and each file in them as a stream that can be opened again.
+//! The inputs of an import: files, folders, zip archives. Each file in them is a stream that can be opened again.
 
 mod archive;
 mod decode;
@@ -24,9 +24,9 @@ pub use folder::FolderListing;
 pub enum Input {
     /// A file or folder, by its own name.
     Path(PathBuf),
-    /// A file under another name than its path has: an upload.
+    /// A file with another name than its path has: an upload.
     Named {
-        /// The publisher's name of it, to show.
+        /// The original name, for people.
         name: String,
         /// The path of the file.
         path: PathBuf,
@@ -35,12 +35,12 @@ pub enum Input {
     Bytes { name: String, bytes: Arc<[u8]> },
 }
 
-/// Every file of an import, those of archives and folders one by one, in a stable order.
+/// Every file of an import, including those in archives and folders, in a stable order.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     list: Vec<Source>,
     skipped: Vec<Skip>,
-    /// Bytes of archives in archives, which are held in memory.
+    /// Bytes of archives within archives, which are held in memory.
     nested_bytes: u64,
 }
 
@@ -60,13 +60,13 @@ enum SourcePlace {
     Entry(Arc<EntryPlace>),
 }
 
-/// A reader that can also seek: what zip archives need.
+/// A seekable reader, which zip archives need.
 pub(crate) trait ReadSeek: Read + io::Seek + Send {}
 impl<T: Read + io::Seek + Send> ReadSeek for T {}
 
 impl Sources {
-    /// Lists the files. Reads only directories of folders and archives. What can't be opened as a source (encrypted
-    /// entries, archives in archives in archives) becomes a skip; fails if a file can't be read or there are too many.
+    /// Lists the files. Reads only directories of folders and archives. Sources that can't be opened (encrypted
+    /// entries, archives nested too deeply) become skips. Fails if a file can't be read or there are too many.
     pub fn open(inputs: &[Input]) -> Result<Self, ImportError> {
         let mut sources = Self::default();
         for input in inputs {
@@ -93,7 +93,7 @@ impl Sources {
         &self.list
     }
 
-    /// Files that were not listed, each with its reason.
+    /// Files that were not listed, each with the reason.
     pub fn skipped_files(&self) -> &[Skip] {
         &self.skipped
     }
@@ -109,7 +109,7 @@ impl Sources {
     fn add_file(&mut self, name: &str, path: &Path) -> Result<(), ImportError> {
         let metadata = path.metadata().map_err(ImportError::io(name))?;
         if !metadata.is_file() {
-            // A pipe would be waited for.
+            // Opening a pipe would block.
             let error = std::io::Error::new(
                 std::io::ErrorKind::InvalidInput,
                 "it is a pipe or a device; save what it gives to a file first",
@@ -139,7 +139,7 @@ impl Sources {
         Ok(())
     }
 
-    /// The file beside `of` (in the same folder of the same archive) that has this name.
+    /// The file with this name in the same folder of the same archive as `of`.
     pub(crate) fn find_sibling(&self, of: &Source, name: &str) -> Option<&Source> {
         let wanted = format!("{}{name}", of.folder());
         self.list.iter().find(|source| source.name.eq_ignore_ascii_case(&wanted))
@@ -147,12 +147,12 @@ impl Sources {
 }
 
 impl Source {
-    /// Name to show, with the archive's: `export.zip/conversations.json`. Never a path to write to.
+    /// Name for people, with the archive's: `export.zip/conversations.json`. Never a path to write to.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Time of the file's last change, which is after its messages were sent. None if unknown.
+    /// Time of the file's last change, which is after its messages were sent; `None` if unknown.
     pub fn modified_at(&self) -> Option<Timestamp> {
         self.modified
     }
@@ -162,7 +162,7 @@ impl Source {
         self.size
     }
 
-    /// The name's part before the file's own, with its last `/`; may be empty.
+    /// The part of the name before the file's own name, with its last `/`; may be empty.
     pub(crate) fn folder(&self) -> &str {
         self.name.rfind('/').map_or("", |at| &self.name[..=at])
     }
@@ -172,13 +172,13 @@ impl Source {
         &self.name[self.folder().len()..]
     }
 
-    /// The file's own name without its ending.
+    /// The file's own name without its extension.
     pub(crate) fn stem(&self) -> &str {
         let name = self.file_name();
         name.rfind('.').filter(|at| *at > 0).map_or(name, |at| &name[..at])
     }
 
-    /// Opens the source at its first byte. An archive's entry that expands beyond its limit fails while it is read.
+    /// Opens the source at its start. An archive's entry that expands beyond its limit fails while it is read.
     pub(crate) fn open(&self) -> Result<Box<dyn Read + Send>, ImportError> {
         Ok(match &self.place {
             SourcePlace::File(path) => Box::new(File::open(path).map_err(ImportError::io(&self.name))?),

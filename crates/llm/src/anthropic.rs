@@ -1,4 +1,4 @@
-//! Anthropic's protocol: `POST {root}/v1/messages`. JSON is asked for by instructions only.
+//! Anthropic's protocol: `POST {root}/v1/messages`. JSON is requested by instructions only.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTi
 
 const VERSION: &str = "2023-06-01";
 
-/// The protocol requires a bound on every answer; this one is for requests that set none.
+/// Maximum tokens of an answer if a request sets none: the protocol requires a limit.
 const DEFAULT_MAX_TOKENS: u32 = 4096;
 
-/// A provider for the endpoint whose root is `base_url`, with or without `/v1`.
+/// Creates a provider for the endpoint at `base_url`, with or without `/v1`.
 pub(crate) fn provider(
     base_url: &Url,
     models: TierModels,
@@ -108,7 +108,7 @@ impl Protocol for Messages {
             max_tokens: request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
             system: (!system.is_empty()).then_some(&system),
             messages: [Message { role: "user", content: &request.user }],
-            // This protocol's scale ends at 1.
+            // The scale of temperatures ends at 1 in this protocol.
             temperature: request.temperature.filter(|_| accepts.temperature).map(|value| value.min(1.0)),
             stream: streaming,
         };
@@ -141,7 +141,7 @@ impl Protocol for Messages {
             }
             Some("message_delta") => {
                 self.refuse(event.delta.and_then(|delta| delta.stop_reason).as_deref())?;
-                // Counts are cumulative, and only the written ones are certain to be repeated here.
+                // Counts are cumulative, and only the output counts are always repeated here.
                 if let (Some(known), Some(usage)) = (&mut progress.usage, event.usage) {
                     known.output_tokens = usage.output_tokens.unwrap_or(known.output_tokens);
                 }
@@ -233,7 +233,8 @@ struct MessageUsage {
 }
 
 impl From<MessageUsage> for Usage {
-    /// Here `input_tokens` leaves out what the cache took or gave; ours counts all that was read.
+    /// Converts the token counts. Anthropic's `input_tokens` excludes tokens read from or written to the cache; ours
+    /// includes them.
     fn from(usage: MessageUsage) -> Usage {
         let cached = usage.cache_read_input_tokens.unwrap_or(0);
         let written = usage.cache_creation_input_tokens.unwrap_or(0);

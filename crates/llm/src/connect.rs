@@ -1,4 +1,4 @@
-//! From settings to a provider.
+//! Connects a provider from settings.
 
 use std::sync::Arc;
 
@@ -17,13 +17,14 @@ use crate::{
     anthropic, http, openai,
 };
 
-/// The provider that the settings ask for; `offline` is the one that answers without a language model.
+/// Connects the provider that the settings select. `offline` is the provider without a language model.
 ///
-/// `"auto"` takes the first of `local_endpoints` that answers `GET {base_url}/models` on this machine
-/// with a model to talk to, else the offline provider. It never sends anything to another machine and
-/// never uses `api_key`: a diary must not leave because a key lies in the environment.
+/// `"auto"` selects the first of `local_endpoints` on this machine that answers `GET {base_url}/models` with a chat
+/// model, else the offline provider. It never sends anything to another machine and never uses `api_key`: a person's
+/// texts must not be sent out only because a key is in the environment.
 ///
 /// # Errors
+///
 /// [`LlmError::Fatal`] for settings that cannot work, [`LlmError::Auth`] for a missing key.
 pub async fn connect(
     settings: ProviderSettings,
@@ -106,7 +107,8 @@ async fn openai_compatible(
     check_key(settings, &url, OPENAI_BASE_URL)?;
     let mut models =
         settings.tier_models(&if own { default_models(OPENAI_MODELS) } else { TierModels::default() });
-    // Only a server on this machine whose models are not named is asked: what another one takes, the settings say.
+    // Only a server on this machine without configured models is asked; for others, the settings have the context
+    // size.
     let asks = !models.is_complete() && is_loopback(&url);
     let listed = if asks { list_local_models(&url).await } else { Vec::new() };
     if !models.is_complete()
@@ -124,7 +126,7 @@ async fn openai_compatible(
     Ok((openai::provider(url, models, settings, pauses)?, context_tokens))
 }
 
-/// The smallest context of the chosen models, as far as the endpoint reports it.
+/// The smallest context size of the selected models, if the endpoint reports it.
 fn smallest_context(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
     let taken = |name: &str| listed.iter().find(|model| model.id == name)?.context_tokens();
     [ModelTier::Small, ModelTier::Medium, ModelTier::Large]

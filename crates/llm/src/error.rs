@@ -1,28 +1,27 @@
-//! Why a language model gave no (whole) answer.
+//! Errors of language models.
 
 use std::time::Duration;
 
-/// One variant for each thing a caller does differently. `message` is for a person and never holds a
-/// secret.
+/// Errors, by how a caller reacts. `message` is for a person and never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// The endpoint asks for fewer calls. Wait `retry_after` (or back off) and ask again.
+    /// The endpoint limits calls. Repeat the request after `retry_after` (or a backoff).
     #[error("{message}")]
     RateLimited {
         /// Time that the endpoint asked to wait.
         retry_after: Option<Duration>,
         message: String,
     },
-    /// The prompt is larger than the model's window. Send less.
+    /// The prompt exceeds the model's context. Send less.
     #[error("{message}")]
     TooLong { message: String },
-    /// The model or its filter would not answer this. Asking again does not help.
+    /// The model or its filter refused. The same request would be refused again.
     #[error("{message}")]
     Refused { message: String },
     /// The key is missing or not accepted, or the account has no credit. A person has to act.
     #[error("{message}")]
     Auth { message: String },
-    /// Down, slow or cut off. The same request may succeed later.
+    /// The endpoint is down, slow, or broke the connection. The same request may succeed later.
     #[error("{message}")]
     Transient { message: String },
     /// The same request will fail again: settings, an unknown model, an unreadable or oversized answer.
@@ -31,8 +30,8 @@ pub enum LlmError {
 }
 
 impl LlmError {
-    /// A stable word for logs, the ledger and the API: `rate_limited`, `too_long`, `refused`, `auth`,
-    /// `transient` or `fatal`.
+    /// Stable name for logs, the ledger and the API: `rate_limited`, `too_long`, `refused`, `auth`, `transient` or
+    /// `fatal`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -67,7 +66,7 @@ impl LlmError {
         LlmError::Transient { message: message.into() }
     }
 
-    /// A [`LlmError::Fatal`]: asking again would fail in the same way.
+    /// A [`LlmError::Fatal`], for requests that would fail again.
     pub fn fatal_error(message: impl Into<String>) -> LlmError {
         LlmError::Fatal { message: message.into() }
     }

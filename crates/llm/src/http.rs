@@ -1,5 +1,5 @@
-//! What both network protocols share: one client, a bound on calls in flight, time limits, retries,
-//! and a memory of what the endpoint accepts. A protocol only says what to send and how to read.
+//! Code shared by both network protocols: the HTTP client, a limit of concurrent calls, time limits, retries, and the
+//! remembered capabilities of the endpoint. A protocol only builds requests and parses answers.
 
 mod protocol;
 
@@ -25,22 +25,22 @@ use reqwest::{Client, Url, redirect};
 
 use crate::LlmError;
 
-/// Most text an answer may hold, in bytes. More is not an answer of ours.
+/// Maximum bytes of an answer's text; no valid answer is longer.
 pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// Most bytes one server-sent event may hold before its end is seen.
+/// Maximum bytes of one server-sent event.
 pub const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// Most bytes of a whole JSON answer: text, its escapes, and the envelope around it.
+/// Maximum bytes of a complete JSON answer: text, escapes, and the envelope around it.
 const MAX_BODY_BYTES: usize = 2 * MAX_ANSWER_BYTES;
 
-/// Most bytes read of an error answer: enough to say what is wrong.
+/// Maximum bytes to read of an error answer: enough to find the reason.
 const MAX_ERROR_BYTES: usize = 16 * 1024;
 
-/// One client for all calls of a provider.
+/// Creates the HTTP client for all calls of a provider.
 ///
-/// Redirects are not followed, because they would carry the words and the key elsewhere. A client for
-/// this machine uses no proxy and loads no certificates, so that a local model works where none exist.
+/// It follows no redirects, which would send texts and the key elsewhere. A client for this machine uses no proxy and
+/// loads no certificates, so that a local model works without any.
 pub(crate) fn client(local: bool, connect_timeout: Duration) -> Result<Client, LlmError> {
     let builder = client_builder()
         .user_agent(concat!("echovessel/", env!("CARGO_PKG_VERSION")))

@@ -1,11 +1,11 @@
-//! The key of an endpoint.
+//! Checks the key of an endpoint.
 
 use reqwest::Url;
 
 use crate::http::host_of;
 use crate::{LlmError, ProviderSettings};
 
-/// Refuses a missing key for the provider's own endpoint, which always wants one; others may not.
+/// Refuses a missing key for the provider's own endpoint, which always requires one.
 pub(crate) fn check_key(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result<(), LlmError> {
     let own = Url::parse(own_base_url).is_ok_and(|own| own.host_str() == url.host_str());
     if own && settings.api_key.is_none() {

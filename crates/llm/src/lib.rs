@@ -1,17 +1,16 @@
-//! Language-model providers: OpenAI-compatible, Anthropic, and the port that the offline provider implements.
+//! Providers of language models: OpenAI-compatible, Anthropic, and the port that the offline provider implements.
 //!
-//! [`connect()`] reads [`ProviderSettings`] and returns one [`Provider`]. A provider answers a
-//! [`Request`] in one of two ways: [`Provider::complete`] waits for the whole answer,
-//! [`Provider::stream`] gives it as it is said. Every failure is an [`LlmError`] whose kind tells the
-//! caller what to do next.
+//! [`connect()`] takes [`ProviderSettings`] and returns a [`Provider`]. A provider answers a [`Request`] in one of
+//! two ways: [`Provider::complete`] waits for the whole answer, [`Provider::stream`] streams it. Every failure is an
+//! [`LlmError`] whose kind tells the caller what to do.
 //!
-//! What every provider promises:
+//! Every provider guarantees:
 //! - time is bounded (connect, first token, idle between tokens, whole attempt), and so is memory
 //!   ([`MAX_ANSWER_BYTES`], [`MAX_EVENT_BYTES`]);
 //! - a retry happens only before the first streamed token, and only for errors that may pass;
 //! - no secret is ever part of an error, a log line or a `Debug` print;
-//! - a stream that ends without its protocol's own end mark is an error after the deltas, so the caller
-//!   keeps what was said and knows that it is not all.
+//! - a stream that ends without its protocol's end mark is an error after the deltas, so that the caller can use the
+//!   text and knows that it is incomplete.
 
 mod provider;
 

@@ -1,4 +1,4 @@
-//! Which models an endpoint offers.
+//! Lists the models of endpoints.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::key::check_key;
 use crate::settings::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL, is_loopback};
 use crate::{LlmError, LocalEndpoint, ProviderKind, ProviderSettings, anthropic, openai};
 
-/// Time that a model server on this machine may take to list its models.
+/// Time limit for a model server on this machine to list its models.
 const PROBE_TIME: Duration = Duration::from_millis(500);
-/// Time that another endpoint may take.
+/// Time limit for another endpoint to list its models.
 const LIST_TIME_MAX: Duration = Duration::from_secs(15);
-/// Most bytes read of a list of models. Services that pass on hundreds of models send less.
+/// Maximum bytes of a list of models. Services with hundreds of models send less.
 const MAX_LIST_BYTES: usize = 1024 * 1024;
-/// Parts of the names of models that hold no conversation.
+/// Parts of names of models that can't chat.
 const NOT_FOR_CHAT: &[&str] = &[
     "embed",
     "bge-",
@@ -36,16 +36,16 @@ const NOT_FOR_CHAT: &[&str] = &[
     "sora",
 ];
 
-/// A model server that answers on this machine.
+/// A model server found on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
     /// The server's configured name and address.
     pub endpoint: LocalEndpoint,
-    /// The server's models that can hold a conversation, in its own order. May be empty.
+    /// The server's chat models, in its own order. May be empty.
     pub models: Vec<String>,
 }
 
-/// The servers that answer. All are asked at once, and none for longer than half a second.
+/// Finds the model servers that answer. All are asked at once, for half a second at most.
 pub async fn local_servers(endpoints: Vec<LocalEndpoint>) -> Vec<LocalServer> {
     let asked = endpoints.into_iter().map(|endpoint| async move {
         let url = Url::parse(&endpoint.base_url).ok().filter(is_loopback)?;
@@ -55,11 +55,12 @@ pub async fn local_servers(endpoints: Vec<LocalEndpoint>) -> Vec<LocalServer> {
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// The models of an `openai` or `anthropic` endpoint, sorted. Not all need hold conversations, see [`can_chat`].
+/// The models of an `openai` or `anthropic` endpoint, sorted. Some may be unable to chat, see [`can_chat`].
 ///
 /// # Errors
+///
 /// [`LlmError::Auth`] for a missing or refused key, [`LlmError::Transient`] if the endpoint does not answer, and
-/// [`LlmError::Fatal`] for an address that is wrong or an endpoint that offers no list.
+/// [`LlmError::Fatal`] for a wrong address or an endpoint without a list.
 pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, LlmError> {
     let base = settings.address()?;
     let host = host_of(&base);
@@ -112,12 +113,12 @@ fn unreadable_list(host: &str) -> LlmError {
     ))
 }
 
-/// The models that a server on this machine offers; none when it does not answer soon.
+/// The models of a server on this machine; `None` if it does not answer in time.
 pub(crate) async fn list_local_models(base_url: &Url) -> Vec<ListedModel> {
     timeout(PROBE_TIME, list_models_of_local_server(base_url)).await.ok().flatten().unwrap_or_default()
 }
 
-/// The first of these models that can hold a conversation.
+/// The first of these models that can chat.
 pub(crate) fn first_for_chat(models: &[ListedModel]) -> Option<&String> {
     models.iter().map(|model| &model.id).find(|model| can_chat(model))
 }
@@ -126,7 +127,7 @@ fn chat_model_names(models: Vec<ListedModel>) -> Vec<String> {
     models.into_iter().map(|model| model.id).filter(|model| can_chat(model)).collect()
 }
 
-/// True if a model of this name holds conversations, as far as its name says.
+/// True if a model can chat, as far as its name shows.
 pub fn can_chat(model: &str) -> bool {
     let model = model.to_lowercase();
     !NOT_FOR_CHAT.iter().any(|part| model.contains(part))
@@ -143,7 +144,7 @@ async fn list_models_of_local_server(base_url: &Url) -> Option<Vec<ListedModel>>
     Some(list.data)
 }
 
-/// The body, or `None` when it is larger than a list of models is.
+/// Reads the body; `None` if it exceeds the maximum of a list.
 async fn read(response: &mut Response) -> Result<Option<Vec<u8>>, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -163,13 +164,13 @@ struct ModelList {
 #[derive(Deserialize)]
 pub(crate) struct ListedModel {
     pub(crate) id: String,
-    /// The context length, as llama.cpp's and other servers name it.
+    /// Context length, as named by llama.cpp's and other servers.
     #[serde(default)]
     context_length: Option<u32>,
     /// Context length in the answer of vLLM.
     #[serde(default)]
     max_model_len: Option<u32>,
-    /// Context length in the answer of LM Studio, for a model that is loaded.
+    /// Context length in LM Studio's answer, for a loaded model.
     #[serde(default)]
     loaded_context_length: Option<u32>,
 }

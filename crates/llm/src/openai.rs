@@ -14,7 +14,7 @@ use crate::http::{
 };
 use crate::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTimer, TierModels, Usage};
 
-/// A provider for the endpoint at `base_url`.
+/// Creates a provider for the endpoint at `base_url`.
 pub(crate) fn provider(
     base_url: Url,
     models: TierModels,
@@ -36,7 +36,7 @@ pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<
     Ok((join_path(base, "models"), authorization.into_iter().map(|value| (AUTHORIZATION, value)).collect()))
 }
 
-/// `{base}/{path}`, whether or not the base ends in a slash.
+/// Joins a base and a path, with or without a slash between them.
 pub(crate) fn join_path(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
@@ -178,7 +178,7 @@ impl ChatCompletions {
     }
 }
 
-/// True if a schema meets what `strict` asks for: every object closed, and every property required.
+/// True if a schema meets the conditions of `strict`: every object closed, and every property required.
 fn fits_strict_mode(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {
@@ -240,7 +240,7 @@ struct Choice {
 struct ChatAnswer {
     content: Option<String>,
     refusal: Option<String>,
-    /// A reasoning model's thinking, under the two customary names.
+    /// The thoughts of a reasoning model, under its two usual names.
     reasoning_content: Option<String>,
     reasoning: Option<String>,
 }

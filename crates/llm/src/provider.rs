@@ -1,4 +1,4 @@
-//! The port: what is asked of a language model and what comes back.
+//! The port to language models: requests and answers.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::LlmError;
 
-/// A language model that answers.
+/// A source of answers: a language model, or the offline provider.
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// `"openai"`, `"anthropic"` or `"offline"`.
     fn name(&self) -> &'static str;
 
-    /// The model that answers requests of this tier.
+    /// The name of the model used for this tier.
     fn model(&self, tier: ModelTier) -> String;
 
     /// Host and port that requests go to, for display; `None` if no request leaves the process.
@@ -23,25 +23,27 @@ pub trait Provider: Send + Sync {
         None
     }
 
-    /// Most tokens of a request and its answer; `None` where the endpoint does not say it.
+    /// Maximum tokens of a request and its answer; `None` if the endpoint does not report it.
     fn context_tokens(&self) -> Option<u32> {
         None
     }
 
-    /// Asks and waits for the whole answer.
+    /// Sends a request and waits for the complete answer.
     ///
     /// # Errors
+    ///
     /// See [`LlmError`]. Errors that may pass were already retried `max_retries` times.
     async fn complete(&self, request: Request) -> Result<Completion, LlmError>;
 
-    /// Asks and gives the answer as it is said: any number of [`StreamEvent::Delta`], then exactly one
+    /// Sends a request and streams the answer: any number of [`StreamEvent::Delta`], then exactly one
     /// [`StreamEvent::Finished`]; or an error, after which nothing follows.
     ///
-    /// Returns when the first words are there, so an error before them is the outer `Err` (and was
-    /// retried when that may help). An error inside the stream comes after words were said and is never
-    /// retried. Dropping the stream closes the connection.
+    /// Returns once the first text has arrived, so an earlier error is the outer `Err` (and was retried if that may
+    /// help). An error inside the stream comes after some text and is never retried. Dropping the stream closes the
+    /// connection.
     ///
     /// # Errors
+    ///
     /// See [`LlmError`].
     async fn stream(
         &self,
@@ -49,7 +51,7 @@ pub trait Provider: Send + Sync {
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError>;
 }
 
-/// The ability that a task needs.
+/// The class of model that a task needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelTier {
@@ -72,7 +74,7 @@ impl ModelTier {
     }
 }
 
-/// One question to a language model.
+/// A request to a language model.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The task's name in the contract table: `"reply"`, `"extraction"`, `"reflection"`, …
@@ -83,20 +85,20 @@ pub struct Request {
     pub user: String,
     /// The form of the answer.
     pub answer: AnswerFormat,
-    /// Sampling temperature; the model's own when absent.
+    /// Sampling temperature; `None` for the model's default.
     pub temperature: Option<f32>,
-    /// Upper bound on the answer's tokens; the provider's own when absent.
+    /// Maximum tokens of the answer; `None` for the provider's default.
     pub max_tokens: Option<u32>,
-    /// The values of the prompt as data. Network providers ignore it; the offline provider answers from it.
+    /// The values in the prompt as data. The offline provider answers from them; network providers ignore them.
     pub inputs: serde_json::Value,
 }
 
-/// The form an answer is asked in. It is a wish: the caller still parses and checks.
+/// The requested form of an answer. It is not guaranteed: the caller still parses and checks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerFormat {
     Text,
     Json {
-        /// The contract's name, sent along with the schema.
+        /// The contract's name, sent together with the schema.
         name: String,
         /// JSON schema of the object.
         schema: serde_json::Value,
@@ -106,12 +108,12 @@ pub enum AnswerFormat {
 /// Cost of an answer, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read, cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
     pub output_tokens: u64,
     /// The part of `input_tokens` that came from the provider's cache.
     pub cached_tokens: u64,
-    /// True if the provider counted. When false, the numbers are an estimate from the text's length.
+    /// True if the provider reported the counts. Otherwise they are estimated from the text's length.
     pub reported: bool,
 }
 
@@ -125,7 +127,7 @@ pub struct Completion {
     pub model: String,
     /// [`Provider::name`] of who answered.
     pub provider: String,
-    /// From the first attempt to the last byte, waits between attempts included.
+    /// Time from the first attempt to the last byte, including waits between attempts.
     pub latency: Duration,
 }
 
@@ -142,9 +144,9 @@ pub enum StreamEvent {
     },
 }
 
-/// Waits and randomness, passed in so that a test or a simulated year needs no real time.
+/// Pauses and randomness, passed in so that a test or a simulated year needs no real time.
 pub trait RetryTimer: Send + Sync {
-    /// Completes when the duration has passed.
+    /// Returns after the duration.
     fn pause(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
     /// A number in `[0, 1)` that spreads retries of many callers.

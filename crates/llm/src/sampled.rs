@@ -1,4 +1,4 @@
-//! How an answer is sampled where a request leaves it to the settings.
+//! Applies settings for sampling where a request has none.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use futures_util::stream::BoxStream;
 use crate::error::LlmError;
 use crate::provider::{Completion, ModelTier, Provider, Request, StreamEvent};
 
-/// A provider that fills in what a request does not say, and knows how much its endpoint takes.
+/// A provider that fills in missing parameters of a request, and knows the context size of its endpoint.
 pub(crate) struct SampledProvider {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) context_tokens: Option<u32>,

@@ -1,4 +1,4 @@
-//! What a person configures, and the defaults as data.
+//! Settings of a provider, with their defaults.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -61,40 +61,39 @@ impl FromStr for ProviderKind {
     }
 }
 
-/// Everything [`connect()`](crate::connect()) needs. `Default` is `provider = "auto"` with the documented
-/// limits.
+/// Settings of [`connect()`](crate::connect()). `Default` is `provider = "auto"` with the documented limits.
 #[derive(Debug, Clone)]
 pub struct ProviderSettings {
     pub provider: ProviderKind,
-    /// Address of the API. Empty: the provider's own. For `openai` it customarily ends in `/v1`.
+    /// Address of the API; empty means the provider's own. For `openai` it usually ends in `/v1`.
     pub base_url: String,
     /// Never used by `auto`: a person chooses a cloud provider by name.
     pub api_key: Option<SecretString>,
-    /// The environment variable from which the key comes, for messages.
+    /// The environment variable of the key, for error messages.
     pub api_key_env: String,
-    /// One model for all tiers; empty: see `models`.
+    /// One model for all tiers; if empty, see `models`.
     pub model: String,
-    /// A model for each tier, before `model`; empty entries: `model`, then the provider's default.
+    /// A model for each tier, which overrides `model`. An empty entry means `model`, then the provider's default.
     pub models: TierModels,
     /// Time limit for opening a connection.
     pub connect_timeout: Duration,
     /// Time limit from the request to the first streamed token.
     pub first_token_timeout: Duration,
-    /// Between two streamed tokens.
+    /// Time limit between two streamed tokens.
     pub idle_timeout: Duration,
-    /// One whole attempt, from asking to the last byte.
+    /// Time limit of one attempt, from the request to the last byte.
     pub timeout: Duration,
-    /// Attempts after the first, for errors that may pass.
+    /// Retries of a call whose error may pass.
     pub max_retries: u32,
-    /// Sampling temperature of requests that name none.
+    /// Sampling temperature of requests that set none.
     pub temperature: Option<f32>,
-    /// Upper bound on the answer's tokens for requests that name none.
+    /// Maximum tokens of answers to requests that set none.
     pub max_tokens: Option<u32>,
-    /// Calls in flight at once; further ones wait their turn.
+    /// Maximum concurrent calls; further ones wait.
     pub max_in_flight: usize,
     /// Permits `http://` to an address that is not this machine.
     pub allow_insecure_http: bool,
-    /// Model servers on this machine that `auto` looks for, in this order. Empty: none.
+    /// Model servers on this machine that `auto` looks for, in this order; may be empty.
     pub local_endpoints: Vec<LocalEndpoint>,
 }
 
@@ -165,14 +164,14 @@ impl TierModels {
 /// An OpenAI-compatible model server on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalEndpoint {
-    /// The name for people.
+    /// The name of the server, for people.
     pub name: String,
-    /// The endpoint's base, customarily ending in `/v1`. Only loopback addresses are asked.
+    /// The endpoint's base, usually ending in `/v1`. Only loopback addresses are used.
     pub base_url: String,
 }
 
 impl LocalEndpoint {
-    /// Ollama, LM Studio and llama.cpp on their customary ports.
+    /// Ollama, LM Studio and llama.cpp on their default ports.
     #[must_use]
     pub fn on_usual_ports() -> Vec<LocalEndpoint> {
         [
@@ -188,26 +187,27 @@ impl LocalEndpoint {
 pub(crate) const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 pub(crate) const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com";
 
-/// Names that answer at the provider's own endpoint: (small, medium, large). The conversation gets the
-/// model that starts to speak soon, not the largest one.
+/// Default models of the provider's own endpoint: (small, medium, large). Conversations use the model that starts
+/// answering soonest, not the largest one.
 pub(crate) const OPENAI_MODELS: [&str; 3] = ["gpt-4.1-mini", "gpt-4.1", "gpt-4.1"];
 pub(crate) const ANTHROPIC_MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-sonnet-4-6", "claude-sonnet-4-6"];
 
 impl ProviderSettings {
-    /// The models a person named, filled up from `defaults`.
+    /// The models that a person configured, completed from `defaults`.
     pub(crate) fn tier_models(&self, defaults: &TierModels) -> TierModels {
         self.models.with_fallback(&TierModels::same_for_all(&self.model)).with_fallback(defaults)
     }
 
-    /// The address that is asked: `base_url`, else the provider's own. `auto` has none unless `base_url` is set.
+    /// The address to use: `base_url`, else the provider's own. `auto` has none unless `base_url` is set.
     ///
     /// # Errors
+    ///
     /// [`LlmError::Fatal`] if it can't be used.
     pub fn address(&self) -> Result<Url, LlmError> {
         self.checked_url(if self.base_url.trim().is_empty() { self.own_base_url() } else { &self.base_url })
     }
 
-    /// True if the provider's own servers are asked, not a compatible endpoint.
+    /// True if requests go to the provider's own servers rather than a compatible endpoint.
     pub fn is_own_address(&self) -> bool {
         let own = Url::parse(self.own_base_url());
         matches!((own, self.address()), (Ok(own), Ok(asked)) if own.origin() == asked.origin())
@@ -221,7 +221,7 @@ impl ProviderSettings {
         }
     }
 
-    /// Reads and checks an address: http(s), no user information, and no plain HTTP to another machine.
+    /// Parses and checks an address: http(s), no user name or password, and no plain HTTP to another machine.
     pub(crate) fn checked_url(&self, base_url: &str) -> Result<Url, LlmError> {
         let url = Url::parse(base_url.trim().trim_end_matches('/')).map_err(|error| {
             LlmError::fatal_error(format!(

@@ -1,4 +1,4 @@
-//! Who may ask for what: named tokens with their scopes, and the record of what was done with them.
+//! Access control: named tokens with their scopes, logins, and the audit log.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,24 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::scope::UserId;
 
-/// Longest name of a token, in characters. A name is shown in lists and in every line of the audit log.
+/// Maximum length of a token's name, in characters. It is shown in lists and in every line of the audit log.
 pub const TOKEN_NAME_LENGTH_MAX: usize = 64;
-/// Longest name of a hub instance in a scope, in characters. It is a host or agent name, and fits into one line of a table.
+/// Maximum length of a hub instance in a scope, in characters. It is a host or agent name, and fits into one line of
+/// a table.
 pub const INSTANCE_LENGTH_MAX: usize = 64;
 
 /// An area of the program that a token gives access to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum AccessScope {
-    /// Talk: send, watch, read what was said.
+    /// Conversation: send, watch, read messages.
     Chat,
-    /// Watch and read what was said, without a word of one's own.
+    /// Watch and read messages, without sending any.
     ChatRead,
-    /// Look into and change everything.
+    /// Read and change everything.
     Admin,
-    /// Look into everything without changing it.
+    /// Read everything without changing it.
     AdminRead,
-    /// Figures of the program, for monitoring.
+    /// The metrics, for monitoring.
     Metrics,
     /// The OpenAI-compatible endpoint (`/v1`).
     Openai,
@@ -92,15 +93,15 @@ impl From<AccessScope> for String {
     }
 }
 
-/// True if a token or an instance can be called that: 1 to `length_max` letters, digits, `.`, `_` and `-`, so that the name
-/// needs no quoting in a path, a log line or a shell.
+/// True if a name is valid for a token or an instance: 1 to `length_max` letters, digits, `.`, `_` and `-`, so that
+/// it needs no quoting in a path, a log line or a shell.
 pub fn is_plain_name(name: &str, length_max: usize) -> bool {
     (1..=length_max).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
         && !name.starts_with(['.', '-'])
 }
 
-/// A token as stored. What it is made of is not kept, only a hash that can't be turned back.
+/// A token as stored: only its hash is stored, from which the token can't be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedToken {
     /// The name that the owner gave the token; unique.
@@ -111,32 +112,32 @@ pub struct NamedToken {
     pub hash: String,
     /// The areas that the token gives access to; never empty.
     pub scopes: Vec<AccessScope>,
-    /// The one user whom it speaks for; none for all.
+    /// The only user that it may act for; `None` for all.
     pub user: Option<UserId>,
-    /// Time at which the token was made.
+    /// Time at which the token was created.
     pub created_at: Timestamp,
     /// Time at which the token was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// Time at which the token ends by itself.
+    /// Time at which the token expires.
     pub expires_at: Option<Timestamp>,
-    /// Streams that it may have open at once; the server's own number where none is said.
+    /// Maximum open streams; `None` for the server's default.
     pub streams_max: Option<u32>,
-    /// Users that it may create; the server's own number where none is said.
+    /// Maximum users that it may create; `None` for the server's default.
     pub users_max: Option<u32>,
 }
 
-/// A browser that was logged in by a one-time link. Of its two secrets only digests are stored.
+/// A browser that was logged in by a one-time link. Only digests of its two secrets are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Public and unique, 16 hexadecimal digits.
+    /// Public and unique id, 16 hexadecimal digits.
     pub id: String,
     /// Digest of the secret in the cookie.
     pub cookie_digest: String,
-    /// Digest of the secret that the page keeps for its own origin.
+    /// Digest of the secret that the page stores for its own origin.
     pub page_key_digest: String,
     /// The token that made the link: [`OWNER`], or a name.
     pub token: String,
-    /// The public part of that token; none for the owner's.
+    /// The public part of that token; `None` for the owner's.
     pub token_prefix: Option<String>,
     /// The network address from which the link was opened.
     pub address: String,
@@ -148,17 +149,17 @@ pub struct Login {
     pub last_seen_at: Timestamp,
 }
 
-/// Lifetime of a login that is not used. Somebody who opens the page once a month stays logged in.
+/// Lifetime of an unused login. Somebody who opens the page once a month stays logged in.
 pub const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 impl Login {
-    /// Time at which it ends unless it is used before.
+    /// Time at which the login expires unless it is used before.
     pub fn expires_at(&self) -> Timestamp {
         self.last_seen_at.saturating_add(LOGIN_LIFETIME).unwrap_or(Timestamp::MAX)
     }
 }
 
-/// Something that was done with the right to administer. It says what was done to what, never what anybody said.
+/// An administrative action. It records the action and its target, never a person's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     pub at: Timestamp,

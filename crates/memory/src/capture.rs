@@ -10,19 +10,19 @@ use crate::scope::Scope;
 use crate::sessions::SessionPolicy;
 use crate::text;
 
-/// One line of talk, as it arrived.
+/// A message to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageInput {
-    /// The message's id, if it was named before it was written; else it gets a new one.
+    /// The id, if it was assigned before; otherwise the message gets a new one.
     pub id: Option<MessageId>,
     pub scope: Scope,
     pub channel_id: String,
-    /// The message's turn; none for a message that the persona sends proactively.
+    /// The message's turn; `None` for a message that the persona sends proactively.
     pub turn_id: Option<TurnId>,
     pub role: Role,
-    /// The text, word by word.
+    /// The text, exactly as written.
     pub content: String,
-    /// True if the model was cut off while saying it.
+    /// True if the model was interrupted before the end.
     pub incomplete: bool,
     /// The client's own id of the message.
     pub external_ref: Option<String>,
@@ -30,7 +30,7 @@ pub struct MessageInput {
     pub channel_write: Option<ChannelWrite>,
 }
 
-/// Why a line was not captured. Nothing was written.
+/// Why a message was not stored. Nothing was written.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CaptureError {
     /// The message has no visible text.
@@ -54,7 +54,7 @@ pub struct Recorder<'a> {
     pub policy: SessionPolicy,
 }
 
-/// Refuses what can't be captured, before room is reserved or anything is written.
+/// Refuses messages that can't be stored, before queue space is reserved or anything is written.
 pub fn check(content: &str) -> Result<(), CaptureError> {
     if is_blank(content) {
         return Err(CaptureError::Empty);
@@ -71,7 +71,7 @@ pub fn is_blank(content: &str) -> bool {
     content.chars().all(is_unseen)
 }
 
-/// White space and characters without a picture of their own: joiners, marks of direction, controls.
+/// True for white space and invisible characters: joiners, marks of direction, controls.
 fn is_unseen(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()
@@ -82,22 +82,22 @@ fn is_unseen(character: char) -> bool {
 }
 
 impl Recorder<'_> {
-    /// Writes the line with its session's counters, its words and its turn in one transaction, and returns when it
-    /// is durable. `zone` is the user's: it decides the day. A reply brings its receipt, which settles the turn.
+    /// Stores the message with its session's counters, its terms and its turn in one transaction, and returns once it
+    /// is durable. `zone` is the user's and determines the day. A reply includes its receipt, which settles the turn.
     pub async fn capture(
         &self,
         line: MessageInput,
         zone: &TimeZone,
         receipt: Option<ReplyReceipt>,
     ) -> Result<CapturedMessage, CaptureError> {
-        // A reply may be longer than what a person may send; it was already spoken, so all of it is kept.
+        // A reply may be longer than a user's message; it was already streamed, so all of it is stored.
         if line.role == Role::User {
             check(&line.content)?;
         }
         Ok(self.store.capture(self.new_message(line, zone), self.policy, receipt).await?)
     }
 
-    /// The message as it is stored now: with its ids, its words and its day.
+    /// The message as it will be stored: with its ids, terms and day.
     pub fn new_message(&self, line: MessageInput, zone: &TimeZone) -> NewMessage {
         let now = self.clock.now();
         NewMessage {
@@ -111,7 +111,7 @@ impl Recorder<'_> {
             channel_id: line.channel_id,
             turn_id: line.turn_id,
             role: line.role,
-            // Others speak only in what is imported.
+            // Other speakers only occur in imports.
             speaker: None,
             content: line.content,
             incomplete: line.incomplete,

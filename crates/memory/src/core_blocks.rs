@@ -1,12 +1,13 @@
-//! L1: who the persona is, who the user is, how to speak. Written by people only; background code reads it.
+//! L1: texts about the persona, the user, and the way of speaking. Written only by people; background code reads
+//! them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Longest text of one block, in characters. All three are in every prompt: in Chinese 15,000 tokens.
+/// Maximum length of one block, in characters. All three are in every prompt: in Chinese 15,000 tokens.
 pub const CORE_BLOCK_LENGTH_MAX: usize = 5_000;
 
-/// The three blocks. Older labels are refused.
+/// Label of a core block. Labels of older versions are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CoreBlockLabel {
@@ -14,15 +15,15 @@ pub enum CoreBlockLabel {
     Persona,
     /// Describes the user. One per user.
     User,
-    /// Rules for the way of speaking. Shared; it has one writer.
+    /// Rules for the persona's way of speaking. Shared by all its users; only one writer may change it.
     Style,
 }
 
 impl CoreBlockLabel {
-    /// All labels, in the order of the prompt.
+    /// All labels in the order of the prompt.
     pub const ALL: [Self; 3] = [Self::Persona, Self::User, Self::Style];
 
-    /// The label as stored and as on the wire.
+    /// The label's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Persona => "persona",
@@ -32,14 +33,14 @@ impl CoreBlockLabel {
     }
 }
 
-/// The three authored texts as a turn reads them; an unwritten block is empty.
+/// The three core blocks as a turn reads them; an unwritten block is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreBlocks {
     /// Describes the persona, shared by all its users.
     pub persona: String,
     /// Describes the user of this memory.
     pub user: String,
-    /// Rules for the way of speaking.
+    /// Rules for the persona's way of speaking.
     pub style: String,
 }
 
@@ -65,7 +66,7 @@ pub struct CoreBlockTooLong {
     pub length: usize,
 }
 
-/// Refuses a text that is over the limit; nothing is ever cut silently.
+/// Refuses a text above the limit; nothing is ever cut silently.
 pub fn check_length(label: CoreBlockLabel, text: &str) -> Result<(), CoreBlockTooLong> {
     let length = text.chars().count();
     if length > CORE_BLOCK_LENGTH_MAX {

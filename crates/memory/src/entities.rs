@@ -1,4 +1,4 @@
-//! L5: the people, places, organisations and pets of the user's life, with all the names they go by.
+//! L5: the people, places, organisations and pets in the user's life, with all their names.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub enum EntityKind {
     Org,
     /// An animal that lives with somebody.
     Pet,
-    /// Anything else with a name.
+    /// Any other named thing.
     #[default]
     Other,
 }
@@ -27,7 +27,7 @@ pub enum EntityKind {
 impl EntityKind {
     pub const ALL: [Self; 5] = [Self::Person, Self::Place, Self::Org, Self::Pet, Self::Other];
 
-    /// The kind as stored and as on the wire.
+    /// The kind's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -38,7 +38,7 @@ impl EntityKind {
         }
     }
 
-    /// Reads a kind; a word outside the list is `Other`.
+    /// Parses a kind; an unknown word is `Other`.
     pub fn parse(text: &str) -> Self {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text).unwrap_or_default()
     }
@@ -48,12 +48,12 @@ impl EntityKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeStatus {
-    /// The name surely means this entity.
+    /// The name certainly means this entity.
     #[default]
     Confirmed,
-    /// Perhaps the same as another: the persona may ask.
+    /// The entity may be the same as another one: the persona may ask.
     Uncertain,
-    /// Asked, and found to be somebody else.
+    /// The persona asked, and the entities are different.
     Disambiguated,
 }
 
@@ -61,19 +61,19 @@ pub enum MergeStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
     Same,
-    /// Perhaps the same: the persona may ask.
+    /// Possibly the same: the persona may ask.
     Uncertain,
     Different,
 }
 
-/// Cosine above which a new name is a known entity. Below it the persona asks: two people taken for one are harder to part than
-/// one person listed twice is to merge.
+/// Cosine above which a new name is a known entity. Below it the persona asks, because it is harder to separate two
+/// people who were merged than to merge one who is listed twice.
 pub const SAME_COSINE_ABOVE: f32 = 0.85;
 /// Cosine from which a new name may be a known entity.
 pub const UNCERTAIN_COSINE_MIN: f32 = 0.65;
 
 impl Likeness {
-    /// Two thresholds: above 0.85 the same, from 0.65 uncertain.
+    /// Applies the two thresholds: above 0.85 the same, from 0.65 uncertain.
     pub fn from_cosine(cosine: f32) -> Self {
         if cosine > SAME_COSINE_ABOVE {
             Self::Same
@@ -85,7 +85,7 @@ impl Likeness {
     }
 }
 
-/// True if both may be one: the same kind, or one that nobody could tell.
+/// True if two kinds may be the same: equal, or one is unknown.
 pub fn kinds_agree(a: EntityKind, b: EntityKind) -> bool {
     a == b || a == EntityKind::Other || b == EntityKind::Other
 }
@@ -103,28 +103,28 @@ pub fn embedded_text(name: &str, description: Option<&str>) -> String {
 pub enum ChangedBy {
     /// A person who keeps the memory.
     Owner,
-    /// The user, in a talk.
+    /// The user, in a conversation.
     Conversation,
-    /// Nobody: the names are as good as the same.
+    /// Nobody: the names are nearly equal.
     Likeness,
 }
 
 /// A change of an entity; each can be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntityChange {
-    /// The entity and the other are one. An uncertain one becomes part of a settled one, the newer of two uncertain ones part
-    /// of the older; of two settled ones the entity becomes part of the other.
+    /// The entity and the other are the same. An uncertain one is merged into a settled one, the newer of two
+    /// uncertain ones into the older; of two settled ones, the entity into the other.
     Merge { other: EntityId },
-    /// The entity and the other are two.
+    /// The entity and the other are different.
     Separate { other: EntityId },
-    /// The entity is shown by another name; the old one stays an alias.
+    /// The entity gets another main name; the old one stays an alias.
     Rename {
         /// The name, as written.
         name: String,
     },
-    /// A person says what it is. Nobody else overwrites that.
+    /// A person describes the entity. Nobody else overwrites that.
     Describe {
-        /// The description; empty to have none.
+        /// The description; empty to remove it.
         description: String,
     },
 }
@@ -132,33 +132,33 @@ pub enum EntityChange {
 /// The result of a change to an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityChanged {
-    /// The changed entities. For a merge: the one that remains, then the other as it was before.
+    /// The changed entities. For a merge: the one that remains, then the other as it was.
     Changed(Vec<Entity>),
-    /// An entity does not exist, or is part of another already.
+    /// An entity does not exist, or was merged into another already.
     NotThere,
-    /// Somebody of an agreeing kind goes by this name.
+    /// Another entity of a matching kind has this name.
     NameTaken(Box<Entity>),
 }
 
 /// The result of undoing a change to an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityUndone {
-    /// The last change is undone: which it was, and the entities as they are again.
+    /// The last change was undone. Has its kind, and the entities as they are now.
     Undone {
         /// `merge`, `separate`, `rename` or `describe`.
         change: &'static str,
-        /// The entities as they are again.
+        /// The entities as they are now.
         entities: Vec<Entity>,
     },
-    /// Nothing was changed, or all of it is undone.
+    /// Nothing was changed, or everything is undone.
     NothingToUndo,
-    /// The other entity of the change was changed since; that has to be undone first.
+    /// The other entity of the change was changed later; that has to be undone first.
     ChangedSince,
     /// No entity has this id.
     NotThere,
 }
 
-/// Orders two entities that are one: (the one that is merged, the one that stays). See [`EntityChange::Merge`].
+/// Orders two entities that are the same: (the one to merge, the one that stays). See [`EntityChange::Merge`].
 pub fn merge_order<'a>(entity: &'a Entity, other: &'a Entity) -> (&'a Entity, &'a Entity) {
     let uncertain = |entity: &Entity| entity.merge_status == MergeStatus::Uncertain;
     match (uncertain(entity), uncertain(other)) {
@@ -168,25 +168,25 @@ pub fn merge_order<'a>(entity: &'a Entity, other: &'a Entity) -> (&'a Entity, &'
     }
 }
 
-/// A stored entity. What was merged into it is part of it: its names are among the aliases, its links among the
-/// entity's, and its description stands where the entity has none.
+/// A stored entity. It includes entities that were merged into it: their names are among the aliases, their links
+/// among its links, and their description is used if it has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entity {
     /// The id of the entity.
     pub id: EntityId,
-    /// The name it is shown by, as written.
+    /// The main name, as written.
     pub canonical_name: String,
     /// The kind of the entity.
     pub kind: EntityKind,
     /// A description of the entity, in prose.
     pub description: Option<String>,
-    /// True if a person wrote the description: then nobody else does.
+    /// True if a person wrote the description: then nobody else changes it.
     pub owner_override: bool,
     /// Certainty that this entity is not another one under a different name.
     pub merge_status: MergeStatus,
     /// The other entity that this one may be the same as.
     pub merge_target: Option<EntityId>,
-    /// All names as written, the canonical one included.
+    /// All names as written, including the main one.
     pub aliases: Vec<String>,
     /// Time at which the entity was first named.
     pub created_at: Timestamp,

@@ -1,4 +1,4 @@
-//! The fifteen biographic facts of a persona: a life in headwords, written by people only.
+//! The fifteen biographic facts of a persona, written by people only.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! facts {
     ($($(#[$doc:meta])* $variant:ident = $name:ident [$length:literal] $words:expr;)+) => {
-        /// The facts as stored; an unset one is none.
+        /// The stored facts; an unset one is `None`.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct Facts {
             $($(#[$doc])* pub $name: Option<String>,)+
@@ -20,20 +20,20 @@ macro_rules! facts {
         }
 
         impl Fact {
-            /// All fifteen, in the order in which they are shown.
+            /// All fifteen facts, in the order of display.
             pub const ALL: [Self; 15] = [$(Self::$variant),+];
 
-            /// The name as stored and as on the wire.
+            /// The fact's name in the database and on the wire.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($name)),+ }
             }
 
-            /// Longest text, in characters.
+            /// Maximum length of the text, in characters.
             pub fn length_max(self) -> usize {
                 match self { $(Self::$variant => $length),+ }
             }
 
-            /// The words that the fact can be; empty where any text will do.
+            /// The allowed values; empty if any text is valid.
             pub fn words(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &$words),+ }
             }
@@ -65,7 +65,7 @@ facts! {
     Nationality = nationality [8] [];
     /// The native language of the persona.
     NativeLanguage = native_language [32] [];
-    /// Region whose customs the persona has.
+    /// Region whose customs the persona follows.
     LocaleRegion = locale_region [128] [];
     /// The highest level of education.
     EducationLevel = education_level [32] ["high_school", "bachelor", "master", "phd"];
@@ -92,29 +92,30 @@ impl Facts {
     }
 }
 
-/// A text that can't be the fact.
+/// Error: a text is not valid for the fact.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidFact {
-    /// More characters than are kept.
+    /// The text is too long.
     #[error("{fact}: at most {length_max} characters fit")]
     TooLong {
         fact: &'static str,
         /// The maximum, in characters.
         length_max: usize,
     },
-    /// No day of the calendar.
+    /// The day does not exist.
     #[error("birth_date: a day is written like 1994-03-05")]
     NoDay,
-    /// No zone of the IANA database.
+    /// The zone is not in the IANA database.
     #[error("timezone: there is no such zone; it is written like Europe/Lisbon")]
     NoZone,
 }
 
 impl Fact {
-    /// Reads what a person wrote: blank clears it, a word outside the vocabulary is no answer and clears it too.
+    /// Parses a person's input. A blank clears the fact, and so does a word outside the vocabulary.
     ///
     /// # Errors
-    /// [`InvalidFact`] for a text that is too long, a day that isn't one, a zone that nobody knows.
+    ///
+    /// [`InvalidFact`] for a text that is too long, an invalid day, or an unknown zone.
     pub fn parse_fact(self, text: &str) -> Result<Option<String>, InvalidFact> {
         let text = text.trim();
         if text.is_empty() {
@@ -138,9 +139,9 @@ impl Fact {
     }
 }
 
-/// The IANA name of a zone as it is spelt there; none for what is no zone.
+/// The IANA name of a zone in its official spelling; `None` for an unknown zone.
 pub fn known_zone(name: &str) -> Option<String> {
-    // A zone is looked up in the system's folder of zones, so what is no name must not reach it.
+    // Zones are looked up in the system's folder, so anything that is not a name must not reach it.
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte));
     if !is_name || name.starts_with('/') {
         return None;

@@ -27,46 +27,46 @@ macro_rules! identifier {
 }
 
 identifier!(
-    /// A message of the verbatim log (L2).
+    /// Id of a message in the verbatim log (L2).
     MessageId
 );
 identifier!(
-    /// A session: one stretch of talk on one channel.
+    /// Id of a session: a period of conversation on one channel.
     SessionId
 );
 identifier!(
-    /// A run that recorded what another program exported.
+    /// Id of an import run.
     ImportId
 );
 identifier!(
-    /// A turn: a burst of the user's messages and the reply to it.
+    /// Id of a turn: consecutive messages of the user, and the reply to them.
     TurnId
 );
 identifier!(
-    /// A concept node: event, thought, intention or expectation (L3, L4).
+    /// Id of a node: event, thought, intention or expectation (L3, L4).
     NodeId
 );
 identifier!(
-    /// A person, place, organisation, pet or other named thing (L5).
+    /// Id of a person, place, organisation, pet or other named thing (L5).
     EntityId
 );
 identifier!(
-    /// A proposal of extraction that the checks refused.
+    /// Id of an extracted proposal that the checks refused.
     RejectedId
 );
 identifier!(
-    /// One run of reflection that stored at least one thought.
+    /// Id of a reflection that stored at least one thought.
     ReflectionId
 );
 identifier!(
-    /// One run of the slow cycle.
+    /// Id of a run of the slow cycle.
     CycleId
 );
 identifier!(
-    /// One act of erasing, and its receipt.
+    /// Id of an erasure and its receipt.
     ErasureId
 );
 identifier!(
-    /// A decision to send a message without being asked, or not to.
+    /// Id of a decision about a proactive message.
     DecisionId
 );

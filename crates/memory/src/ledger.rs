@@ -1,4 +1,4 @@
-//! Costs of model calls, and the memories that a reply used.
+//! Costs of model calls, and receipts of replies.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::identifiers::{NodeId, SessionId, TurnId};
 use crate::recall::{Candidate, HeldBackValue};
 
-/// Tokens that a price is for. Providers publish their prices so.
+/// Number of tokens that a price is for, as in the price lists of providers.
 const PRICED_TOKENS: f64 = 1_000_000.0;
 
 /// Price of a model, in US dollars per million tokens.
@@ -15,13 +15,13 @@ const PRICED_TOKENS: f64 = 1_000_000.0;
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// Tokens sent that the provider had cached.
+    /// Price of input tokens that the provider had cached.
     pub cached: f64,
 }
 
 impl Price {
     /// US dollars for a call: `((input − cached)·input price + cached·cached price + output·output price) / 10⁶`. The
-    /// cached tokens are a part of the input.
+    /// input includes the cached tokens.
     pub fn cost_in_dollars(&self, usage: TokenUsage) -> f64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let fresh = usage.input_tokens - cached;
@@ -30,13 +30,13 @@ impl Price {
     }
 }
 
-/// Prices of models, by the beginning of their names.
+/// Prices of models, by prefixes of their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices(pub Vec<(String, Price)>);
 
 impl Prices {
-    /// The price of a model: of its name, else of the longest listed name that it begins with, so that a dated release
-    /// (`gpt-x-2026-03-05`) is found by its family. The offline provider costs nothing.
+    /// The price of a model: that of its name, else of the longest listed prefix, so that a dated release
+    /// (`gpt-x-2026-03-05`) gets the price of its family. The offline provider costs nothing.
     pub fn price_of_model(&self, provider: &str, model: &str) -> Option<Price> {
         if provider == "offline" {
             return Some(Price::default());
@@ -47,8 +47,8 @@ impl Prices {
     }
 }
 
-/// True if what follows a family's name dates a release of it, as `-2026-03-05`, `-1106` or `@20260305`. A single digit is
-/// another version.
+/// True if the rest of a name after the family is a date or release, such as `-2026-03-05`, `-1106` or `@20260305`. A
+/// single digit is another version.
 fn is_release(rest: &str) -> bool {
     let date = rest.strip_prefix(['-', '@']).unwrap_or_default();
     rest.is_empty() || rest == "-latest" || date.bytes().take_while(u8::is_ascii_digit).count() >= 4
@@ -77,13 +77,13 @@ pub struct ModelCall {
     pub latency_ms: u64,
     /// `ok`, or the kind of the error.
     pub outcome: String,
-    /// The turn it served, if any.
+    /// The turn that the call was for, if any.
     pub turn_id: Option<TurnId>,
-    /// The session it served, if any.
+    /// The session that the call was for, if any.
     pub session_id: Option<SessionId>,
-    /// Digest of the prompt and of the templates it was rendered with.
+    /// Digest of the prompt and of its templates.
     pub prompt_hash: String,
-    /// Cost in US dollars; none if the price of the model is unknown.
+    /// Cost in US dollars; `None` if the price of the model is unknown.
     pub cost_usd: Option<f64>,
 }
 
@@ -100,13 +100,13 @@ impl ModelCall {
 /// Costs of one task within a quarter of an hour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallSum {
-    /// The first moment of the quarter.
+    /// Start of the quarter of an hour.
     pub quarter: Timestamp,
     pub task: String,
     pub calls: u64,
-    /// Calls of models whose price is not known.
+    /// Calls of models without a known price.
     pub unpriced_calls: u64,
-    /// Tokens sent, received, and sent but cached.
+    /// Input, output and cached tokens.
     pub usage: TokenUsage,
     /// US dollars, as far as prices are known.
     pub cost_usd: f64,
@@ -123,8 +123,8 @@ pub struct TokenUsage {
     pub cached_tokens: u64,
 }
 
-/// A document that was in a prompt: a memory of another instance, or an entry of a lorebook. It holds no word of the document, so that nothing of it is left here when it is
-/// erased.
+/// A document in a prompt: a memory of another instance, or an entry of a lorebook. It contains no text of the
+/// document, so that nothing stays when the document is erased.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsedDocument {
     /// `daily`, `significant` or `lore`.
@@ -134,46 +134,47 @@ pub struct UsedDocument {
     pub date: Option<String>,
     /// The instance that wrote the document.
     pub source_instance: String,
-    /// Relevance for the message, from 0 to 1, on the scale of recall.
+    /// Relevance to the message, from 0 to 1, on the scale of recall.
     pub relevance: f64,
-    /// SHA-256 of an entry's document name, in hexadecimal: the name has words of the entry. Not shown.
+    /// SHA-256 of the name of an entry's document, in hexadecimal, because the name contains words of the entry. Not
+    /// shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub digest: Option<String>,
-    /// The document's file name, looked up when the receipt is read.
+    /// The document's file name; looked up when the receipt is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// The document's lines that are about what was said, looked up when the receipt is read.
+    /// The document's lines about the message; looked up when the receipt is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
 }
 
-/// Why the persona said that: stored with each reply.
+/// Receipt of a reply: what the reply was based on. Stored with each reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplyReceipt {
     /// The id of the turn.
     pub turn_id: TurnId,
     /// Time at which the reply was stored.
     pub created_at: Timestamp,
-    /// The model that spoke.
+    /// The model that wrote the reply.
     pub model: String,
     /// Tokens that the reply cost.
     pub usage: TokenUsage,
-    /// Digest of the prompt as sent.
+    /// Digest of the prompt that was sent.
     pub prompt_hash: String,
     /// The memories in the prompt, with each term of their scores.
     pub used: Vec<Candidate>,
-    /// Documents of other instances that were in the prompt because they are about what was said.
+    /// Documents of other instances in the prompt because they are about the message.
     #[serde(default)]
     pub documents: Vec<UsedDocument>,
     /// Number of earlier messages of the conversation in the prompt.
     #[serde(default)]
     pub conversation: u32,
-    /// Nodes that were in the prompt whatever the text.
+    /// Pinned nodes, which are in every prompt.
     pub pinned: Vec<NodeId>,
-    /// Sections that the token budget cut or shortened.
+    /// Sections that were cut or shortened to fit the token limit.
     pub cut: Vec<String>,
-    /// Values that were held back, because they were replaced or corrected.
+    /// Values that were left out because they were replaced or corrected.
     #[serde(default)]
     pub held_back: Vec<HeldBackValue>,
 }

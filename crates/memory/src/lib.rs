@@ -1,17 +1,15 @@
-//! The six layers of a persona's memory: nouns, rules and ports.
+//! The six layers of a persona's memory: types, rules and ports.
 //!
-//! Two walks lead through this crate.
-//!
-//! **A sentence becomes a reply**: [`capture`] makes each line durable (L2), [`recall`] gathers what fits it from
+//! **A message becomes a reply**: [`capture`] makes each message durable (L2), [`recall`] finds what is relevant in
 //! core blocks (L1), mood (L6), events (L3), thoughts (L4), entities (L5) and the verbatim log (L2).
 //!
 //! **Silence becomes memory**: a [`sessions::Session`] that ends is claimed by [`consolidate`], which asks a
 //! [`ports::Mind`] what is worth remembering, checks every quote against the log, and commits events, entities and
 //! mood in one transaction; then, if the gate allows, thoughts.
 //!
-//! **Forgetting** is a walk back: [`forget`] takes what was said and all that was made of it, physically.
+//! **Forgetting** is the reverse: [`forget`] removes messages and everything derived from them, physically.
 //!
-//! Nothing here knows SQL, HTTP, a prompt or a model's weights: those are behind [`ports`].
+//! This crate contains no SQL, HTTP, prompts or model weights: those are behind [`ports`].
 
 pub mod scope;
 pub mod identifiers;
@@ -34,5 +32,5 @@ pub mod access;
 pub mod ports;
 
 pub use scope::{PersonaId, Scope, UserId};
-/// The text rules by which everything is indexed and sought: who stores or searches must fold and cut as the memory does.
+/// The text rules of the index. Whoever stores or searches must fold and split texts in the same way.
 pub use text;

@@ -1,4 +1,4 @@
-//! L2: every message of both sides, verbatim. The ground truth the other layers depend on.
+//! L2: every message of both sides, verbatim. All other layers depend on it.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::identifiers::{MessageId, SessionId, TurnId};
 use crate::scope::Scope;
 
-/// Longest message that is accepted, in characters. In Chinese it is a session's worth of tokens.
+/// Maximum length of a message, in characters. In Chinese that many have as many tokens as a whole session.
 pub const MESSAGE_LENGTH_MAX: usize = 20_000;
 
 /// The speaker of a message.
@@ -17,9 +17,9 @@ pub const MESSAGE_LENGTH_MAX: usize = 20_000;
 pub enum Role {
     /// The person who uses the program.
     User,
-    /// The persona, as its model speaks.
+    /// The persona that the user talks with.
     Persona,
-    /// Somebody else, in a conversation that was imported. What they say proves nothing about the user.
+    /// Somebody else, in an imported conversation. Their messages are no evidence about the user.
     Other,
 }
 
@@ -28,62 +28,62 @@ pub enum Role {
 pub struct Message {
     /// The id of the message.
     pub id: MessageId,
-    /// The store's own number of the row: grows with each commit. Never leaves the process.
+    /// Row number, which grows with each commit. It never leaves the process.
     pub seq: i64,
     /// The memory that the message belongs to.
     pub scope: Scope,
     /// The session that the message belongs to.
     pub session_id: SessionId,
-    /// The turn it belongs to; none for a message that the persona sent proactively.
+    /// The message's turn; `None` for a proactive message.
     pub turn_id: Option<TurnId>,
-    /// The channel that the message was sent on: opaque, never in a prompt.
+    /// The channel of the message: opaque, and never in a prompt.
     pub channel_id: String,
     /// The speaker of the message.
     pub role: Role,
-    /// The name of the one who said it, for [`Role::Other`] alone.
+    /// The speaker's name, for [`Role::Other`] only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
-    /// The text, word by word.
+    /// The text, exactly as written.
     pub content: String,
-    /// Estimated, not counted by the model.
+    /// Estimated number of tokens.
     pub token_count: u32,
-    /// The day it was said on, in the user's zone.
+    /// The day of the message in the user's zone.
     pub day: Date,
-    /// Time at which the message was said.
+    /// Time of the message.
     pub created_at: Timestamp,
-    /// True if the model was cut off while saying it.
+    /// True if the model was interrupted before the end.
     pub incomplete: bool,
-    /// The language model that wrote it in another program, if it was imported from there. A reply's own model is in its
-    /// receipt.
+    /// The language model that wrote the message in another program, if it was imported. The model of a reply is in
+    /// its receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// Place of a version in its conversation.
+/// Position of a version in its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionPlace {
-    /// The version could be shown in the message's place.
+    /// An alternative to the message.
     Alternative,
-    /// The version belongs to a branch and follows the message.
+    /// The version belongs to another branch, and follows the message.
     AfterMessage,
-    /// The version belongs to a branch and follows another version: the index in the list of the message's versions.
+    /// The version belongs to another branch, and follows the version with this index in the message's list.
     AfterVersion(usize),
 }
 
-/// Another text of a message: one that was not shown in the program that it was imported from, or the text before an edit.
+/// Another text of a message: an imported one that was not shown, or the text before an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageVersion {
-    /// The speaker. In another branch of a conversation it can differ from that of the message.
+    /// The speaker. In another branch of a conversation it may differ from the speaker of the message.
     pub role: Role,
-    /// The name of the one who said it, for [`Role::Other`] alone.
+    /// The speaker's name, for [`Role::Other`] only.
     pub speaker: Option<String>,
-    /// The text, word by word.
+    /// The text, exactly as written.
     pub content: String,
-    /// Time at which the version was said, if that is known.
+    /// Time of the version, if known.
     pub said_at: Option<Timestamp>,
-    /// The language model that wrote it, if that is known.
+    /// The language model that wrote the version, if known.
     pub model: Option<String>,
-    /// Time at which the message took its place; for an imported one the time of the message.
+    /// Time at which the message replaced this version; for an imported one the time of the message.
     pub replaced_at: Timestamp,
     pub place: VersionPlace,
 }
@@ -92,18 +92,18 @@ pub struct MessageVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnStatus {
-    /// The user spoke; no reply yet.
+    /// The user's messages are stored, and there is no reply yet.
     Pending,
-    /// The reply is durable.
+    /// The reply is stored.
     Answered,
     /// The turn failed: it gets no reply unless a person retries it.
     Failed,
 }
 
-/// A turn as stored: what survives a crash between the user's words and the reply.
+/// A stored turn, so that a crash before the reply loses nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
-    /// The turn's id, minted by the burst's first message.
+    /// The turn's id, created by its first message.
     pub id: TurnId,
     /// The memory that the turn belongs to.
     pub scope: Scope,

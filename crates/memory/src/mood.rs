@@ -1,5 +1,5 @@
-//! L6: how the persona feels right now. Replaced when a session becomes memory, neutral again after 12 hours; what it
-//! was stays in a history, until what caused it is forgotten.
+//! L6: the persona's current mood. Replaced when a session is consolidated, neutral again after 12 hours; former
+//! moods stay in a history, until their cause is forgotten.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::identifiers::SessionId;
 
-/// Age at which a mood has faded. A night lies between: nobody is greeted with yesterday's mood.
+/// Age at which a mood has faded. It is less than a night, so that nobody is greeted with yesterday's mood.
 pub const MOOD_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
-/// Longest remembered signal of the user, in characters. It is one sentence, part of every prompt until the mood fades.
+/// Maximum length of the user's signal, in characters. It is one sentence, part of every prompt until the mood fades.
 pub const SIGNAL_LENGTH_MAX: usize = 200;
-/// Longest mood word or phrase, in characters. Models sometimes answer with a paragraph; a phrase is what fits beside a name.
+/// Maximum length of a mood, in characters. Models sometimes answer with a paragraph; a phrase fits beside a name.
 pub const MOOD_LENGTH_MAX: usize = 100;
 /// Energy of a neutral mood.
 pub const ENERGY_NEUTRAL: u8 = 5;
 /// The word of a neutral mood.
 pub const NEUTRAL: &str = "neutral";
 
-/// A snapshot of the persona's feeling towards one user.
+/// The persona's mood towards one user, at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mood {
     /// A word or short phrase.
     pub mood: String,
-    /// 0 (drained) to 10 (bursting).
+    /// Energy from 0 (exhausted) to 10 (very energetic).
     pub energy: u8,
-    /// The last sense of the user.
+    /// The persona's last impression of the user.
     pub last_user_signal: Option<String>,
     /// Time at which the mood was written.
     pub updated_at: Timestamp,
 }
 
-/// A mood that a session left, as the history keeps it.
+/// A mood after a session, as stored in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoodShift {
-    /// The store's own number of the row: grows with each shift. Never leaves the process.
+    /// Row number, which grows with each shift. It never leaves the process.
     pub seq: i64,
-    /// The session whose consolidation wrote it; `None` for one from before histories were kept.
+    /// The session whose consolidation stored the mood; `None` for one from before the history existed.
     pub session_id: Option<SessionId>,
-    /// The mood; its `updated_at` is the moment of the shift.
+    /// The mood; its `updated_at` is the time of the shift.
     pub mood: Mood,
 }
 
@@ -47,12 +47,12 @@ impl Mood {
         Self { mood: NEUTRAL.to_owned(), energy: ENERGY_NEUTRAL, last_user_signal: None, updated_at: at }
     }
 
-    /// The mood as it is at `now`: itself while it is younger than [`MOOD_LIFETIME`], neutral afterwards.
+    /// The mood at `now`: unchanged while younger than [`MOOD_LIFETIME`], then neutral.
     pub fn fade_at(&self, now: Timestamp) -> Self {
         if now.duration_since(self.updated_at) > MOOD_LIFETIME { Self::neutral(now) } else { self.clone() }
     }
 
-    /// True if the mood is neutral, by any word that models write for that ("Neutral", "calm", 平静).
+    /// True if the mood is neutral, in any of the words that models use for it ("Neutral", "calm", 平静).
     pub fn is_neutral(&self) -> bool {
         let folded = crate::text::fold(&self.mood);
         let bare = folded.trim_matches(|character: char| !character.is_alphanumeric());
@@ -60,7 +60,7 @@ impl Mood {
         bare.is_empty() || bare == NEUTRAL || crate::text::lexicon::mood::NEUTRAL_WORDS.contains(bare)
     }
 
-    /// A mood from a model's signal, with its lengths and bounds kept.
+    /// Creates a mood from a model's signal, cut to the maximum lengths and clamped to the scale.
     pub fn from_signal(mood: &str, energy: i64, signal: Option<&str>, at: Timestamp) -> Self {
         let cut = |text: &str, length: usize| text.trim().chars().take(length).collect::<String>();
         Self {

@@ -1,4 +1,4 @@
-//! Concept nodes: the row that L3 events and L4 thoughts share.
+//! Nodes: the common row of events (L3) and thoughts (L4).
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -8,9 +8,9 @@ use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId};
 
 /// Largest magnitude of an emotional impact.
 pub const IMPACT_MAX: i8 = 10;
-/// Most relational tags of one node. A node with every tag says nothing by them, and each raises its rank.
+/// Maximum relational tags of one node. More would carry no information, and each raises the node's rank.
 pub const RELATIONAL_TAGS_MAX: usize = 3;
-/// Longest description, in characters. A memory is a sentence or a few; anything longer is a document.
+/// Maximum length of a description, in characters. A memory is a sentence or a few; a longer text is a document.
 pub const DESCRIPTION_LENGTH_MAX: usize = 2_000;
 
 /// The kind of a node.
@@ -19,16 +19,16 @@ pub const DESCRIPTION_LENGTH_MAX: usize = 2_000;
 pub enum NodeKind {
     /// L3: something that happened.
     Event,
-    /// L4: an impression that looks back.
+    /// L4: an impression derived from past events.
     Thought,
-    /// L4: a commitment that the persona voiced.
+    /// L4: a commitment that the persona stated.
     Intention,
     /// L4: a prediction with a due time.
     Expectation,
 }
 
 impl NodeKind {
-    /// The kind as stored and as on the wire.
+    /// The kind's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Event => "event",
@@ -52,19 +52,19 @@ pub enum Subject {
     Shared,
 }
 
-/// The closed vocabulary of relational tags (seed: runtime interactions, section 1).
+/// Relational tags; there are no others (seed: runtime interactions, section 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RelationalTag {
     /// A core fact about who the user is.
     IdentityBearing,
-    /// An emotional thread that was opened and not closed.
+    /// An emotional topic that was opened and not closed.
     Unresolved,
     /// The person showed something that they rarely show.
     Vulnerability,
-    /// A shift in the relationship itself.
+    /// A change in the relationship itself.
     TurningPoint,
-    /// The user corrected what the persona assumed.
+    /// The user corrected an assumption of the persona.
     Correction,
     /// An explicit promise or follow-up.
     Commitment,
@@ -81,7 +81,7 @@ impl RelationalTag {
         Self::Commitment,
     ];
 
-    /// The tag as stored, on the wire and in prompts.
+    /// The tag's name in the database, on the wire and in prompts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::IdentityBearing => "identity-bearing",
@@ -93,27 +93,27 @@ impl RelationalTag {
         }
     }
 
-    /// Reads a tag; none for a word outside the vocabulary.
+    /// Parses a tag; `None` for an unknown word.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tag| tag.as_str() == text)
     }
 }
 
-/// Period in which something happened or is due. If one end is open, the other bound is used for both.
+/// Period in which an event happened or is due. If one bound is unknown, the other one is used for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventTime {
-    /// First moment of the period.
+    /// Start of the period.
     pub start: Timestamp,
-    /// Last moment, never before `start`.
+    /// End of the period, never before `start`.
     pub end: Option<Timestamp>,
 }
 
-/// Words of a message that a node depends on.
+/// A quote of a message that a node depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The id of the quoted message.
     pub message_id: MessageId,
-    /// Verbatim words of the message.
+    /// The quoted text, verbatim.
     pub quote: String,
     /// Start of the quote in the message, in characters.
     pub start: u32,
@@ -126,17 +126,17 @@ pub struct Evidence {
 pub struct Node {
     /// The id of the node.
     pub id: NodeId,
-    /// The store's own number of the row: grows with each commit. Never leaves the process.
+    /// Row number, which grows with each commit. It never leaves the process.
     pub seq: i64,
     /// The kind of the node.
     pub kind: NodeKind,
     /// The text, in the language of the conversation.
     pub description: String,
-    /// Signed weight of feeling, −10 (catastrophic loss) to +10 (life-defining joy).
+    /// Emotional impact, from −10 (catastrophic loss) to +10 (life-defining joy).
     pub emotional_impact: i8,
     /// Free-form lower-case labels, at most 4.
     pub emotion_tags: Vec<String>,
-    /// Tags of the closed vocabulary, at most 3.
+    /// Relational tags, at most 3.
     pub relational_tags: Vec<RelationalTag>,
     /// The person that the memory is about.
     pub subject: Subject,
@@ -144,45 +144,45 @@ pub struct Node {
     pub event_time: Option<EventTime>,
     /// The session that the node was extracted from.
     pub source_session_id: Option<SessionId>,
-    /// Number of times the node was said.
+    /// Number of times that the statement was made.
     pub mention_count: u32,
-    /// The node that replaced it; such a node leaves default recall and stays in history.
+    /// The node that replaced this one. A replaced node is excluded from recall and stays in the history.
     pub superseded_by: Option<NodeId>,
-    /// Kept in every prompt by a person's wish.
+    /// True if a person wants the node in every prompt.
     pub pinned: bool,
     /// Number of times the node was recalled.
     pub access_count: u32,
     /// Time at which the node was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// Time at which it was written; recency counts from here and access never refreshes it.
+    /// Time at which the node was written. Recency counts from here, and recalling the node does not refresh it.
     pub created_at: Timestamp,
 }
 
-/// A node about to be written, with all that goes into its transaction.
+/// A node to store, with everything that its transaction needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewNode {
     pub id: NodeId,
     pub kind: NodeKind,
     pub description: String,
-    /// Signed weight of feeling, −10 to +10.
+    /// Emotional impact, from −10 to +10.
     pub emotional_impact: i8,
     pub emotion_tags: Vec<String>,
     /// Tags of the closed vocabulary.
     pub relational_tags: Vec<RelationalTag>,
     pub subject: Subject,
     pub event_time: Option<EventTime>,
-    /// The quoted words that an event or an intention depends on.
+    /// The quotes that an event or an intention depends on.
     pub evidence: Vec<Evidence>,
     /// The events that a thought or an expectation depends on.
     pub filling: Vec<NodeId>,
     /// The node's index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
-    /// The node's vector and readability; none where no embedder answered.
+    /// The node's vector and readability; `None` if no embedder answered.
     pub embedding: Option<crate::ports::Embedding>,
 }
 
 impl NewNode {
-    /// A stored node as it was before it was written, without what it depends on and without its indexes.
+    /// Converts a stored node back, without its evidence and index terms.
     pub fn from_node(node: &Node) -> Self {
         Self {
             id: node.id,
@@ -219,7 +219,7 @@ pub struct Proposal {
     /// Period in which the event happened or is due.
     #[serde(default)]
     pub event_time: Option<EventTime>,
-    /// The program that had saved it; none if a language model proposed it.
+    /// The program that had saved the memory; `None` if a language model proposed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -252,24 +252,24 @@ pub struct RejectedMemory {
     pub session_id: SessionId,
     /// The text that was proposed.
     pub description: String,
-    /// The impact as proposed; outside −10..10 it is the reason of the refusal.
+    /// The proposed impact. If it is outside −10..10, that is the reason of the refusal.
     pub emotional_impact: Option<f64>,
-    /// The quotes as proposed, with the message when it exists.
+    /// The proposed quotes, with their messages as far as these exist.
     pub evidence: Vec<RejectedQuote>,
     /// Why the memory was refused.
     pub reason: String,
     /// Time of the refusal.
     pub created_at: Timestamp,
-    /// The rest of the proposal.
+    /// Other fields of the proposal.
     #[serde(flatten)]
     pub proposal: Proposal,
 }
 
-/// A quote that did not hold.
+/// A quote of a refused memory, as proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectedQuote {
     /// The message that the model named for the quote; `None` if it named none of the session.
     pub message_id: Option<MessageId>,
-    /// The words as proposed.
+    /// The quoted text, as proposed.
     pub quote: String,
 }

@@ -1,5 +1,4 @@
-//! Messages that the persona sends without being asked: what may lead to one, what holds it back, and how each decision is
-//! kept.
+//! Proactive messages: triggers, gates, and stored decisions.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,61 +12,61 @@ use crate::scope::Scope;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProactiveOutcome {
-    /// The message is stored and on its way.
+    /// The message is stored and will be delivered.
     Sent,
-    /// No trigger led to a message, or the model had nothing to say.
+    /// No trigger led to a message, or the model wrote none.
     NothingToSay,
-    /// A gate held it back.
+    /// A gate prevented the message.
     Dropped,
-    /// The occasion is looked at again next time.
+    /// The trigger will be considered again at the next check.
     Deferred,
     /// The model or the storage failed.
     Failed,
 }
 
-/// The gate that held a message back, in the order of the checks.
+/// The gate that prevented a message, in the order of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProactiveGate {
-    /// The user asked for quiet.
+    /// The user has muted proactive messages.
     Muted,
-    /// The user's quiet hours have begun.
+    /// It is during the user's quiet hours.
     QuietHours,
-    /// The user has not answered the last messages.
+    /// The user has not answered the last proactive messages.
     ColdUser,
-    /// Enough was sent in the last 24 hours.
+    /// The maximum of the last 24 hours is reached.
     RateLimit,
-    /// The two are talking right now.
+    /// A conversation is in progress.
     TurnInFlight,
     /// The day's spend cap is reached.
     SpendCap,
-    /// The time at which the message would have fit has passed.
+    /// The time for the message has passed.
     TooLate,
     /// No trigger led to a message.
     NoTrigger,
 }
 
-/// The occasion of a message, the most important first.
+/// The trigger of a message, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProactiveTrigger {
     /// A promise of the persona is due.
     PromiseDue,
-    /// The time of an expectation has come.
+    /// An expectation is due.
     ExpectationDue,
-    /// The user told of a grave or joyful event in the last conversation.
+    /// The last conversation had an event of high impact.
     Shock,
-    /// A weighty event happened on this day of an earlier year.
+    /// An event of high impact happened on this day of an earlier year.
     Anniversary,
-    /// The user has not written for long.
+    /// The user has not written for a long time.
     LongSilence,
 }
 
-/// The occasion that led, or may lead, to a message.
+/// A trigger that led, or may lead, to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerRef {
     pub trigger: ProactiveTrigger,
-    /// Names the occasion: a trigger is used once for each key. It holds numbers and no words.
+    /// Identifies the occasion: a trigger is used once for each key. It contains numbers and no text.
     pub key: String,
     /// The memory that the trigger comes from.
     pub node: Option<NodeId>,
@@ -76,35 +75,35 @@ pub struct TriggerRef {
 /// A decision to send or not to send, as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProactiveDecision {
-    /// The decision's id; the receipt of a sent message is kept under the same id.
+    /// The decision's id; the receipt of a sent message has the same id.
     pub id: DecisionId,
     pub scope: Scope,
-    /// Time at which the decision was made. It holds until the next decision about the same scope.
+    /// Time of the decision. It holds until the next decision about the same scope.
     pub at: Timestamp,
-    /// The outcome; none while the decision is being made.
+    /// The outcome; `None` while the decision is in progress.
     pub outcome: Option<ProactiveOutcome>,
-    /// The gate that held the message back.
+    /// The gate that prevented the message.
     pub gate: Option<ProactiveGate>,
-    /// The occasion that led to the decision.
+    /// The trigger of the decision.
     pub trigger: Option<TriggerRef>,
-    /// Reason for a failed decision, without words of the conversation.
+    /// Reason for a failed decision, without text of the conversation.
     pub detail: Option<String>,
     /// The message that was sent.
     pub message_id: Option<MessageId>,
-    /// The channel that the decision was sent to.
+    /// The channel that the message was sent to.
     pub channel_id: Option<String>,
 }
 
-/// A decision with what it was about, as listed.
+/// A decision and its memory, for lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedDecision {
     pub decision: ProactiveDecision,
-    /// The memory that led to it, as it is now; none where there was none or it was forgotten.
+    /// The memory of the trigger in its present state; `None` if there was none or it was forgotten.
     pub about: Option<String>,
 }
 
 impl ProactiveDecision {
-    /// The decision in a sentence.
+    /// Describes the decision in a sentence.
     pub fn reason_sentence(&self) -> String {
         let because = match self.trigger.as_ref().map(|trigger| trigger.trigger) {
             Some(ProactiveTrigger::PromiseDue) => "a promise was due",
@@ -140,32 +139,32 @@ impl ProactiveDecision {
     }
 }
 
-/// A message that the persona sent without being asked.
+/// A proactive message that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentMessage {
     pub at: Timestamp,
-    /// Time at which the user wrote next; none if not yet.
+    /// Time of the user's next message; `None` if there is none yet.
     pub answered_at: Option<Timestamp>,
 }
 
 /// Data of a scope for the gates and triggers, from one snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProactiveView {
-    /// The number and the time of the user's last message; none before the first.
+    /// The number and the time of the user's last message; `None` before the first.
     pub last_user_message: Option<(i64, Timestamp)>,
-    /// Time at which either of the two last wrote.
+    /// Time of the last message of either.
     pub last_message_at: Option<Timestamp>,
-    /// The newest messages that were sent without being asked, newest first.
+    /// The newest proactive messages, newest first.
     pub sent: Vec<SentMessage>,
     /// Number of messages sent since [`ProactiveQuery::sent_since`].
     pub sent_lately: u32,
-    /// Until when the user wants quiet.
+    /// Time until which the user has muted proactive messages.
     pub muted_until: Option<Timestamp>,
-    /// Promises and expectations whose time has begun, the earliest first.
+    /// Promises and expectations that are due, the earliest first.
     pub due: Vec<Node>,
     /// Events that may be a shock.
     pub shocks: Vec<Node>,
-    /// Events that may have an anniversary, the weightiest first.
+    /// Events that may have an anniversary, those of the highest impact first.
     pub weighty: Vec<Node>,
 }
 
@@ -173,19 +172,19 @@ pub struct ProactiveView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProactiveQuery {
     pub now: Timestamp,
-    /// Number of the messages sent that are read.
+    /// Maximum number of sent messages to read.
     pub sent: u32,
     /// Time from which sent messages are counted.
     pub sent_since: Timestamp,
-    /// Promises and expectations that were over before this are not read.
+    /// Promises and expectations that ended before this are not read.
     pub due_since: Timestamp,
-    /// Magnitude from which an event is a shock.
+    /// |Impact| from which an event is a shock.
     pub shock_impact: u8,
-    /// Events that were remembered before this are no shocks any more.
+    /// Events written before this are no shocks any more.
     pub shock_since: Timestamp,
-    /// Magnitude from which an event has an anniversary.
+    /// |Impact| from which an event has an anniversary.
     pub anniversary_impact: u8,
-    /// An event later than this is too recent to have an anniversary.
+    /// Events later than this are too recent to have an anniversary.
     pub anniversary_before: Timestamp,
 }
 
@@ -193,7 +192,7 @@ pub struct ProactiveQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerUse {
     pub key: String,
-    /// True if the trigger is not considered again: a message was sent, the model had nothing to say, or its time has passed.
+    /// True if the trigger is not considered again: a message was sent, the model wrote none, or its time has passed.
     pub is_used: bool,
     /// Number of times the trigger failed.
     pub failures: u32,

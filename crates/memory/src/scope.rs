@@ -1,38 +1,38 @@
-//! Whose memory it is. Everything is scoped by (persona, user) and by nothing else: memory has no channel.
+//! The scope of a memory: (persona, user) and nothing else. Memory does not depend on the channel.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Longest persona or user id that is accepted, in characters. Ids are part of paths, headers and file names.
+/// Maximum length of a persona or user id, in characters. Ids are part of paths, headers and file names.
 pub const ID_LENGTH_MAX: usize = 128;
 
-/// Names a persona, as the configuration or an admin call spells it.
+/// Id of a persona, as written in the configuration or by an admin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct PersonaId(String);
 
-/// Names the person who talks with the persona. `self` is the owner of the home.
+/// Id of a user. `self` is the owner of the home.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct UserId(String);
 
-/// One memory: what one persona and one user share.
+/// The scope of a memory: one persona and one user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
     /// The persona that remembers.
     pub persona: PersonaId,
-    /// The user who is remembered.
+    /// The user whom it remembers.
     pub user: UserId,
 }
 
 impl Scope {
-    /// The memory that `persona` has of `user`.
+    /// The memory of `persona` about `user`.
     pub fn new(persona: PersonaId, user: UserId) -> Self {
         Self { persona, user }
     }
 }
 
-/// An id that cannot name a persona or a user.
+/// A text that is not a valid id of a persona or user.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("an id needs 1 to {ID_LENGTH_MAX} characters without control characters")]
 pub struct InvalidId;
@@ -47,7 +47,7 @@ fn checked_id(text: String) -> Result<String, InvalidId> {
 macro_rules! string_id {
     ($name:ident) => {
         impl $name {
-            /// Takes 1 to [`ID_LENGTH_MAX`] characters, none a control character, no white space at either end.
+            /// Checks an id: 1 to [`ID_LENGTH_MAX`] characters, no control characters, no white space at either end.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
                 checked_id(text.into()).map(Self)
             }
@@ -83,7 +83,7 @@ string_id!(PersonaId);
 string_id!(UserId);
 
 impl UserId {
-    /// The owner of the home, and the user that is meant where none is named.
+    /// The owner of the home, who is also the default user.
     pub fn owner() -> Self {
         Self("self".to_owned())
     }

@@ -1,13 +1,13 @@
-//! How a moment is told: in the zone of the one it is told to, in whole calendar days.
+//! Formats times for prompts: in the reader's zone, in whole calendar days.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use memory::nodes::{EventTime, Node, NodeKind};
 
-/// Talk younger than this is "just now".
+/// Messages younger than this are "just now".
 const JUST_NOW: SignedDuration = SignedDuration::from_mins(30);
-/// A conversation of fewer days ago is "earlier this week".
+/// Messages up to this many days ago are "earlier this week".
 const WEEK_DAYS: i32 = 7;
 
 /// Formats a time as `Tuesday 2026-03-03, 21:04`.
@@ -40,7 +40,7 @@ pub(crate) enum DayBucket {
 }
 
 impl DayBucket {
-    /// The bucket of `at`, seen from `now`; a time to come counts as just now.
+    /// The bucket of `at`, seen from `now`; a future time counts as just now.
     pub(crate) fn from_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
         if now.duration_since(at) < JUST_NOW {
             return Self::JustNow;
@@ -64,8 +64,8 @@ impl DayBucket {
     }
 }
 
-/// The suffix of a memory's text: ` · event 2026-03-05 · status=planned (in 2 days)` (`due` for promises and expectations),
-/// or without a time of its own the date of the memory: ` · noted 2026-02-20 (11 days ago)`.
+/// The suffix of a memory's text: ` · event 2026-03-05 · status=planned (in 2 days)` (`due` for promises and
+/// expectations), or without an event time the date of the memory: ` · noted 2026-02-20 (11 days ago)`.
 pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> String {
     match node.event_time {
         Some(time) => {
@@ -82,7 +82,7 @@ pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> Strin
     }
 }
 
-/// One date, or two joined by `~`; with the hour where the memory knows it.
+/// One date, or two joined by `~`; with the time of day if the memory has one.
 fn format_span(time: EventTime, zone: &TimeZone) -> String {
     let start = time.start.to_zoned(zone.clone());
     let end = time.end.unwrap_or(time.start).to_zoned(zone.clone());
@@ -126,7 +126,7 @@ fn days_ago(days: i32) -> String {
     }
 }
 
-/// Midnight is what a date without an hour is stored as.
+/// True if a time has a time of day: a date without one is stored as midnight.
 fn knows_the_hour(start: &Zoned) -> bool {
     start.start_of_day().is_ok_and(|midnight| midnight != *start)
 }
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn days_are_counted_in_the_zone_of_the_listener() {
-        // 00:30 in Shanghai; in UTC it is still the day before.
+        // 00:30 in Shanghai, while in UTC it is still the day before.
         let now = at("2026-03-03T00:30:00+08:00");
         let zone = TimeZone::fixed(tz::offset(8));
         let bucket = |text| DayBucket::from_time(at(text), now, &zone);

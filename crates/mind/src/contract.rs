@@ -1,8 +1,8 @@
-//! What an answer looks like: the types behind the JSON schemas. The doc comments here travel with the schema,
-//! so they speak to the model.
+//! The contracts of answers: the types behind the JSON schemas. These doc comments are part of the schemas, so they
+//! are written for the model.
 //!
-//! Answers are read into the same types. Each member is a [`Member`] or a [`List`], which take everything that a model wrote, so
-//! that one bad item does not cost the good ones.
+//! Answers are parsed into the same types. Each member is a [`Member`] or a [`List`], which accept anything that a
+//! model wrote, so that a bad item does not affect the good ones.
 
 use memory::entities::EntityKind;
 use memory::nodes::{NodeKind, RelationalTag, Subject};
@@ -13,33 +13,32 @@ use serde_json::Value;
 
 use crate::answer::{List, Member};
 
-/// Most events of one session. A model that may name more lists the small talk, too.
+/// Maximum events of one session. A model that may list more also lists small talk.
 pub const EVENTS_MAX: usize = 3;
-/// Most free-form emotion tags of an event. More of them contradict one another.
+/// Maximum free-form emotion tags of an event. More of them contradict one another.
 pub const EMOTION_TAGS_MAX: usize = 4;
-/// Most relational tags of an event. Each raises a memory's rank, so a model must choose.
+/// Maximum relational tags of an event. Each raises a memory's rank, so a model must choose.
 pub const RELATIONAL_TAGS_MAX: usize = 3;
-/// Most thoughts of one reflection. The third says the first again.
+/// Maximum thoughts of one reflection. A third one repeats the first.
 pub const THOUGHTS_MAX: usize = 2;
-/// Most thoughts of one slow cycle. It is one more than a reflection has, since a cycle reads a week.
+/// Maximum thoughts of one slow cycle. It is one more than for a reflection, because a cycle reads a week.
 pub const SLOW_THOUGHTS_MAX: usize = 3;
-/// Most expectations of one slow cycle. Those that are open are in every prompt, so a cycle adds few.
+/// Maximum expectations of one slow cycle. Pending ones are in every prompt, so a cycle adds few.
 pub const EXPECTATIONS_MAX: usize = 2;
-/// Most intentions of one slow cycle. Those that are open are in every prompt, so a cycle adds few.
+/// Maximum intentions of one slow cycle. Open ones are in every prompt, so a cycle adds few.
 pub const INTENTIONS_MAX: usize = 2;
-/// Most questions that one slow cycle leaves for the next.
+/// Maximum questions that one slow cycle leaves for the next.
 pub const QUESTIONS_MAX: usize = 3;
-/// Most relationships that are drawn from one session. Each is checked against the words of the session, and a
-/// whole family fits.
+/// Maximum relationships extracted from one session. Each is checked against the session's messages, and a whole
+/// family fits.
 pub const RELATIONSHIPS_MAX: usize = 12;
-/// Confidence below which a relationship is not kept. The graph states relationships without a doubt, so guesses
-/// stay out of it.
+/// Minimum confidence of a stored relationship. The graph states relationships as facts, so guesses are excluded.
 pub const CONFIDENCE_MIN: f64 = 0.7;
-/// Longest type of a relationship, in characters. It is a word or two beside a line of the graph.
+/// Maximum length of a relationship's type, in characters. It is a word or two beside a line of the graph.
 pub const RELATION_LENGTH_MAX: usize = 40;
-/// Longest name that the graph takes from a memory's words, in characters.
+/// Maximum length of a name that the graph takes from a memory's text, in characters.
 pub const TIE_NAME_LENGTH_MAX: usize = 60;
-/// Types of a name in the graph: the kinds of entities, and those that are no entities.
+/// Types of a name in the graph: the kinds of entities, and types that are not entities.
 pub const NODE_TYPES: [&str; 11] = [
     "person",
     "place",
@@ -53,7 +52,7 @@ pub const NODE_TYPES: [&str; 11] = [
     "boundary",
     "tradition",
 ];
-/// Relations as they are suggested.
+/// Suggested types of relations.
 pub const RELATIONS: [&str; 14] = [
     "lives_in",
     "works_at",
@@ -70,10 +69,10 @@ pub const RELATIONS: [&str; 14] = [
     "practises",
     "works_towards",
 ];
-/// Length of a description that is asked for, in characters. Models exceed what they are asked for; up to four
-/// times this is stored.
+/// Length of a description that the model is asked for, in characters. Models exceed it; up to four times this is
+/// stored.
 pub const DESCRIPTION_LENGTH_SOFT: usize = 500;
-/// Impact that a thought rarely exceeds: an impression is processed feeling.
+/// Impact that a thought rarely exceeds, because a thought follows some time after the events.
 pub const THOUGHT_IMPACT_SOFT: i8 = 8;
 
 /// The kinds of node that extraction may propose.

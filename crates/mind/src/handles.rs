@@ -2,7 +2,7 @@
 
 use crate::answer::{List, Notes, snippet};
 
-/// Short ids of one kind in one prompt: `m1` for the first item, `m2` for the second, …
+/// Short ids of one kind in one prompt: `m1` for the first item, `m2` for the second, and so on.
 #[derive(Clone, Debug)]
 pub(crate) struct Handles<Id> {
     letter: char,
@@ -14,13 +14,13 @@ impl<Id: Copy> Handles<Id> {
         Self { letter, ids: ids.into_iter().collect() }
     }
 
-    /// The handle of the item at `index`, counted from 0.
+    /// The handle of the item at a zero-based `index`.
     pub(crate) fn handle_at(&self, index: usize) -> String {
         format!("{}{}", self.letter, index + 1)
     }
 
-    /// The id behind a handle as a model wrote it: brackets around it and its case don't matter. None for a
-    /// handle that was never minted; nothing is looked up.
+    /// The id of a handle as a model wrote it: brackets around it and its case don't matter. `None` for an unknown
+    /// handle.
     pub(crate) fn id(&self, handle: &str) -> Option<Id> {
         let bare = handle.trim().trim_matches(['[', ']', '(', ')', '#', '`']);
         let mut characters = bare.chars();
@@ -37,7 +37,7 @@ impl<Id: Copy> Handles<Id> {
 }
 
 impl<Id: Copy + PartialEq> Handles<Id> {
-    /// The ids of the handles in a list, each once. Unknown handles are noted; `what` is the word for them in the notes.
+    /// The ids of the handles in a list, each once. Unknown handles are noted; notes use `what` as the word for them.
     pub(crate) fn cited_ids(
         &self,
         list: &List<String>,

@@ -21,12 +21,12 @@ use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
 use crate::{extraction, persona_draft, reconciliation, reflection, slow_cycle};
 
-/// Temperature of tasks that copy and judge. Not zero: some models then repeat a sentence without end.
+/// Temperature of tasks that copy and judge. It is not zero, because some models then repeat a sentence without end.
 const EXTRACTION_TEMPERATURE: f32 = 0.2;
-/// Temperature of tasks that find words. It is higher than for copying, so that thoughts do not all begin alike.
+/// Temperature of tasks that write texts. It is higher than for copying, so that thoughts do not all begin alike.
 const REFLECTION_TEMPERATURE: f32 = 0.6;
 const SLOW_CYCLE_TEMPERATURE: f32 = 0.5;
-/// Upper bound on the answers' tokens. Models that think first spend from the same purse.
+/// Maximum tokens of answers. For models that think first, thinking counts too.
 const EXTRACTION_TOKENS_MAX: u32 = 4_096;
 const RECONCILIATION_TOKENS_MAX: u32 = 2_048;
 const REFLECTION_TOKENS_MAX: u32 = 2_048;
@@ -34,7 +34,7 @@ const DRAFT_TEMPERATURE: f32 = 0.5;
 const DRAFT_TOKENS_MAX: u32 = 4_096;
 const UTILITY_TOKENS_MAX: u32 = 2_048;
 
-/// A question of a task: its system and user texts, and the same as data.
+/// The prompt of a task: its system and user texts, and the same input as data.
 pub(crate) struct TaskPrompt {
     name: PromptName,
     system: String,
@@ -42,7 +42,7 @@ pub(crate) struct TaskPrompt {
     inputs: Value,
 }
 
-/// Asks a language model: what is worth remembering, what to make of it, what to say.
+/// A mind that asks a language model what is worth remembering and what to say.
 pub struct LanguageMind {
     provider: Arc<dyn Provider>,
     clock: Arc<dyn Clock>,
@@ -55,7 +55,7 @@ pub struct LanguageMind {
 }
 
 impl LanguageMind {
-    /// A mind that asks `provider` with `prompts` and tells `observer` of every call.
+    /// Creates a mind that sends `prompts` to `provider` and reports every call to `observer`.
     pub fn new(
         provider: Arc<dyn Provider>,
         clock: Arc<dyn Clock>,
@@ -74,24 +74,25 @@ impl LanguageMind {
         }
     }
 
-    /// The templates it asks with; their hashes name what a memory was made with.
+    /// The templates in use; their hashes are stored with the memories made with them.
     pub fn prompts(&self) -> &Prompts {
         &self.prompts
     }
 
-    /// The model that speaks, as it is configured; a finished reply brings the name that the endpoint gives itself.
+    /// The configured model for replies; a finished reply has the name that the endpoint reports.
     pub fn reply_model(&self) -> String {
         self.provider.model(self.prompts.tier_of_template(PromptName::ReplySystem))
     }
 
-    /// True if nobody but the offline provider is there to be asked.
+    /// True if only the offline provider is available.
     pub fn is_offline(&self) -> bool {
         self.provider.name() == OFFLINE
     }
 
-    /// Renders the prompt of a reply within `budget`. Pure: nothing is asked.
+    /// Renders the prompt of a reply within `budget`, without sending anything.
     ///
     /// # Errors
+    ///
     /// [`PromptError`] when an overridden template fails on these inputs.
     pub fn render_reply(
         &self,
@@ -101,10 +102,11 @@ impl LanguageMind {
         reply::render(&self.prompts, input, budget)
     }
 
-    /// Asks for a reply and gives it as it is said. The ledger is told when the stream ends, fails or is dropped.
+    /// Requests a reply and streams it. The call is reported to the ledger when the stream ends, fails or is dropped.
     ///
     /// # Errors
-    /// [`LlmError`] when nothing was said at all; the ledger was told.
+    ///
+    /// [`LlmError`] when there was no text at all; the call was reported.
     pub async fn stream_reply(
         &self,
         prompt: &RenderedReply,
@@ -116,7 +118,7 @@ impl LanguageMind {
             system: prompt.system.clone(),
             user: prompt.user.clone(),
             answer: AnswerFormat::Text,
-            // As the provider is configured.
+            // Named as the provider is configured.
             temperature: None,
             max_tokens: None,
             inputs: prompt.inputs.clone(),
@@ -132,9 +134,8 @@ impl LanguageMind {
         }
     }
 
-    /// Asks, and once more with what was wrong when the answer is of the wrong shape, is cut or lacks what the contract
-    /// demands. An answer that is cut or incomplete twice gives what could be read of it. Also returns what both calls
-    /// took.
+    /// Sends a request, and once more with an explanation if the answer is malformed, incomplete or violates the
+    /// contract. If it is incomplete twice, its usable part is returned. Also returns the tokens of both calls.
     pub(crate) async fn ask<T>(
         &self,
         session: Option<SessionId>,
@@ -156,7 +157,7 @@ impl LanguageMind {
         tracing::debug!("an answer could not be used as it is; asking once more");
         let (second, again) = match self.call_once(purpose(), request_with(Some(&problem))?, &read).await {
             Ok(second) => second,
-            // A whole answer is kept though it lacks something; a cut one is worth asking for later.
+            // A complete answer is used even if it lacks something; an incomplete one is worth another request later.
             Err(error) => return usable.filter(|_| is_whole).map(|value| (value, used)).ok_or(error),
         };
         let used = TokenUsage {
@@ -174,7 +175,7 @@ impl LanguageMind {
         }
     }
 
-    /// One call. The outer error is the model's silence, the inner one an answer of the wrong shape.
+    /// Makes one call. `Err` if the call failed; `Ok(Err(_))` if the answer could not be parsed.
     async fn call_once<T>(
         &self,
         purpose: Purpose,
@@ -201,7 +202,7 @@ impl LanguageMind {
         }
     }
 
-    /// Names a request and the template that it was rendered with.
+    /// Digest of a request and of the template that it was rendered with.
     pub(crate) fn prompt_hash(&self, name: PromptName, request: &Request) -> String {
         digest(&[self.prompts.hash(name), &request.system, &request.user])
     }
@@ -211,7 +212,7 @@ impl LanguageMind {
         CallInFlight::begin(observer, clock, self.provider.as_ref(), request, purpose)
     }
 
-    /// A request for an answer of a contract.
+    /// A request for an answer that follows a contract.
     pub(crate) fn structured_request(
         &self,
         asked: TaskPrompt,
@@ -310,10 +311,11 @@ impl Mind for LanguageMind {
 }
 
 impl LanguageMind {
-    /// A first draft of a persona from what somebody wrote. Nothing is stored.
+    /// Drafts a persona from texts that somebody wrote. Nothing is stored.
     ///
     /// # Errors
-    /// [`MindError`] when the model gives no answer that can be used.
+    ///
+    /// [`MindError`] when the model gives no usable answer.
     pub async fn draft_persona(
         &self,
         input: &persona_draft::PersonaDraftInput,
@@ -333,10 +335,12 @@ impl LanguageMind {
 }
 
 impl LanguageMind {
-    /// Answers a prompt that a client wrote for the model itself, as a title for a chat. It is neither stored nor does the
-    /// persona know of it. The call is entered in the ledger under `id`. Also returns what it took.
+    /// Answers a prompt that a client wrote for the model itself, such as one for the title of a chat. It is not
+    /// stored, and the persona does not know of it. The ledger records the call under `id`. Also returns the tokens
+    /// of the call.
     ///
     /// # Errors
+    ///
     /// [`MindError`] when the model gives no answer.
     pub async fn answer_utility(&self, prompt: &str, id: TurnId) -> Result<(String, TokenUsage), MindError> {
         let request = Request {

@@ -1,16 +1,17 @@
-//! Every question asked of a language model: prompts, contracts, parsing, repair.
+//! All requests to a language model: prompts, contracts, parsing, repair.
 //!
-//! [`LanguageMind`] asks in three ways. As a [`memory::ports::Mind`] it is asked what is worth remembering of a
-//! session, what it replaces, what to make of recent events and what to think of between talks; for a turn it renders the reply's prompt
-//! ([`LanguageMind::render_reply`]) and streams the reply ([`LanguageMind::stream_reply`]).
+//! [`LanguageMind`] has three uses. As a [`memory::ports::Mind`] it is asked what is worth remembering of a session,
+//! what that replaces, what to conclude from recent events and what to think of between sessions; for a turn it
+//! renders the reply's prompt ([`LanguageMind::render_reply`]) and streams the reply
+//! ([`LanguageMind::stream_reply`]).
 //!
-//! What holds for each question:
-//! - the model never sees an id, a channel or the name of a transport: ids become handles (`m1`, `k1`, `e1`) that
-//!   are minted for one call and mapped back; a handle that was not minted is dropped, never looked up;
-//! - what somebody else wrote is data: it never starts a line of a prompt, so it can't pose as one of ours;
-//! - an answer is read item by item: what breaks the contract is refused, clamped or dropped with a note, and
-//!   costs nothing else;
-//! - the ledger is told of every call, failed and abandoned ones included.
+//! Rules for every request:
+//! - the model never sees an id, a channel or the name of a transport: ids become handles (`m1`, `k1`, `e1`) that are
+//!   valid for one call and mapped back; an unknown handle is dropped, never looked up;
+//! - text of other authors is data: it never starts a line of a prompt, so that it can't imitate one of ours;
+//! - an answer is parsed item by item: an item that violates the contract is refused, clamped or dropped with a note,
+//!   without affecting the others;
+//! - every call is reported to the ledger, including failed and abandoned ones.
 
 mod extraction;
 mod parsed;

@@ -1,4 +1,4 @@
-//! The ledger's ear: each call to a language model is told exactly once, however it ends.
+//! Reports each call to a language model exactly once, however it ends.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::{ModelCall, TokenUsage};
 use memory::ports::Clock;
 
-/// Is told of every call, failed and abandoned ones included. Must not block: it is called between tokens.
+/// Receives every call, including failed and abandoned ones. Must not block: it is called between tokens.
 pub trait CallObserver: Send + Sync {
     /// A call has ended.
     fn observe(&self, call: ModelCall);
 }
 
-/// The answer was read whole.
+/// Outcome of a call whose answer is complete.
 pub const OUTCOME_OK: &str = "ok";
-/// The answer came and could not be used.
+/// Outcome of a call whose answer was unusable.
 pub(crate) const OUTCOME_MALFORMED: &str = "malformed";
 /// Outcome of a call whose caller did not wait for its end.
 pub(crate) const OUTCOME_ABANDONED: &str = "abandoned";
@@ -27,11 +27,11 @@ pub struct Purpose {
     pub turn_id: Option<TurnId>,
     /// The session, if any.
     pub session_id: Option<SessionId>,
-    /// Digest of the prompt; empty for none.
+    /// Digest of the prompt; empty if there is none.
     pub prompt_hash: String,
 }
 
-/// A call in flight. Dropped before [`Self::report_end`], it is reported as abandoned.
+/// A call in progress. If it is dropped before [`Self::report_end`], it is reported as abandoned.
 pub struct CallInFlight {
     observer: Arc<dyn CallObserver>,
     clock: Arc<dyn Clock>,
@@ -39,7 +39,7 @@ pub struct CallInFlight {
 }
 
 impl CallInFlight {
-    /// Starts the watch. `input_tokens` is an estimate, used until the provider reports the count.
+    /// Starts recording a call. `input_tokens` is an estimate, used until the provider reports the count.
     pub fn begin(
         observer: Arc<dyn CallObserver>,
         clock: Arc<dyn Clock>,
@@ -67,14 +67,14 @@ impl CallInFlight {
         Self { observer, clock, call: Some(call) }
     }
 
-    /// Counts what was said so far, as an estimate.
+    /// Adds a piece of the answer to the estimated output tokens.
     pub(crate) fn count_output(&mut self, text: &str) {
         if let Some(call) = &mut self.call {
             call.output_tokens += estimate_tokens(text);
         }
     }
 
-    /// Takes the provider's own numbers in place of the estimates.
+    /// Replaces the estimates by the provider's own numbers.
     pub fn use_reported(&mut self, usage: Usage, model: &str) {
         if let Some(call) = &mut self.call {
             call.input_tokens = usage.input_tokens;
@@ -89,7 +89,7 @@ impl CallInFlight {
         self.call.as_ref().map_or_else(TokenUsage::default, ModelCall::usage)
     }
 
-    /// Ends the watch and tells the observer; later calls do nothing.
+    /// Ends the recording and reports the call to the observer; later calls do nothing.
     pub fn report_end(&mut self, outcome: &str) {
         if let Some(mut call) = self.call.take() {
             let elapsed = self.clock.now().duration_since(call.at);

@@ -1,4 +1,4 @@
-//! A first draft of a persona, from what somebody wrote about it. People decide what becomes of it: nothing here writes.
+//! Drafts a persona from a text about it. A person decides about the draft: nothing is written here.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::answer::{self, MalformedAnswer, Member, Notes, snippet};
 use crate::parsed::ParsedAnswer;
 use crate::quoted::{one_line, quote_lines};
 
-/// Longest `persona_block` of a draft, in characters. People extend a draft; a block may have 5,000.
+/// Maximum length of a draft's `persona_block`, in characters. People extend a draft; a block may have 5,000.
 pub(crate) const PERSONA_BLOCK_LENGTH_MAX: usize = 2_000;
-/// Longest `user_block` of a draft, in characters. It is the longest of the three: material that people paste
-/// tells mostly of them.
+/// Maximum length of a draft's `user_block`, in characters. It is the longest of the three, because pasted material
+/// is mostly about the user.
 pub(crate) const USER_BLOCK_LENGTH_MAX: usize = 3_000;
-/// Longest `style_block` of a draft, in characters. A manner of speaking takes a few sentences.
+/// Maximum length of a draft's `style_block`, in characters. A way of speaking takes a few sentences.
 pub(crate) const STYLE_BLOCK_LENGTH_MAX: usize = 1_000;
-/// Most of a description that is read, in characters: what a small model's window holds.
+/// Maximum length of a description that is read, in characters: as much as a small model's context holds.
 pub(crate) const DESCRIPTION_READ_MAX: usize = 24_000;
 
 /// Input of a persona draft.
@@ -27,10 +27,10 @@ pub(crate) const DESCRIPTION_READ_MAX: usize = 24_000;
 pub struct PersonaDraftInput {
     /// The name of the persona, if it has one.
     pub persona_name: Option<String>,
-    /// The writer's language tag, as `zh-CN`.
+    /// The writer's language tag, such as `zh-CN`.
     pub locale: Option<String>,
     pub text: String,
-    /// Blocks that were written before.
+    /// Blocks that exist already.
     pub existing: CoreBlocks,
     /// Events of the person's life.
     pub events: Vec<String>,
@@ -46,7 +46,6 @@ pub struct PersonaDraft {
     pub user_block: String,
     /// Rules for the persona's way of speaking; empty if the material has none.
     pub style_block: String,
-    /// The persona's life in headwords.
     pub facts: Facts,
     /// Certainty of the facts, from 0 to 1.
     pub facts_confidence: f64,
@@ -61,10 +60,10 @@ pub struct PersonaDraft {
 pub struct PersonaDraftAnswer {
     /// The texts of the draft.
     pub core_blocks: Member<BlocksAnswer>,
-    /// The companion's life; null for what is not told.
+    /// Facts about the companion's life; null if the material has none.
     #[schemars(with = "Facts")]
     pub facts: Member<BTreeMap<String, Member<String>>>,
-    /// Share of the facts that is told word for word, from 0 to 1.
+    /// Share of the facts that are stated literally, from 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     pub facts_confidence: Member<f64>,
 }
@@ -114,7 +113,7 @@ impl PersonaDraftContext {
     }
 }
 
-/// One draft being asked for.
+/// A request for a draft.
 pub(crate) struct PersonaDraftTask<'a> {
     input: &'a PersonaDraftInput,
     text: String,
@@ -129,7 +128,7 @@ impl<'a> PersonaDraftTask<'a> {
         Self { input, text, cut }
     }
 
-    /// Values for the prompt's template. `problem` says why the last answer was rejected.
+    /// Values for the prompt's template. `problem` is the reason why the last answer was rejected.
     pub(crate) fn prompt_context(&self, problem: Option<&str>) -> PersonaDraftContext {
         let material = |text: &str| match text.trim() {
             "" => String::new(),
@@ -149,7 +148,7 @@ impl<'a> PersonaDraftTask<'a> {
         }
     }
 
-    /// The input as data, for a provider that answers without a model.
+    /// The input as data, for a provider without a language model.
     pub(crate) fn input_data(&self) -> Value {
         json!({
             "text": self.text, "persona_name": self.input.persona_name, "persona_block": self.input.existing.persona,
@@ -157,11 +156,12 @@ impl<'a> PersonaDraftTask<'a> {
         })
     }
 
-    /// Reads an answer; a bad fact never costs the blocks.
+    /// Parses an answer; an invalid fact does not affect the blocks.
     ///
     /// # Errors
-    /// [`MalformedAnswer`] when the blocks are missing altogether, when the persona's is no text, or when the facts are
-    /// missing and were not cut off after it.
+    ///
+    /// [`MalformedAnswer`] when the blocks are missing altogether, when the persona's is not a text, or when the
+    /// facts are missing and were not cut off after it.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<PersonaDraft>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["core_blocks", "facts"])?;
         let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
@@ -172,7 +172,8 @@ impl<'a> PersonaDraftTask<'a> {
             return Err(MalformedAnswer("`persona_block` must be a text.".to_owned()));
         }
         let none = BTreeMap::new();
-        // Null is what the prompt asks for where nothing is known; what was cut off costs no text before it.
+        // The prompt asks for null where nothing is known; if the answer is cut off, the texts before it are still
+        // used.
         let facts = match &answer.facts {
             Member::Present(facts) => facts,
             Member::Null => &none,
@@ -204,7 +205,7 @@ impl<'a> PersonaDraftTask<'a> {
     }
 }
 
-/// Each fact by itself; what can't be one is left out.
+/// Parses each fact separately; invalid ones are left out.
 fn read_facts(members: &BTreeMap<String, Member<String>>, notes: &mut Notes) -> Facts {
     let mut facts = Facts::default();
     for fact in Fact::ALL {
@@ -219,7 +220,7 @@ fn read_facts(members: &BTreeMap<String, Member<String>>, notes: &mut Notes) -> 
     facts
 }
 
-/// A text that says something; what is there and is not a text is noted.
+/// A text that is not blank; a value that is not a text is noted.
 fn text_or_note<'a>(member: &'a Member<String>, name: &str, notes: &mut Notes) -> Option<&'a str> {
     if member.is_wrong() {
         notes.add(format!("`{name}` is not a text, dropped"));

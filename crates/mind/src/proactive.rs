@@ -1,4 +1,4 @@
-//! A message that nobody asked for: whether the persona would write, and what.
+//! Proactive messages: asks the model if the persona would write, and what.
 
 use jiff::Timestamp;
 use memory::ledger::TokenUsage;
@@ -17,29 +17,29 @@ use crate::prompts::{PromptError, PromptName};
 use crate::quoted::one_line;
 use crate::reply::{RenderedReply, ReplyBudget, ReplyInput};
 
-/// The temperature of a reply, with a fixed form.
+/// Sampling temperature, the same as for a reply.
 const TEMPERATURE: f32 = 0.8;
 const TOKENS_MAX: u32 = 1_024;
-/// Longest message, in characters; what is longer is not what was asked for.
+/// Maximum length of a message, in characters; a longer one is not what was asked for.
 const MESSAGE_LENGTH_MAX: usize = 2_000;
 
 /// Input of a proactive message.
 #[derive(Clone, Debug)]
 pub struct ProactiveInput {
-    /// Input of a reply, without a burst.
+    /// Input as for a reply, without a user's message.
     pub reply: ReplyInput,
-    /// The occasion of the message.
+    /// The trigger of the message.
     pub trigger: ProactiveTrigger,
     /// The memory that the message is about.
     pub about: Option<Node>,
-    /// Time at which either of the two last wrote.
+    /// Time of the last message of either.
     pub last_message_at: Option<Timestamp>,
 }
 
 /// The decision of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProactiveDraft {
-    /// The text of the message; none if the persona has nothing to say.
+    /// The text of the message; `None` if the persona has nothing to say.
     pub message: Option<String>,
     /// The prompt, for the receipt.
     pub prompt: RenderedReply,
@@ -47,10 +47,10 @@ pub struct ProactiveDraft {
     pub usage: TokenUsage,
 }
 
-/// Why nothing was written.
+/// Why no message was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ProactiveError {
-    /// The model gave no answer that can be used.
+    /// The model gave no usable answer.
     #[error(transparent)]
     Mind(#[from] MindError),
     #[error(transparent)]
@@ -136,7 +136,7 @@ fn read(text: &str) -> Result<ParsedAnswer<Option<String>>, MalformedAnswer> {
     Ok(ParsedAnswer { value: message, whole, missing: None })
 }
 
-/// The input as data, for a provider that answers without a model.
+/// The input as data, for a provider without a language model.
 fn offline_data(input: &ProactiveInput) -> Value {
     json!({
         "trigger": trigger_name(input.trigger),
@@ -145,9 +145,10 @@ fn offline_data(input: &ProactiveInput) -> Value {
 }
 
 impl LanguageMind {
-    /// Asks the model whether the persona writes by itself, and for the text.
+    /// Asks the model if the persona should write a message, and for its text.
     ///
     /// # Errors
+    ///
     /// [`ProactiveError`] when the model gives no usable answer, or a template fails.
     pub async fn write_first(
         &self,

@@ -1,4 +1,4 @@
-//! Each template is tried with sample inputs when it is loaded, so that a mistake shows now and not in the night.
+//! Each template is tried with sample inputs when it is loaded, so that mistakes show at the start.
 
 use std::path::Path;
 
@@ -18,16 +18,17 @@ use crate::rollup::RollUpContext;
 use crate::slow_cycle::SlowCycleContext;
 
 impl Prompts {
-    /// Reads the built-in templates and those that `overrides` (a folder of `NAME.md`) puts in their place.
+    /// Reads the built-in templates, and those in `overrides` (a folder of `NAME.md`) that replace them.
     ///
     /// # Errors
-    /// [`PromptError`] for the first file that is unreadable or broken.
+    ///
+    /// [`PromptError`] for the first file that is unreadable or invalid.
     pub fn load(overrides: Option<&Path>) -> Result<Self, PromptError> {
         Self::load_and_try(overrides, sample_inputs)
     }
 }
 
-/// Inputs that a template is tried with: everything filled, and everything empty.
+/// Inputs to try a template with: everything filled, and everything empty.
 fn sample_inputs(name: PromptName) -> [Value; 2] {
     match name {
         PromptName::Extraction => {

@@ -1,4 +1,4 @@
-//! The prompt templates: embedded, overridable from the data folder, named by their hash.
+//! The prompt templates: built in, replaceable from the data folder, identified by their hash.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub enum PromptError {
         /// The error of the operating system.
         reason: String,
     },
-    /// A template, or its front matter, is wrong.
+    /// A template, or its front matter, is invalid.
     #[error("the prompt {file}, line {line}: {reason}. Correct it or take it away to use the built-in one")]
     Broken {
         file: String,
@@ -37,21 +37,21 @@ pub enum PromptName {
     Extraction,
     /// Compares newer statements with older ones.
     Reconciliation,
-    /// Draws thoughts from recent events.
+    /// Derives thoughts from recent events.
     Reflection,
-    /// Draws thoughts between two sessions.
+    /// Derives thoughts between two sessions.
     SlowCycle,
-    /// A first draft of a persona.
+    /// Drafts a persona from material.
     PersonaDraft,
-    /// A week, a month or a year, told from its parts.
+    /// Summarises a week, a month or a year.
     RollUp,
-    /// The ties that new memories tell of.
+    /// Extracts relationships from new memories.
     Graph,
-    /// A message that nobody asked for.
+    /// Writes a proactive message.
     Proactive,
-    /// The stable part of the conversation's prompt.
+    /// The system part of a reply's prompt, which rarely changes.
     ReplySystem,
-    /// The part that changes with each turn.
+    /// The user part of a reply's prompt, which changes with each turn.
     ReplyUser,
 }
 
@@ -69,7 +69,7 @@ impl PromptName {
         Self::ReplyUser,
     ];
 
-    /// The name of the prompt's file, without the ending.
+    /// The name of the prompt's file, without extension.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
@@ -100,7 +100,7 @@ impl PromptName {
         }
     }
 
-    /// The task of the contract table that it asks.
+    /// The task in the contract table.
     fn task(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
@@ -115,7 +115,7 @@ impl PromptName {
         }
     }
 
-    /// The contract of the answer; `text` for free speech.
+    /// The contract of the answer; `text` for free text.
     fn schema(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
@@ -130,7 +130,7 @@ impl PromptName {
         }
     }
 
-    /// True if the prompt is one text, or a `system` and a `user` block.
+    /// True if the template has a `system` and a `user` block rather than one text.
     fn has_blocks(self) -> bool {
         matches!(
             self,
@@ -153,7 +153,7 @@ struct FrontMatter {
     inputs: BTreeSet<String>,
 }
 
-/// All templates, checked and ready.
+/// All templates, checked at the start.
 pub struct Prompts {
     environment: Environment<'static>,
     entries: Vec<Entry>,
@@ -162,14 +162,14 @@ pub struct Prompts {
 struct Entry {
     name: PromptName,
     file: String,
-    /// Lines of front matter before the template.
+    /// Number of lines of front matter before the template.
     line_offset: usize,
     front_matter: FrontMatter,
     hash: String,
 }
 
 impl Prompts {
-    /// [`Prompts::load`], with the inputs that each template is tried with.
+    /// Like [`Prompts::load`], with the inputs for trying each template.
     pub(crate) fn load_and_try(
         overrides: Option<&Path>,
         sample_inputs: fn(PromptName) -> [Value; 2],
@@ -177,7 +177,7 @@ impl Prompts {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let mut prompts = Self { environment, entries: Vec::new() };
-        // Tags on lines of their own leave no empty lines behind.
+        // Tags on lines of their own leave no empty lines.
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         prompts
             .environment
@@ -188,7 +188,7 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// SHA-256 of a template's file, in hexadecimal: names what was asked with.
+    /// SHA-256 of a template's file, in hexadecimal. It is stored with results to show which template was used.
     pub fn hash(&self, name: PromptName) -> &str {
         self.find_entry(name).map_or("", |entry| &entry.hash)
     }
@@ -198,7 +198,7 @@ impl Prompts {
         self.find_entry(name).map_or(ModelTier::Large, |entry| entry.front_matter.tier)
     }
 
-    /// Renders a template that is one text.
+    /// Renders a template without blocks.
     pub(crate) fn render_text(
         &self,
         name: PromptName,
@@ -241,7 +241,7 @@ impl Prompts {
         Ok(())
     }
 
-    /// Checks that the front matter announces every value that the template uses, and only existing ones.
+    /// Checks that the front matter lists every value that the template uses, and only existing ones.
     fn check_inputs(&self, name: PromptName, source: &str, full: &Value) -> Result<(), PromptError> {
         let Some(entry) = self.find_entry(name) else { return Ok(()) };
         let existing: BTreeSet<String> =
@@ -315,7 +315,7 @@ fn load_source(name: PromptName, overrides: Option<&Path>) -> Result<(String, St
     }
 }
 
-/// Reads the `key: value` lines between two lines of `---`; also tells how many lines they take.
+/// Parses the `key: value` lines between two lines of `---`; also returns their number.
 fn front_matter(name: PromptName, file: &str, source: &str) -> Result<(FrontMatter, usize), PromptError> {
     let broken = |line: usize, reason: String| PromptError::Broken { file: file.to_owned(), line, reason };
     let mut lines = source.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
@@ -356,7 +356,7 @@ fn front_matter(name: PromptName, file: &str, source: &str) -> Result<(FrontMatt
     Err(broken(1, "the front matter has no end".to_owned()))
 }
 
-/// No blank ends, and never more than one empty line in a row: an absent section leaves no hole.
+/// Trims the text, and reduces consecutive empty lines to one, so that an absent section leaves no gap.
 fn tidy_blank_lines(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut blank_before = true;
@@ -373,11 +373,11 @@ fn tidy_blank_lines(text: &str) -> String {
     tidied
 }
 
-/// SHA-256, in hexadecimal, of the texts that a call is sent and of the templates they were rendered with.
+/// SHA-256, in hexadecimal, of the texts of a call and of the templates that they were rendered with.
 pub(crate) fn digest(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
-        // The length first, so that no two different sequences of parts hash alike.
+        // The length first, so that different sequences of parts have different hashes.
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }

@@ -1,18 +1,18 @@
-//! Other people's words inside a prompt.
+//! Text of other authors inside a prompt.
 //!
-//! A prompt is read by lines: a heading, a bullet, `them:` start at the left edge and are ours. So what
-//! somebody else wrote never starts a line: it follows on one of ours, and each further line of it stands
-//! behind [`QUOTE_PREFIX`]. The words themselves are not changed, so that a quote can be copied verbatim.
+//! A prompt is structured by lines: a heading, a bullet or `them:` at the left margin is ours. So other authors' text
+//! never starts a line: it follows one of our labels, and each further line begins with [`QUOTE_PREFIX`]. The text
+//! itself is not changed, so that a quote can be copied verbatim.
 
 /// Prefix of each line of quoted text.
 pub(crate) const QUOTE_PREFIX: &str = "  | ";
 
-/// Invisible; put inside a mark it keeps the mark from being one.
+/// Invisible character. Inside a control token it prevents the token from being recognised.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
-/// Longest name of a control token, in bytes. The longest of published chat templates have about 30.
+/// Maximum length of a control token's name, in bytes. The longest in published chat templates have about 30.
 const TOKEN_LENGTH_MAX: usize = 48;
-/// Control tokens that look like an ordinary word in angle brackets.
+/// Control tokens that are an ordinary word in angle brackets.
 const TOKEN_WORDS: [&str; 25] = [
     "s",
     "bos",
@@ -41,31 +41,31 @@ const TOKEN_WORDS: [&str; 25] = [
     "model",
 ];
 
-/// Text on one line: breaks, control characters and runs of white space become one blank.
+/// Text on one line: breaks, control characters and consecutive white space become one space.
 pub(crate) fn one_line(text: &str) -> String {
     let spaced: String =
         text.chars().map(|c| if is_line_break(c) || c.is_control() { ' ' } else { c }).collect();
     disarm_tokens(&spaced.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Longest name of a speaker in a prompt, in characters. Names of channels may hold text that reads like an instruction, and a
-/// line begins with them.
+/// Maximum length of a speaker's name in a prompt, in characters. Names from channels may contain text that reads
+/// like an instruction, and a line begins with them.
 const SPEAKER_NAME_MAX: usize = 60;
 
-/// The name of somebody else who spoke, without signs that our own labels are made of.
+/// The name of another speaker, without characters that our own labels use.
 pub(crate) fn speaker_name(name: &str) -> String {
     let is_of_label = |character: char| matches!(character, '(' | ')' | ':' | '·' | '`' | '|' | '[' | ']');
     let name: String = one_line(name).chars().filter(|c| !is_of_label(*c)).take(SPEAKER_NAME_MAX).collect();
     if name.trim().is_empty() { "somebody".to_owned() } else { name.trim().to_owned() }
 }
 
-/// The text with every line behind [`QUOTE_PREFIX`]; an empty text is one empty quoted line.
+/// The text with [`QUOTE_PREFIX`] before every line; an empty text is one empty quoted line.
 pub(crate) fn quote_lines(text: &str) -> String {
     let lines: Vec<String> = quoted_lines(text).map(|line| format!("{QUOTE_PREFIX}{line}")).collect();
     lines.join("\n")
 }
 
-/// The text after a label of ours: its first line follows the label, the others follow [`QUOTE_PREFIX`].
+/// The text after one of our labels: its first line follows the label, the others get [`QUOTE_PREFIX`].
 pub(crate) fn quote_after_label(label: &str, text: &str) -> String {
     let mut lines = quoted_lines(text);
     let first = lines.next().unwrap_or_default();
@@ -78,12 +78,12 @@ pub(crate) fn quote_after_label(label: &str, text: &str) -> String {
     said
 }
 
-/// An authored block: the author may use lines and headings, so only its ends and marks are touched.
+/// A core block for a prompt: its author may use lines and headings, so only its ends and control tokens are changed.
 pub(crate) fn quote_authored(text: &str) -> String {
     disarm_tokens(text.trim())
 }
 
-/// A quote that a model copied from a prompt, in the form of the message.
+/// Converts a quote that a model copied from a prompt back to the text of the message.
 pub(crate) fn unquote_prompt_text(quote: &str) -> String {
     let armed = quote.replace(ZERO_WIDTH_SPACE, "");
     let armed = armed.replace(&format!("\n{QUOTE_PREFIX}"), "\n");
@@ -102,13 +102,13 @@ fn quoted_lines(text: &str) -> impl Iterator<Item = String> {
     lines.into_iter()
 }
 
-/// True for every character that Unicode or a terminal takes for the end of a line.
+/// True for every character that Unicode or a terminal treats as the end of a line.
 fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Control tokens of chat templates get a [`ZERO_WIDTH_SPACE`] behind their first character. They are known by their form,
-/// because every family of models has others.
+/// Inserts a [`ZERO_WIDTH_SPACE`] after the first character of control tokens of chat templates. They are recognised
+/// by their form, because every family of models has others.
 fn disarm_tokens(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
@@ -120,8 +120,8 @@ fn disarm_tokens(text: &str) -> String {
     safe
 }
 
-/// True if a text begins with what may be a control token: `<|…`, `<｜…`, `<start_of_turn>`, `</think>`, `<<SYS>>`,
-/// `[INST]`, `[gMASK]`, `[|assistant|]`, `]~b]`.
+/// True if a text begins like a control token: `<|…`, `<｜…`, `<start_of_turn>`, `</think>`, `<<SYS>>`, `[INST]`,
+/// `[gMASK]`, `[|assistant|]`, `]~b]`.
 fn begins_token(text: &str) -> bool {
     let (first, rest) = text.split_at(1);
     if rest.starts_with(['|', '\u{ff5c}']) {
@@ -150,7 +150,8 @@ fn begins_token(text: &str) -> bool {
     }
 }
 
-/// True if this is a control token in angle brackets: words joined by what HTML tags don't have, or one known word.
+/// True for the name of a control token in angle brackets: words joined by characters that HTML tags don't have, or
+/// one known word.
 fn is_token_name(name: &str) -> bool {
     let is_joint = |c: char| matches!(c, '_' | '\u{2581}' | ':' | '=');
     name.starts_with(|c: char| c.is_ascii_alphabetic())

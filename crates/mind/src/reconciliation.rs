@@ -1,4 +1,4 @@
-//! Reconciliation: what newer statements are to older ones.
+//! Reconciliation: asks how newer statements relate to older ones.
 
 use memory::ports::{PairVerdict, ProposedVerdict, Reconciliation, ReconciliationInput};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::contract::{PairAnswer, ReconciliationAnswer};
 use crate::parsed::ParsedAnswer;
 use crate::quoted::{one_line, unquote_prompt_text};
 
-/// Longest quote, in characters. It is the limit of quotes that prove events.
+/// Maximum length of a quote, in characters: the same as for quotes of events.
 const QUOTE_LENGTH_MAX: usize = 2_000;
 
 /// Values for the template.
@@ -46,7 +46,7 @@ impl ReconciliationContext {
     }
 }
 
-/// One reconciliation being asked.
+/// A request for a reconciliation.
 pub(crate) struct ReconciliationTask<'a> {
     input: &'a ReconciliationInput,
 }
@@ -70,7 +70,7 @@ impl<'a> ReconciliationTask<'a> {
         ReconciliationContext { pairs: pairs.collect() }
     }
 
-    /// The input as data, for a provider that answers without a model.
+    /// The input as data, for a provider without a language model.
     pub(crate) fn input_data(&self) -> Value {
         let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| {
             json!({"pair": place + 1, "older": pair.older, "newer": pair.newer, "words": pair.words})
@@ -78,9 +78,10 @@ impl<'a> ReconciliationTask<'a> {
         json!({"pairs": pairs.collect::<Vec<_>>()})
     }
 
-    /// Reads an answer; a bad item never costs the good ones.
+    /// Parses an answer; an invalid item does not affect the good ones.
     ///
     /// # Errors
+    ///
     /// [`MalformedAnswer`] when the answer has no object with a list of pairs.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Reconciliation>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["pairs"])?;

@@ -1,4 +1,4 @@
-//! Reflection: what to make of recent events.
+//! Reflection: asks what to conclude from recent events.
 
 use jiff::tz::TimeZone;
 use memory::identifiers::NodeId;
@@ -63,7 +63,7 @@ impl ReflectionContext {
     }
 }
 
-/// One reflection being asked: the input, and the handles of its ids.
+/// A request for a reflection: the input, and the handles of its ids.
 pub(crate) struct ReflectionTask<'a> {
     input: &'a ReflectionInput,
     events: Handles<NodeId>,
@@ -74,7 +74,7 @@ impl<'a> ReflectionTask<'a> {
         Self { input, events: Handles::add_handle('e', input.events.iter().map(|event| event.id)) }
     }
 
-    /// Values for the prompt's template. `problem` says why the last answer was rejected.
+    /// Values for the prompt's template. `problem` is the reason why the last answer was rejected.
     pub(crate) fn prompt_context(&self, problem: Option<&str>) -> ReflectionContext {
         let block = |text: &str| {
             if text.trim().is_empty() { String::new() } else { quote_lines(text.trim()) }
@@ -96,7 +96,7 @@ impl<'a> ReflectionTask<'a> {
         }
     }
 
-    /// The input as data, for a provider that answers without a model.
+    /// The input as data, for a provider without a language model.
     pub(crate) fn input_data(&self) -> Value {
         let events = self.input.events.iter().enumerate().map(|(index, event)| {
             json!({
@@ -109,9 +109,10 @@ impl<'a> ReflectionTask<'a> {
         json!({ "events": events.collect::<Vec<_>>() })
     }
 
-    /// Reads an answer; a bad thought never costs the good one.
+    /// Parses an answer; an invalid thought does not affect a good one.
     ///
     /// # Errors
+    ///
     /// [`MalformedAnswer`] when there is no object with a list of thoughts at all.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Reflection>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["thoughts"])?;
@@ -160,7 +161,8 @@ impl<'a> ReflectionTask<'a> {
     }
 }
 
-/// Clamps and rounds where extraction would refuse: the weight of an impression is no fact about anybody.
+/// The impact, clamped and rounded. Extraction would refuse it instead, but the impact of an impression is not a fact
+/// about anybody.
 pub(crate) fn settled_impact(given: &Member<f64>, notes: &mut Notes) -> i8 {
     let impact = match Impact::from_member(given) {
         Impact::Valid(impact) => impact,
@@ -189,7 +191,7 @@ pub(crate) fn settled_impact(given: &Member<f64>, notes: &mut Notes) -> i8 {
     impact
 }
 
-/// The day it happened on, or else the day it was noted.
+/// The day on which the event happened, or else was noted.
 pub(crate) fn day_of_event(event: &Node, zone: &TimeZone) -> String {
     calendar::format_day(event.event_time.map_or(event.created_at, |time| time.start), zone)
 }

@@ -1,4 +1,4 @@
-//! Facts of the graph: the lasting ties that new memories tell of.
+//! Relations for the graph: asks for lasting relationships in new memories.
 
 use async_trait::async_trait;
 use hub::graph::{
@@ -23,7 +23,7 @@ use crate::prompts::PromptName;
 use crate::quoted::{one_line, quote_lines};
 use crate::vocabulary::Vocabulary;
 
-/// That of extraction: the task copies and judges.
+/// Sampling temperature, the same as for extraction: the task copies and judges.
 const TEMPERATURE: f32 = 0.2;
 const TOKENS_MAX: u32 = 2_048;
 /// Type of a name if the answer gives none.
@@ -70,7 +70,7 @@ impl RelationContext {
     }
 }
 
-/// One session being asked about.
+/// A request about one session.
 struct RelationTask<'a> {
     session: &'a UnreadSession,
     events: Handles<NodeId>,
@@ -108,12 +108,12 @@ impl<'a> RelationTask<'a> {
         }
     }
 
-    /// The user's name; the owner's placeholder is none.
+    /// The user's name; `None` for the owner's placeholder.
     fn user_name(&self) -> &str {
         self.session.user.as_deref().filter(|name| *name != "self").unwrap_or_default()
     }
 
-    /// The input as data, for a provider that answers without a model.
+    /// The input as data, for a provider without a language model.
     fn input_data(&self) -> Value {
         let events = self.session.events.iter().enumerate().map(|(index, event)| {
             json!({"handle": self.events.handle_at(index), "text": event.description, "quotes": event.quotes})
@@ -124,7 +124,7 @@ impl<'a> RelationTask<'a> {
         json!({"events": events.collect::<Vec<_>>(), "known": names.collect::<Vec<_>>()})
     }
 
-    /// Reads an answer; a tie that breaks the contract is dropped, and costs nothing else.
+    /// Parses an answer; a relationship that violates the contract is dropped without affecting the others.
     fn read(&self, answer: &str) -> Result<ParsedAnswer<DocumentFacts>, MalformedAnswer> {
         let mut answer = answer::read(answer, &["entities", "relationships"])?;
         let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
@@ -151,14 +151,14 @@ impl<'a> RelationTask<'a> {
         }
         notes.cut_list(&mut facts, RELATIONSHIPS_MAX, "relationships");
         for note in notes.into_list() {
-            // No words of the answer: it may quote a person.
+            // Without text of the answer, which may quote a person.
             tracing::debug!(length = note.len(), "part of an answer about the graph was not kept");
         }
         let value = DocumentFacts { names: self.new_names(&entities), relations: facts };
         Ok(ParsedAnswer { value, whole, missing: None })
     }
 
-    /// Names of people, places and the like that are not known and stand in what was read.
+    /// New names of people, places and the like that occur in the texts.
     fn new_names(&self, answered: &[&GraphEntityAnswer]) -> Vec<(String, String)> {
         let mut names: Vec<(String, String)> = Vec::new();
         for entity in answered {
@@ -213,7 +213,7 @@ impl<'a> RelationTask<'a> {
         Ok(Relation { from, to, relation, event, confidence })
     }
 
-    /// The entity that a word names: one of the two speakers, a known name, or a name in the memory.
+    /// The entity at one end: one of the two speakers, a known name, or a name in the memory.
     fn read_end(
         &self,
         word: &Member<String>,
@@ -296,7 +296,7 @@ impl RelationExtractor for LanguageMind {
     }
 
     async fn extract_document(&self, document: &UnreadDocument) -> Result<DocumentFacts, RelationError> {
-        // The question is the one that is asked of a session: lines are its events. They are of no session.
+        // The request is the same as for a session: lines are its events. They belong to no session.
         let lines = UnreadSession {
             scope: document.scope.clone(),
             session: SessionId(Default::default()),

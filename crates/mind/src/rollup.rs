@@ -1,4 +1,4 @@
-//! Roll-ups: a week, a month or a year as the persona tells it to itself.
+//! Roll-ups: the persona's own summary of a week, a month or a year.
 
 use async_trait::async_trait;
 use hub::Granularity;
@@ -13,12 +13,14 @@ use crate::parsed::ParsedAnswer;
 use crate::prompts::PromptName;
 use crate::quoted::{one_line, quote_lines};
 
-/// Between those of copying and of finding words: a summary does both.
+/// Sampling temperature, between those for copying and for writing, because a summary does both.
 const TEMPERATURE: f32 = 0.4;
 const TOKENS_MAX: u32 = 4_096;
-/// Tokens of sources in one question. With the instructions and the answer it fits into a window of 16,000 tokens.
+/// Maximum tokens of the sources in one request. With the instructions and the answer they fit into a context of
+/// 16,000 tokens.
 const SOURCE_TOKENS_MAX: u32 = 6_000;
-/// Characters of the identity in one question. The three core blocks may be longer; those that no longer fit are left out.
+/// Maximum characters of the identity in one request. The three core blocks may be longer; those that do not fit are
+/// left out.
 const IDENTITY_CHARACTERS_MAX: usize = 8_000;
 
 /// Values for the template.
@@ -96,13 +98,13 @@ fn summary_purpose(granularity: Granularity) -> &'static str {
     }
 }
 
-/// Reads an answer whose bullets depend on `sources`, pairs of a date and a text.
+/// Parses an answer. `sources` are pairs of a date and a text, which the bullets depend on.
 fn read(text: &str, sources: &[(String, String)]) -> Result<ParsedAnswer<Vec<String>>, MalformedAnswer> {
     let answer = answer::read(text, &["bullets"])?;
     let whole = answer.whole;
     let answer: RollUpAnswer = answer.parse_members()?;
     let written = match &answer.bullets {
-        // The whole list as one text, a bullet a line.
+        // The whole list as one text, one bullet per line.
         List::Single(list) => list.lines().collect(),
         list => list.trimmed_texts("bullets", &mut Notes::default()),
     };
@@ -117,15 +119,15 @@ fn read(text: &str, sources: &[(String, String)]) -> Result<ParsedAnswer<Vec<Str
     Ok(ParsedAnswer { value: bullets, whole, missing: None })
 }
 
-/// A bullet without the mark that a list gives it; the sign of a number and the stars of bold words are no marks.
+/// A bullet without its list mark; the sign of a number and the stars of bold text are not list marks.
 fn without_list_mark(bullet: &str) -> &str {
     let bullet = bullet.trim();
     let rest = bullet.trim_start_matches(['-', '*', '•']);
     if rest.is_empty() || rest.starts_with(char::is_whitespace) { rest.trim_start() } else { bullet }
 }
 
-/// The bullet without tags that stand in no source: a `[via:…]` of the model's own making would name a witness who
-/// was not there.
+/// The bullet without tags that no source has: a `[via:…]` invented by the model would name an instance that was not
+/// involved.
 fn with_known_tags(bullet: &str, sources: &[(String, String)]) -> String {
     let mut kept = String::new();
     let mut rest = bullet;
@@ -143,7 +145,7 @@ fn with_known_tags(bullet: &str, sources: &[(String, String)]) -> String {
     kept
 }
 
-/// Bytes of the tag that `text` starts with; one that is never closed ends with its word.
+/// Bytes of the tag at the start of `text`; an unclosed tag ends with its word.
 fn tag_length(text: &str) -> usize {
     match text.char_indices().skip(1).find(|(_, c)| matches!(c, '[' | ']')) {
         Some((end, ']')) => end + 1,
@@ -151,7 +153,7 @@ fn tag_length(text: &str) -> usize {
     }
 }
 
-/// The input as data, for a provider that answers without a model.
+/// The input as data, for a provider without a language model.
 fn rollup_data(request: &SummaryRequest) -> Value {
     let sources: Vec<Value> =
         request.sources.iter().map(|(date, text)| json!({"date": date, "text": text})).collect();

@@ -1,4 +1,4 @@
-//! The slow cycle: what to think, expect and wonder about between two talks.
+//! The slow cycle: asks for thoughts, expectations and questions between two sessions.
 
 use jiff::SignedDuration;
 use memory::identifiers::{EntityId, NodeId};
@@ -95,7 +95,7 @@ impl SlowCycleContext {
     }
 }
 
-/// One cycle being asked: the input, and the handles of its ids.
+/// A request for a cycle: the input, and the handles of its ids.
 pub(crate) struct SlowCycleTask<'a> {
     input: &'a SlowCycleInput,
     events: Handles<NodeId>,
@@ -111,7 +111,7 @@ impl<'a> SlowCycleTask<'a> {
         }
     }
 
-    /// Values for the prompt's template. `problem` says why the last answer was rejected.
+    /// Values for the prompt's template. `problem` is the reason why the last answer was rejected.
     pub(crate) fn prompt_context(&self, problem: Option<&str>) -> SlowCycleContext {
         let input = self.input;
         let block = |text: &str| {
@@ -150,7 +150,7 @@ impl<'a> SlowCycleTask<'a> {
         }
     }
 
-    /// The input as data, for a provider that answers without a model.
+    /// The input as data, for a provider without a language model.
     pub(crate) fn input_data(&self) -> Value {
         let input = self.input;
         let upcoming = |time: EventTime| time.start > input.now;
@@ -183,10 +183,11 @@ impl<'a> SlowCycleTask<'a> {
         })
     }
 
-    /// Reads an answer; a bad item never costs the good ones.
+    /// Parses an answer; an invalid item does not affect the good ones.
     ///
     /// # Errors
-    /// [`MalformedAnswer`] when there is no object of this contract, or its new thoughts are no list.
+    ///
+    /// [`MalformedAnswer`] when there is no object of this contract, or its new thoughts are not a list.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<SlowCycle>, MalformedAnswer> {
         let mut answer = parse_answer(answer)?;
         let (mut notes, whole) = (Notes::from_notes(std::mem::take(&mut answer.notes)), answer.whole);
@@ -272,7 +273,7 @@ impl<'a> SlowCycleTask<'a> {
         Some((entity, proposed.description.trimmed_text()?.to_owned()))
     }
 
-    /// The events that an item cites, each once; none, and a note, when there is no valid one.
+    /// The events that an item cites, each once; empty, with a note, if none is valid.
     fn cited_events(
         &self,
         list: &List<String>,
@@ -304,7 +305,7 @@ fn read_description(description: &Member<String>, what: &str, notes: &mut Notes)
     Some(notes.cut_text(description, DESCRIPTION_LENGTH_MAX, "description"))
 }
 
-/// The object of an answer. Whoever has nothing to tell may leave any list out, and give an empty object.
+/// The object of an answer. Any list may be missing, and the object may be empty.
 fn parse_answer(text: &str) -> Result<Answer, MalformedAnswer> {
     let mut members = REQUIRED_MEMBERS;
     let first = answer::read(text, &members);

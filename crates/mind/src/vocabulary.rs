@@ -1,4 +1,4 @@
-//! The closed vocabularies and bounds that prompts explain, taken from the types, so that they cannot drift.
+//! The fixed lists and limits that prompts explain, taken from the types, so that they always agree.
 
 use memory::entities::EntityKind;
 use memory::nodes::{NodeKind, RelationalTag, Subject};
@@ -10,14 +10,14 @@ use crate::contract::{
     SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, subject_word,
 };
 
-/// A word of a closed list and what it means.
+/// A word of a fixed list and its meaning.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct VocabularyTerm {
     name: &'static str,
     meaning: &'static str,
 }
 
-/// Everything that the prompts say about the contracts.
+/// The fixed lists of words that the prompts explain.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Vocabulary {
     events_max: usize,

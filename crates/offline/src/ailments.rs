@@ -1,4 +1,4 @@
-//! "What is wrong with my dog?": the answer need not say "dog", it may call the dog by its name.
+//! Questions such as "What is wrong with my dog?": the answer may use the dog's name instead of the word "dog".
 
 use super::entities::{mentions_name, named_things};
 use super::reply_inputs::ReplyInputs;
@@ -6,18 +6,18 @@ use super::sentences::{seems_to_ask, sentences_with_words, split_clauses};
 use text::Utterance;
 use text::lexicon::{life, names, self_statements};
 
-/// A question for what ails someone of the user's.
+/// A question about the ailment of a relative, friend or pet.
 pub(super) struct AilmentQuestion {
-    /// The words for the one who is asked about: "dog".
+    /// The words for whom the question is about, such as "dog".
     subjects: Vec<&'static str>,
-    /// The names that go with these words in what is remembered: "Biscuit".
+    /// Names of these in the recalled memories, such as "Biscuit".
     names: Vec<String>,
-    /// True if one ailment alone is remembered, so that it can be meant without a name that links it.
+    /// True if only one ailment is remembered, which is then meant even without a name that links it.
     is_only_one: bool,
 }
 
 impl AilmentQuestion {
-    /// The question that a text asks, if it asks what ails somebody who is family, a friend or an animal.
+    /// Returns the question in a text about the ailment of a relative, a friend or a pet.
     pub(super) fn from_text(text: &str, inputs: &ReplyInputs) -> Option<Self> {
         let subjects =
             if Utterance::new(text).says_any(life::ASKS_AILMENT) { subjects_in(text) } else { Vec::new() };
@@ -47,7 +47,7 @@ impl AilmentQuestion {
         Some(Self { subjects, names, is_only_one })
     }
 
-    /// True if a text tells what ails the one who is asked about.
+    /// True if a text answers the question.
     pub(super) fn is_answered_by(&self, source: &str) -> bool {
         if !tells_ailment(source) {
             return false;

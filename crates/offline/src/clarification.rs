@@ -1,4 +1,5 @@
-//! Whether the user said that two names mean one: in a sentence with both names, or by yes or no to a question with both.
+//! Finds out if the user said that two names are the same: in a sentence with both names, or by a yes or no to a
+//! question with both.
 
 use serde::{Deserialize, Serialize};
 use text::Utterance;
@@ -21,7 +22,7 @@ pub(super) struct Clarification {
     same: bool,
 }
 
-/// The first doubt that is settled. `messages` are speakers (`user`, `persona`) with their words, oldest first.
+/// The first doubt that is settled. `messages` are pairs of speaker (`user`, `persona`) and text, oldest first.
 pub(super) fn find_clarification<'a>(
     messages: impl Iterator<Item = (&'a str, &'a str)>,
     doubts: &[Doubt],
@@ -32,7 +33,7 @@ pub(super) fn find_clarification<'a>(
             asked = sentences_with_words(text).into_iter().find_map(|sentence| {
                 let doubt = doubts.iter().find(|doubt| doubt.is_about(sentence))?;
                 let asks = split_clauses(sentence).iter().any(|clause| clause.asks);
-                // "Are they different people?": then yes means two.
+                // "Are they different people?": here yes means two.
                 asks.then(|| (doubt, same_or_not(sentence) != Some(false)))
             });
             continue;
@@ -65,9 +66,9 @@ impl Doubt {
     }
 }
 
-/// True if a sentence with both names says that they are one, or two.
+/// True if a sentence with both names says that they are the same; false if it says that they are not.
 fn same_or_not(sentence: &str) -> Option<bool> {
-    // 是不是 asks, and denies nothing.
+    // 是不是 is a question, not a denial.
     let sentence = sentence.replace("是不是", "是");
     let said = Utterance::new(&sentence);
     if said.says_any(clarification::DIFFERENT) {

@@ -1,4 +1,4 @@
-//! Names that lines of documents give. Relations are left to a model: ties that rules would guess are worse than none.
+//! Names in lines of documents. Relations are left to a model, because guesses by rules would often be wrong.
 
 use serde::{Deserialize, Serialize};
 

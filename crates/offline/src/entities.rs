@@ -1,4 +1,4 @@
-//! Named people, pets, places and organisations.
+//! Finds named people, pets, places and organisations.
 
 use serde::Serialize;
 use text::Utterance;
@@ -8,14 +8,14 @@ use text::lexicon::{WordList, Words, names, self_statements};
 use super::names_beside::names_beside;
 use super::sentences::Clause;
 
-/// A name that a sentence gives to someone or something.
+/// A name that a sentence gives to somebody or something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedThing {
     pub(super) name: String,
     pub(super) kind: Kind,
 }
 
-/// The closed list of kinds.
+/// The kind of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -39,13 +39,13 @@ impl Kind {
         .find_map(|(name, kind)| (name == word).then_some(kind))
     }
 
-    /// The kind of a known name, from the words around it.
+    /// The kind of a known name, judged by the words around it.
     pub(super) fn from_context(name: &str, sentence: &str) -> Kind {
         sentence.find(name).map_or(Kind::Other, |at| kind_near(sentence, at, sentence))
     }
 }
 
-/// The names in the clauses of a sentence that state something, without the user's own name.
+/// The names in the stating clauses of a sentence, except for the user's own.
 pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedThing> {
     let mut found: Vec<NamedThing> = Vec::new();
     for clause in clauses.iter().filter(|clause| clause.is_statement()) {
@@ -71,7 +71,7 @@ pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedT
     found
 }
 
-/// The kind told by the nearest word before `at`, else by any word of the clause around it.
+/// The kind according to the nearest word before `at`, else according to any word of the clause.
 fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
     const KINDS: [(Kind, WordList); 5] = [
         (Kind::Pet, names::PET),
@@ -104,7 +104,7 @@ fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
     KINDS.into_iter().find(|(_, words)| said.says_any(*words)).map_or(Kind::Other, |(kind, _)| kind)
 }
 
-/// Names given by 叫 and its kin, each with its place.
+/// Names after 叫 and similar words, each with its position.
 fn names_after_jiao(clause: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -128,7 +128,7 @@ fn names_after_jiao(clause: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The name at the beginning of a text: in quotes, a few ideographs, or capitalised words.
+/// The name at the start of a text: in quotes, a few ideographs, or capitalised words.
 fn read_name(text: &str) -> Option<String> {
     const NAME_LENGTH_MAX: usize = 4;
     let text = text.trim_start_matches([' ', '“', '「', '"', '‘', '《']);
@@ -142,7 +142,7 @@ fn read_name(text: &str) -> Option<String> {
     (1..=NAME_LENGTH_MAX).contains(&name.chars().count()).then(|| name.to_owned())
 }
 
-/// The ideographs at the beginning of a text, up to the first of `ends`; the first one always belongs.
+/// The ideographs at the start of a text, up to the first of `ends`; the first one is always included.
 fn ideographs_until(text: &str, ends: Words) -> &str {
     let mut end = text.find(|letter| !is_han(letter)).unwrap_or(text.len());
     for stop in ends.iter() {
@@ -163,7 +163,7 @@ fn places_zh(clause: &str) -> Option<String> {
     (2..=PLACE_LENGTH_MAX).contains(&place.chars().count()).then(|| place.to_owned())
 }
 
-/// 在X工作, where X says itself that it is an organisation.
+/// The name X in 在X工作 (works at X), if X contains a word for an organisation.
 fn organisation_in_chinese(clause: &str) -> Option<String> {
     let (_, after) = clause.split_once('在')?;
     let end = self_statements::OCCUPIED.chinese.iter().filter_map(|work| after.find(work)).min()?;
@@ -173,7 +173,7 @@ fn organisation_in_chinese(clause: &str) -> Option<String> {
     (named && !generic && org.chars().count() <= 12).then(|| org.to_owned())
 }
 
-/// Names after "named", "called" and "name is", and beside a word for someone of the user's.
+/// Names after "named", "called" and "name is", and beside words such as "sister".
 fn english_name(clause: &str) -> Vec<(usize, String)> {
     let tokens = tokens(clause);
     let mut found = Vec::new();
@@ -221,7 +221,7 @@ fn after_phrase(clause: &str, phrases: Words) -> Option<String> {
     })
 }
 
-/// Up to three capitalised words (or a run of ideographs) at the beginning of a text.
+/// Up to three capitalised words (or consecutive ideographs) at the start of a text.
 fn capitalised_beginning(text: &str) -> Option<String> {
     const MOST_WORDS: usize = 3;
     if text.starts_with(is_han) {
@@ -252,7 +252,7 @@ fn plain_name(text: &str) -> Option<String> {
     (word.chars().count() > 1 && word.chars().all(char::is_alphabetic)).then(|| word.to_owned())
 }
 
-/// The words of a text with their places. A word of letters ends where ideographs begin.
+/// The words of a text with their positions. A word of letters ends where ideographs begin.
 fn tokens(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut start = None;
@@ -276,7 +276,7 @@ fn strip_punctuation(word: &str) -> String {
     word.trim_matches(|letter: char| !letter.is_alphanumeric()).replace('’', "'").to_lowercase()
 }
 
-/// True if a known name occurs: anywhere for ideographs, at word borders for letters.
+/// True if a known name occurs: anywhere for ideographs, at word boundaries for letters.
 pub(super) fn mentions_name(sentence: &str, name: &str) -> bool {
     if name.trim().is_empty() {
         return false;

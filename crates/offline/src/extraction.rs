@@ -1,4 +1,4 @@
-//! `extraction`: from what was said to events, with exact quotes as evidence.
+//! `extraction`: extracts events from messages, with exact quotes as evidence.
 
 pub(crate) mod corrections;
 mod drafts;
@@ -24,7 +24,7 @@ use super::sentences::{
     Clause, Language, clip_text, is_question, seems_to_ask, sentences_with_words, split_clauses,
 };
 
-/// An impact this far from zero is a peak. It is the impact from which the memory keeps a day's anniversary.
+/// Minimum |impact| of a peak. It is the impact from which an event has an anniversary.
 const PEAK_IMPACT: i32 = 7;
 const LONGEST_SUMMARY: usize = 300;
 
@@ -85,7 +85,7 @@ struct Mood {
     last_user_signal: Option<String>,
 }
 
-/// Distils a closed session.
+/// Extracts memories from a closed session.
 pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let mut named: Vec<NamedThing> = Vec::new();
     for message in inputs.messages.iter().filter(|message| message.role == "user") {
@@ -114,7 +114,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
             }
         }
     }
-    // A stable sort: peaks, then who the user is, then what is felt more, then the earlier one.
+    // A stable sort: peaks, then statements of identity, then the higher impact, then the earlier one.
     drafts.sort_by_key(|event| {
         let impact = event.emotional_impact.abs();
         let identity = event.relational_tags.contains(&IDENTITY_BEARING);
@@ -136,7 +136,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     }
 }
 
-/// Facts that the rules use besides the sentence.
+/// Facts that the rules use in addition to the sentence.
 struct RuleContext<'a> {
     entities: &'a [KnownEntity],
     nodes: &'a [KnownNode],
@@ -178,7 +178,7 @@ impl RuleContext<'_> {
         events
     }
 
-    /// The memory in one sentence, if it is worth one.
+    /// The memory of a sentence, if it is worth one.
     fn weigh_sentence(&self, sentence: &str) -> Option<SentenceWeight> {
         let clauses = split_clauses(sentence);
         let names: Vec<&str> = self.known_names().collect();
@@ -212,7 +212,7 @@ impl RuleContext<'_> {
         }
         match correction_cue(sentence) {
             Some(CorrectionCue::Mistaken) => finding.add_tag_if(worth, "correction"),
-            // Who says that something has changed says what is so now.
+            // A statement that something has changed states the present.
             Some(CorrectionCue::Changed) => worth |= clauses.iter().any(Clause::is_statement),
             _ => {}
         }
@@ -246,7 +246,7 @@ impl RuleContext<'_> {
         known.chain(named.map(|named| &named.name)).map(String::as_str).filter(|name| !name.trim().is_empty())
     }
 
-    /// Canonical names of whom and what a sentence mentions.
+    /// Names of the entities that a sentence mentions.
     fn entities_in(&self, sentence: &str) -> Vec<String> {
         let mut found = Vec::new();
         for entity in self.entities {
@@ -297,7 +297,7 @@ struct SentenceWeight {
     impact: i32,
     emotions: Vec<&'static str>,
     relations: Vec<&'static str>,
-    /// The sentence asks, and is told as a question.
+    /// True if the sentence is a question; its memory says so.
     asked: bool,
 }
 
@@ -316,7 +316,7 @@ impl SentenceWeight {
     }
 }
 
-/// Commitments that the persona voiced: a promise with a time, and no refusal beside it.
+/// Commitments that the persona made: a promise with a time, and no refusal in the same message.
 fn intentions_of(message: &Message) -> Vec<Event> {
     let mut found = Vec::new();
     for sentence in sentences_with_words(&message.text) {
@@ -361,7 +361,7 @@ fn session_language(messages: &[Message]) -> Language {
     Language::from_text(&said.join("\n")).unwrap_or_default()
 }
 
-/// The persona's mood after hearing this, from the sign and weight of the heaviest event.
+/// The persona's mood afterwards, by the impact of the most important event.
 fn mood(events: &[Event], language: Language) -> Mood {
     let heaviest = events
         .iter()

@@ -1,16 +1,16 @@
-//! Impressions by rule: whom several events are about, and whether they gladden or hurt. No event is restated.
+//! Impressions by rules: whom several events are about, and if they are positive or negative. No event is restated.
 
 use super::sentences::Language;
 use text::lexicon::{Words, names};
 
-/// Most events that one impression cites.
+/// Maximum events that one impression cites.
 const MOST_CITED: usize = 3;
-/// The contract's bound beyond which an impact is unusual for a thought.
+/// Maximum |impact| of an impression; the contract calls higher ones unusual for a thought.
 const MOST_IMPACT: i64 = 8;
-/// An event this far from zero is a great one.
+/// Minimum |impact| of a major event.
 const GREAT_IMPACT: i64 = 7;
 
-/// An event as an impression sees it.
+/// An event in the form that impressions use.
 #[derive(Clone, Copy)]
 pub(super) struct SeenEvent<'a> {
     pub(super) handle: &'a str,
@@ -20,14 +20,14 @@ pub(super) struct SeenEvent<'a> {
 
 pub(super) struct Impression {
     pub(super) description: String,
-    /// The mean of the cited events, within [`MOST_IMPACT`].
+    /// The mean impact of the cited events, within [`MOST_IMPACT`].
     pub(super) impact: i64,
-    /// Handles of the events that carry it, in their order.
+    /// Handles of the cited events, in their order.
     pub(super) cited: Vec<String>,
 }
 
-/// An impression of what the events have in common: a person or thing that several of them name, else whether they were good or
-/// bad. `None` without events.
+/// An impression of what the events have in common: a person or thing that several of them name, else if they were
+/// good or bad. `None` without events.
 pub(super) fn shared_impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
     let (description, of) = match about_someone(events, language) {
         Some(found) => found,
@@ -46,7 +46,7 @@ pub(super) fn shared_impression(events: &[SeenEvent<'_>], language: Language) ->
     })
 }
 
-/// The one of the user's family or animals that most events are about, two at least.
+/// The relative or pet that most events are about, two at least.
 fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(String, Vec<SeenEvent<'a>>)> {
     let lists = language
         .choose([names::FAMILY.chinese, names::PET.chinese], [names::FAMILY.english, names::PET.english]);
@@ -56,7 +56,7 @@ fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(St
     };
     let known = lists.into_iter().flat_map(Words::iter).filter(|word| !word.starts_with(['我', '咱']));
     let counted = known.map(|word| (events.iter().filter(|event| mentions(event, word)).count(), word));
-    // Of words in equally many events the first of the lists.
+    // Of words in equally many events, the first one in the lists.
     let (count, word) = counted.fold((0, ""), |best, next| if next.0 > best.0 { next } else { best });
     if count < 2 {
         return None;

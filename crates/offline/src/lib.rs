@@ -1,12 +1,11 @@
 //! The offline provider: a [`Provider`] that answers by rules, without a language model or a network. Deterministic.
 //!
-//! It answers from [`Request::inputs`], never from the prompt's text. `reply` answers from what was
-//! recalled; `extraction` distils by rules over word lists; `reconciliation` compares plain clauses; `reflection` and `slow_cycle` give an impression by rule;
-//! `persona_draft` sorts the writer's own sentences.
-//! `proactive` says a promise or an expectation that is due, and else nothing.
-//! `rollup` copies lines of its sources and says so. `graph` gives the names in the lines of a document and no
-//! relations: those that rules would guess are worse than none.
-//! It knows Chinese and English; words in other languages are kept as quotes.
+//! It answers from [`Request::inputs`], never from the prompt's text. `reply` answers from recalled memories;
+//! `extraction` uses rules and word lists; `reconciliation` compares plain clauses; `reflection` and `slow_cycle`
+//! give an impression by rules; `persona_draft` sorts the writer's own sentences. `proactive` mentions a due promise
+//! or expectation, and otherwise nothing. `rollup` copies lines of its sources and says so. `graph` returns the names
+//! in the lines of a document and no relations, because guesses would often be wrong. It supports Chinese and
+//! English; texts in other languages are quoted.
 
 mod reply_inputs;
 mod reply;
@@ -46,7 +45,7 @@ use llm::{Completion, LlmError, ModelTier, OFFLINE, Provider, Request, StreamEve
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OfflineProvider;
 
-/// The usage of an answer without a model.
+/// The token usage of an answer without a model.
 const NO_USAGE: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reported: true };
 
 #[async_trait]
@@ -114,7 +113,7 @@ fn to_answer(answer: &impl serde::Serialize) -> Result<String, LlmError> {
         .map_err(|error| LlmError::fatal_error(format!("The offline answer could not be written ({error}).")))
 }
 
-/// The text in small pieces: some ideographs, or a few words, at a time.
+/// Splits a text into small pieces: some ideographs, or a few words, at a time.
 fn split_into_deltas(text: &str) -> Vec<String> {
     const IDEOGRAPHS_MIN: usize = 4;
     const WORDS: usize = 3;

@@ -1,12 +1,12 @@
-//! Chinese names directly after a word for someone, without 叫: 我的猫糯米, 我妹妹小琳, 我同事陈静.
+//! Chinese names directly after a word for a person or pet, without 叫: 我的猫糯米, 我妹妹小琳, 我同事陈静.
 //!
-//! Chinese writes no capitals, so a name must tell itself by its form (小琳, 豆豆, 陈静), by being one that pets often
-//! have, or, for a pet, by what follows. When in doubt there is no name.
+//! Chinese has no capitals, so a name is recognised by its form (小琳, 豆豆, 陈静), as one that pets often have, or for a
+//! pet by what follows. In doubt there is no name.
 
 use text::is_han;
 use text::lexicon::names;
 
-/// Characters before which the word for someone is the user's own, at most this many apart: 我最好的朋友.
+/// Maximum characters between 我 (my) and a word for a relative or friend that belongs to it: 我最好的朋友.
 const OWN_WORD_DISTANCE_MAX: usize = 5;
 
 const NAME_PREFIXES: &str = "小阿老";
@@ -17,7 +17,7 @@ const SENTENCE_CONTINUATIONS: &str = "很太是在也都就又总会要能最特
 /// Characters that continue a sentence after any name.
 const VERBS_AFTER_NAMES: &str = "搬想问找送带请帮拿做教写打买卖住读学开考回发变成嫁娶离结怀分工上下出进让";
 
-/// The names in a stating clause, each with its place in bytes.
+/// The names in a stating clause, each with its position in bytes.
 pub(super) fn names_beside(clause: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     for (words, is_pet) in
@@ -71,7 +71,7 @@ fn name_at(text: &str, is_pet: bool) -> Option<String> {
     if first == second {
         return (!SENTENCE_CONTINUATIONS.contains(first) && ends(2)).then(short).flatten();
     }
-    // 陈静, 陈小静: a family name, and one or two characters before the sentence ends or goes on.
+    // 陈静, 陈小静: a family name, and one or two characters before the sentence ends or continues.
     if is_pet || !SURNAMES.contains(first) {
         return None;
     }

@@ -1,17 +1,17 @@
-//! Emotional peaks: what may not be missed, and how much it weighs.
+//! Emotional peaks, with their impact.
 //!
-//! The impact is signed on the contract's scale: −10 is catastrophic, −7 a severe turn, −4 a meaningful
-//! stress, +4 a meaningful joy, +7 a major milestone.
+//! The impact is signed, on the contract's scale: −10 is catastrophic, −7 a severe turn, −4 a meaningful stress, +4 a
+//! meaningful joy, +7 a major milestone.
 
 use super::sentences::Clause;
 use text::lexicon::{WordList, life, names, speech, verbs};
 
-/// The weight of one clause.
+/// The most important statement of a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Peak {
     pub(super) impact: i32,
     pub(super) emotion: &'static str,
-    /// The user is unusually open or exposed here.
+    /// True if the user is unusually open or exposed here.
     pub(super) vulnerable: bool,
 }
 
@@ -20,7 +20,7 @@ impl Peak {
         Peak { impact, emotion, vulnerable: false }
     }
 
-    /// True if it may be a cry for help, which is heard however it is put.
+    /// True if it may be a cry for help, which is answered however it is worded.
     pub(super) fn cries_for_help(&self) -> bool {
         matches!(self.emotion, "despair" | "overwhelm")
     }
@@ -30,14 +30,14 @@ impl Peak {
     }
 }
 
-/// The heaviest thing that the clause says; of two equally heavy ones the sad one. `names` are those of
-/// people and pets known from this conversation.
+/// The statement of the clause with the highest |impact|; of two equal ones the sad one. `names` are people and pets
+/// known from this conversation.
 pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     if clause.fiction {
         return None;
     }
     if let Some(despair) = despair_peak(clause) {
-        // A question or a supposition may be a cry for help.
+        // A question or a hypothetical sentence may be a cry for help.
         let voiced = if clause.is_statement() { despair.impact } else { despair.impact.max(-8) };
         return Some(Peak { impact: voiced, ..despair });
     }
@@ -64,7 +64,7 @@ fn despair_peak(clause: &Clause<'_>) -> Option<Peak> {
     if hits.is_empty() || other {
         return None;
     }
-    // Even when it is denied it was on the user's mind.
+    // Even if it is denied, the user was thinking about it.
     let denied = hits.iter().all(|hit| hit.is_denied());
     Some(Peak::new(if denied { -4 } else { -10 }, "despair").vulnerable())
 }
@@ -108,7 +108,7 @@ fn hardship_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     (hard || is_grave_illness(clause, names)).then(|| Peak::new(impact_for_user(clause, -7), "hardship"))
 }
 
-/// An accident or an operation that somebody near has had.
+/// An accident or an operation of a relative or friend.
 fn injury_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let is_work = life::NOT_INJURY.chinese.occur_in(clause.text)
         || life::NOT_LOW.english.occurs_in_words(clause.said.spaced_words());
@@ -116,14 +116,14 @@ fn injury_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     (is_hurt && !is_work && is_about_someone(clause, names)).then(|| Peak::new(-4, "worry"))
 }
 
-/// "broke her hip", "fractured two ribs", "has a broken wrist".
+/// True for "broke her hip", "fractured two ribs", "has a broken wrist".
 fn injures_body_part(words: &str) -> bool {
     const WORDS_BETWEEN_MAX: usize = 3;
     let words: Vec<&str> = words.split_whitespace().collect();
     words.iter().enumerate().any(|(place, word)| {
         let mut before = words[..place].iter().rev().take(3);
         let is_denied = before.any(|word| speech::DENIED.english.contains(word) || word.ends_with("n't"));
-        // The back of a chair and the foot of a lamp are no parts of a body.
+        // The back of a chair and the foot of a lamp are not parts of a body.
         let is_body = |at: usize| {
             words.get(at).is_some_and(|word| life::BODY.english.contains(word))
                 && words.get(at + 1) != Some(&"of")
@@ -133,7 +133,7 @@ fn injures_body_part(words: &str) -> bool {
     })
 }
 
-/// A grave illness that somebody has, and not only the word for it.
+/// True for a grave illness that somebody has, rather than a mere mention of the word.
 fn is_grave_illness(clause: &Clause<'_>, names: &[&str]) -> bool {
     if clause.says_any(life::NOT_ILLNESS) {
         return false;
@@ -175,7 +175,7 @@ fn untold_peak(clause: &Clause<'_>) -> Option<Peak> {
     clause.says_any(speech::UNTOLD).then_some(Peak::new(-2, "trust").vulnerable())
 }
 
-/// A feeling counts when it is the user's own.
+/// A feeling; it counts if it is the user's own.
 fn feeling_peak(clause: &Clause<'_>) -> Option<Peak> {
     let others = clause.text.contains(['你', '他', '她', '祝']) && !clause.text.contains('我');
     let first_person = speech::FIRST_PERSON.english.occurs_in_words(clause.said.spaced_words());
@@ -192,7 +192,7 @@ fn feeling_peak(clause: &Clause<'_>) -> Option<Peak> {
     find_words(clause, life::HIGH).iter().any(own).then_some(Peak::new(4, "joy"))
 }
 
-/// The impact as the user's own, or softer when it happened to an acquaintance.
+/// The impact for the user: reduced if it happened to an acquaintance.
 fn impact_for_user(clause: &Clause<'_>, impact: i32) -> i32 {
     let acquaintance = clause.says_any(names::ACQUAINTANCE) && !clause.says_any(names::FAMILY);
     if acquaintance && impact.abs() > 4 { impact.signum() * 4 } else { impact }
@@ -218,7 +218,7 @@ struct WordOccurrence<'a> {
 }
 
 impl WordOccurrence<'_> {
-    /// True if a negation comes directly before it (in English, among the three words before it).
+    /// True if a negation precedes it directly (in English, among the three words before it).
     fn is_denied(&self) -> bool {
         if self.chinese {
             return speech::DENIED.chinese.is_end_of(self.before);
@@ -227,7 +227,7 @@ impl WordOccurrence<'_> {
         before.any(|word| speech::DENIED.english.contains(word) || word.ends_with("n't"))
     }
 
-    /// True if it is said of something that is not mourned: the word beside it names a thing.
+    /// True if it is said of a thing, as the word beside it shows, which is not mourned.
     fn is_about_thing(&self) -> bool {
         if self.chinese {
             let subject = self.before.trim_end_matches(['又', '都', '也', '刚', '全', '快', ' ']);

@@ -1,4 +1,4 @@
-//! `persona_draft`: the writer's own sentences, sorted by whom they are about. Nothing is added and no fact is guessed.
+//! `persona_draft`: sorts the writer's own sentences by whom they are about. Nothing is added and no fact is guessed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,11 +6,11 @@ use text::lexicon::persona_draft;
 
 use super::sentences::{Language, sentences_with_words};
 
-/// Characters of a draft's blocks.
+/// Maximum characters of a draft's blocks.
 const PERSONA_BLOCK_LENGTH: usize = 2_000;
 const USER_BLOCK_LENGTH: usize = 3_000;
 const STYLE_BLOCK_LENGTH: usize = 1_000;
-/// Words by which a writer speaks of themselves.
+/// Words by which writers refer to themselves.
 const FIRST_PERSON_EN: [&str; 11] =
     ["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "myself", "we", "our"];
 
@@ -38,7 +38,7 @@ struct Blocks {
     style_block: String,
 }
 
-/// Drafts a persona: statements of the writer about themselves go to the user's block, all else to the persona's.
+/// Drafts a persona: statements of writers about themselves go to the user's block, everything else to the persona's.
 pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     let own = |sentence: &&str| is_about_the_writer(sentence);
     let (of_writer, of_persona): (Vec<&str>, Vec<&str>) =
@@ -85,7 +85,7 @@ fn join_sentences(sentences: &[&str], language: Language, length: usize) -> Stri
 }
 
 fn is_about_the_writer(sentence: &str) -> bool {
-    // "你是我的朋友" speaks of the persona, though it names the writer.
+    // "你是我的朋友" is about the persona, though it mentions the writer.
     let addressed = sentence.starts_with(['你', '您']);
     let chinese = sentence.contains('我') && !addressed;
     let words = text::spaced_words(sentence);
@@ -93,7 +93,7 @@ fn is_about_the_writer(sentence: &str) -> bool {
     chinese || (!begins_with_you && FIRST_PERSON_EN.iter().any(|word| words.contains(&format!(" {word} "))))
 }
 
-/// True if a sentence tells how the persona speaks.
+/// True if a sentence is about the persona's way of speaking.
 fn is_about_speech(sentence: &str) -> bool {
     let words = text::spaced_words(sentence);
     persona_draft::SPEECH.chinese.occur_in(sentence)

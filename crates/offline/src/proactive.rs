@@ -1,4 +1,4 @@
-//! `proactive`: a promise or an expectation whose time has come is said as it was noted. For all else rules have no words.
+//! `proactive`: mentions a due promise or expectation in its stored words, and otherwise nothing.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! `reflection`: an impression by rule of what has happened, with the events that it cites.
+//! `reflection`: an impression of past events by rules, with the events that it cites.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ struct Thought {
     filling: Vec<String>,
 }
 
-/// One thought for each language that the events are in.
+/// One thought for each language of the events.
 pub(super) fn reflect(inputs: &ReflectionInputs) -> Reflection {
     let languages = [Language::Chinese, Language::English];
     let thoughts =

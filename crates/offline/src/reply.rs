@@ -1,4 +1,4 @@
-//! `reply`: speaking from what was recalled.
+//! `reply`: answers from recalled memories.
 
 use std::ops::Range;
 use text::lexicon::speech;
@@ -14,15 +14,14 @@ use super::self_questions::SelfQuestion;
 use super::sentences::{Clause, Language, clip_text, seems_to_ask, sentences_with_words, split_clauses};
 use super::small_talk::{answer_to_wish, to_small_talk};
 
-/// Most memories and passages that one reply restates.
-/// Characters that carry no meaning of their own.
+/// Characters without a meaning of their own.
 const FUNCTION_CHARACTERS: &str = "我你他她它您们的了吗呢吧啊呀是在有不没就都也还记得什么怎样谁哪几多少会能要想这那个一只养叫名字知道过和跟对说去来很最现今明昨天做上下里次样好事周";
 const MOST_RESTATED: usize = 3;
 const LONGEST_RESTATED: usize = 160;
 /// The line that marks where a period was shortened for the prompt.
 const SHORTENED_MARK: &str = "… (it goes on)";
 
-/// Writes the reply. Only facts of the inputs are presented as remembered.
+/// Writes the reply. Only facts of the inputs are presented as memories.
 pub(super) fn reply(inputs: &ReplyInputs) -> String {
     let text = inputs.user_text.trim();
     let asked_for = inputs
@@ -76,7 +75,7 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
     unknown.to_owned()
 }
 
-/// The first lines of each period in turn: the text asks how it was as a whole.
+/// The first lines of each period in turn, as the question is about the period as a whole.
 fn lines_of_periods(periods: &[Period]) -> Vec<String> {
     let lines = periods.iter().map(|period| rollup::bare_lines(&period.text).into_iter());
     let lines: Vec<Vec<&str>> =
@@ -89,7 +88,7 @@ fn lines_of_periods(periods: &[Period]) -> Vec<String> {
         .collect()
 }
 
-/// Adds a full stop, unless the text was cut, or a quoted sentence at its end has brought its own.
+/// Adds a full stop, unless the text was cut, or ends with a quoted sentence that has one.
 fn with_full_stop(told: &str, language: Language) -> String {
     let inner = told.trim_end_matches(['」', '"']);
     let has_own = inner.len() < told.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);
@@ -97,26 +96,26 @@ fn with_full_stop(told: &str, language: Language) -> String {
     format!("{told}{stop}")
 }
 
-/// Restated memories, and what was said before: those that share a word with the text, and the others.
+/// Restated memories and passages: those that share a word with the text, and the others.
 #[derive(Default)]
 struct RememberedFact {
     fitting: Vec<String>,
     others: Vec<String>,
 }
 
-/// `seeks` tells that the text asks for something.
+/// The fact to restate. `seeks` is true if the text asks for something.
 fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool) -> RememberedFact {
     let mut asked = terms(text);
     if !seeks {
-        // Of a mere statement one shared ideograph tells nothing.
+        // For a mere statement, one shared ideograph means nothing.
         asked.retain(|term| term.chars().nth(1).is_some());
     }
     let of_self = SelfQuestion::from_text(text).filter(|_| seeks);
     let ailment = if seeks { AilmentQuestion::from_text(text, inputs) } else { None };
-    // A time without another word ("what did I do today?") asks for what happened then.
+    // A time without other words ("what did I do today?") asks for what happened then.
     let timely =
         seeks && asked.is_empty() && of_self.is_none() && split_clauses(text).iter().any(names_a_time);
-    // What happened is told before what was made of it; what is only expected has not happened.
+    // Events come before thoughts about them; an expectation has not happened.
     let (thoughts, events): (Vec<&Memory>, Vec<&Memory>) = inputs
         .memories
         .iter()
@@ -125,7 +124,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         .partition(|memory| memory.kind == "thought");
     let memories = events.into_iter().chain(thoughts).map(|memory| {
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
-        // A thought may be here whatever was asked, so only a shared word makes it an answer.
+        // A thought may be in every prompt, so only a shared word makes it an answer.
         let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
         (bare, second_person(&clip_text(bare, LONGEST_RESTATED)), recalled, StatementSource::Memory)
     });
@@ -142,12 +141,12 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
                 _ => StatementSource::User,
             };
             let stated = stating_part(&passage.text)?;
-            // A sentence beside a question belongs to it: only a shared word makes it an answer.
+            // A sentence beside a question belongs to it, so only a shared word makes it an answer.
             let recalled = stated == passage.text.trim() && source != StatementSource::Other;
             let quoted = quoted_passage(passage, stated, inputs.persona_name.as_deref(), language);
             Some((stated, quoted, recalled, source))
         });
-    // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
+    // Recent messages were not recalled for this text, so only a shared word makes one an answer.
     let recent = inputs.recent.iter().filter(|line| line.text.trim() != text).filter_map(|line| {
         let stated = stating_part(&line.text)?;
         Some((
@@ -170,7 +169,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
             None if timely => recalled && by == StatementSource::Memory,
             None => asked.iter().any(|term| contains_term(source, &about, term)),
         };
-        // What was found for a question without a word of its own ("why?") is no answer, not even a doubtful one.
+        // Results for a question without content words ("why?") are not an answer, not even a doubtful one.
         let recalled = recalled && (!asked.is_empty() || of_self.is_some()) && !about.is_empty();
         let repeats = sources.iter().any(|other| source.contains(other) || says_the_same(other, &about));
         let list = if fits { &mut found.fitting } else { &mut found.others };
@@ -186,19 +185,19 @@ fn answers_ailment(question: &Option<AilmentQuestion>, source: &str) -> bool {
     question.as_ref().is_some_and(|question| question.is_answered_by(source))
 }
 
-/// True if at least four of five terms are in a text already.
+/// True if a text contains at least four of five terms already.
 fn says_the_same(text: &str, about: &[String]) -> bool {
     let known = terms(text);
     let held = about.iter().filter(|term| contains_term(text, &known, term)).count();
     !about.is_empty() && held * 5 >= about.len() * 4
 }
 
-/// True if a text is about a term; a Chinese one is found inside longer words.
+/// True if a text contains a term; a Chinese one may be inside a longer word.
 fn contains_term(source: &str, about: &[String], term: &String) -> bool {
     about.contains(term) || (term.chars().all(is_han) && source.contains(term.as_str()))
 }
 
-/// True if a line is one of this provider's own, which restates what is remembered anyway.
+/// True for a line of an earlier reply of this provider, which only restates memories.
 fn is_own_line(text: &str) -> bool {
     speech::OWN_LINES.begin(text)
 }
@@ -213,7 +212,7 @@ enum StatementSource {
     Other,
 }
 
-/// The speaker of words of somebody else, whose own name may be any.
+/// Label for another speaker, whose name is not known.
 const OTHER_SPEAKER: &str = "other";
 
 fn is_persona_passage(passage: &Passage, persona_name: Option<&str>) -> bool {
@@ -224,7 +223,7 @@ fn names_a_time(clause: &Clause<'_>) -> bool {
     clause.says_any(speech::TIMES)
 }
 
-/// The stating part of a text: all of it, or the first sentences that do not ask. None if it only asks.
+/// The stating part of a text: all of it, or the first sentences that are not questions. `None` if it only asks.
 fn stating_part(text: &str) -> Option<&str> {
     if !seems_to_ask(text) {
         return Some(text.trim());
@@ -241,7 +240,7 @@ fn stating_part(text: &str) -> Option<&str> {
     Some(&text[stated])
 }
 
-/// Words of a verbatim passage with its speaker and its date, so that nobody's words become another's.
+/// The text of a passage with its speaker and its date, so that no text is attributed to somebody else.
 fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
     let words = clip_text(words, LONGEST_RESTATED);
     let speaker = match passage.speaker.as_str() {
@@ -259,7 +258,7 @@ fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, la
     }
 }
 
-/// The terms of a text: words of letters without their endings, and ideographs that carry meaning.
+/// The terms of a text: words of letters without their endings, and meaningful ideographs.
 fn terms(text: &str) -> Vec<String> {
     let spelled = text::spaced_words(text);
     let spelled = spelled
@@ -270,8 +269,8 @@ fn terms(text: &str) -> Vec<String> {
     ideograph_pairs(text).into_iter().chain(spelled).collect()
 }
 
-/// Pairs of neighbouring ideographs that carry meaning; one that stands alone between others counts by itself (我的猫吗
-/// asks about 猫, but 怕做不好 is not about 做什么).
+/// Pairs of adjacent meaningful ideographs; a single one between others counts by itself (我的猫吗 asks about 猫, but 怕做不好
+/// is not about 做什么).
 fn ideograph_pairs(text: &str) -> Vec<String> {
     let carries = |letter: char| is_han(letter) && !FUNCTION_CHARACTERS.contains(letter);
     text.split(|letter| !carries(letter))
@@ -285,12 +284,12 @@ fn ideograph_pairs(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Grief, despair and joy are met before anything is noted.
+/// Answers grief, despair and joy before anything is noted.
 fn reply_to_peak(text: &str, language: Language) -> Option<&'static str> {
     let heaviest = sentences_with_words(text)
         .into_iter()
         .flat_map(|sentence| {
-            // What a question mentions is no news.
+            // What a question mentions is not new information.
             let asks = seems_to_ask(sentence);
             let heard = |peak: &Peak| !asks || peak.cries_for_help();
             let peaks = split_clauses(sentence);
@@ -310,7 +309,7 @@ fn reply_to_peak(text: &str, language: Language) -> Option<&'static str> {
     }
 }
 
-/// A request that is no question in form: "tell me …".
+/// A request that is not a question in form: "tell me …".
 fn asks_for_something(text: &str) -> bool {
     let spelled = text::spaced_words(text);
     let first_words = spelled.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
@@ -433,7 +432,7 @@ mod tests {
                 .starts_with("I don't know that.")
         );
         assert!(reply_to(inputs("我的另一只鞋在哪?", "用户买了鞋架")).starts_with("这个我不知道"));
-        // What was said a moment ago is no matter of memory.
+        // A message of a moment ago is not a memory.
         let mut recent = inputs("Where is my other shoe?", "The user bought a shoe rack");
         recent["recent"] = json!([{"speaker": "user", "text": "My other shoe is under the bed"}]);
         assert!(reply_to(recent).contains("under the bed"));

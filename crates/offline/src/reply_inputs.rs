@@ -1,4 +1,4 @@
-//! Inputs of a reply, as the prompt gives them.
+//! Inputs of a reply, as the prompt has them.
 
 use serde::Deserialize;
 
@@ -7,14 +7,14 @@ pub(super) struct ReplyInputs {
     pub(super) user_text: String,
     #[serde(default)]
     pub(super) language: Option<String>,
-    /// Weeks, months or years that the text asks about, as they were told.
+    /// Roll-ups of the weeks, months or years that the text asks about.
     #[serde(default)]
     pub(super) periods: Vec<Period>,
     #[serde(default)]
     pub(super) memories: Vec<Memory>,
     #[serde(default)]
     pub(super) passages: Vec<Passage>,
-    /// The user's messages shortly before, newest first.
+    /// The user's preceding messages, newest first.
     #[serde(default)]
     pub(super) recent: Vec<Passage>,
     #[serde(default)]
@@ -40,7 +40,7 @@ pub(super) struct Memory {
 pub(super) struct Passage {
     #[serde(default)]
     pub(super) speaker: String,
-    /// The name of somebody else who said it.
+    /// The name of another speaker.
     #[serde(default)]
     pub(super) name: Option<String>,
     pub(super) text: String,

@@ -1,14 +1,14 @@
-//! From the user's own words to the third person, and from a memory to "you".
+//! Rewrites the user's words in the third person, and memories in the second.
 //!
-//! Simple on purpose: a sentence that these rules cannot turn with certainty is quoted instead.
+//! Simple on purpose: a sentence that these rules can't convert with certainty is quoted instead.
 
 use super::sentences::{Language, clip_text};
 use text::lexicon::{names, self_statements, speech, verbs};
 
-/// Most characters of a sentence that a description repeats.
+/// Maximum characters of a sentence that a description repeats.
 const SENTENCE_LENGTH_MAX: usize = 300;
 
-/// A sentence of the user's in the third person, or as a quote when that would be a guess.
+/// A sentence of the user in the third person, or as a quote if the conversion would be a guess.
 pub(super) fn third_person(sentence: &str, language: Language) -> String {
     let turned = match language {
         Language::Chinese => third_person_zh(sentence),
@@ -20,7 +20,7 @@ pub(super) fn third_person(sentence: &str, language: Language) -> String {
     )
 }
 
-/// A sentence about someone named before; its own subject is already in the third person.
+/// A sentence about a person named before; its own subject is in the third person already.
 pub(super) fn continue_about(sentence: &str, language: Language) -> String {
     let speaks_of_user = match language {
         Language::Chinese => sentence.contains(['我', '你', '您', '咱']),
@@ -33,7 +33,7 @@ pub(super) fn continue_about(sentence: &str, language: Language) -> String {
     if speaks_of_user { third_person(sentence, language) } else { clip_text(sentence, SENTENCE_LENGTH_MAX) }
 }
 
-/// The user's exact words, said to be theirs.
+/// The user's exact words, as a quote.
 pub(super) fn quote_user(sentence: &str, language: Language, asked: bool) -> String {
     let words = clip_text(sentence, SENTENCE_LENGTH_MAX);
     match (language, asked) {
@@ -76,7 +76,7 @@ fn third_person_zh(sentence: &str) -> Option<String> {
     Some(turned)
 }
 
-/// The sentence without "well," and the like at its beginning.
+/// The sentence without fillers such as "well," at its start.
 fn without_filler_zh(sentence: &str) -> &str {
     let mut rest = sentence;
     while let Some((first, after)) = rest.split_once([',', '，', ' ', '~', '…']) {
@@ -118,16 +118,16 @@ fn third_person_en(sentence: &str) -> Option<String> {
 #[derive(Default)]
 struct PersonRewriter {
     written: Vec<String>,
-    /// "I" was written and its verb has not come yet.
+    /// True after "I" was written, until its verb follows.
     awaits_verb: bool,
-    /// A verb after "and" still has the user as its subject.
+    /// True if a verb after "and" still has the user as its subject.
     conjugate_after_and: bool,
     after_and: bool,
-    /// Anyone beside the user was named, so that "their" would be unclear.
+    /// True if another person was named, so that "their" would be ambiguous.
     others: bool,
-    /// Another subject had its verb, so that "and I" begins again: "My name is Tom and I'm 34".
+    /// True if another subject has its verb, so that "and I" is a new clause: "My name is Tom and I'm 34".
     predicate: bool,
-    /// The user was named as a subject, so that "their" is clear.
+    /// True if the user was named as a subject, so that "their" is unambiguous.
     named: bool,
 }
 
@@ -186,7 +186,7 @@ impl PersonRewriter {
     }
 }
 
-/// The form of a verb after "the user", when it is certain.
+/// The form of a verb after "the user", if it is certain.
 fn third_person_verb(word: &str) -> Option<String> {
     let irregular =
         [("am", "is"), ("have", "has"), ("do", "does"), ("don't", "doesn't"), ("haven't", "hasn't")];
@@ -211,7 +211,7 @@ fn add_third_person_s(verb: &str) -> String {
     }
 }
 
-/// A memory's description as it is told to the user.
+/// A memory's description in the second person, for telling it to the user.
 pub(super) fn second_person(description: &str) -> String {
     let description = description.trim();
     if description.contains("用户") {
@@ -228,7 +228,7 @@ pub(super) fn second_person(description: &str) -> String {
     quoting_second_person_en(description)
 }
 
-/// Sentences and quotes of the user in turn; what is in quotes stays as it was said.
+/// Converts sentences outside of quotes; quoted text stays as it is.
 fn quoting_second_person_en(description: &str) -> String {
     let quotes = [("The user said: \"", "you said: \""), ("The user asked: \"", "you asked: \"")];
     let found =
@@ -244,7 +244,7 @@ fn quoting_second_person_en(description: &str) -> String {
     };
     let blank = if before.is_empty() { "" } else { " " };
     let said = if before.is_empty() { second.to_owned() } else { capitalise(second) };
-    // A mark behind the quote ends the sentence.
+    // A mark after the quote ends the sentence.
     let (marks, rest) = rest.split_at(rest.find(|mark| !".!?,;".contains(mark)).unwrap_or(rest.len()));
     let rest = if rest.trim().is_empty() {
         rest.to_owned()
@@ -257,9 +257,9 @@ fn quoting_second_person_en(description: &str) -> String {
 fn second_person_en(description: &str) -> String {
     let mut written: Vec<String> = Vec::new();
     let (mut awaits_verb, mut named, mut after_and) = (false, false, false);
-    // Whether the sentence available is about what the user does; the next one may have another subject.
+    // True if the current sentence is about the user; the next one may have another subject.
     let mut leads = false;
-    // "their" is the user's when nobody else was named before.
+    // "their" refers to the user if nobody else was named before.
     let mut others =
         !["The user", "the user", "User", "user"].iter().any(|user| description.starts_with(user));
     for token in description.split_whitespace() {
@@ -323,7 +323,7 @@ fn lowercase_core(token: &str) -> String {
     split_punctuation(token).1.replace('’', "'").to_lowercase()
 }
 
-/// Splits a token into the signs before its word, the word, and the signs after it.
+/// Splits a token into leading punctuation, the word, and trailing punctuation.
 fn split_punctuation(token: &str) -> (&str, &str, &str) {
     let start = token.find(char::is_alphanumeric).unwrap_or(token.len());
     let end = token

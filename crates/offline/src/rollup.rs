@@ -1,4 +1,4 @@
-//! `rollup`: a period told by rule. It keeps the sources' own lines, the same number of each, and says that it did.
+//! `rollup`: summarises a period by rules. It copies the sources' own lines, the same number of each, and says so.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sentences::Language;
 
-/// Most lines of a roll-up. A summary of a month is one page.
+/// Maximum lines of a roll-up. A summary of a month is one page.
 const LINES_MAX: usize = 12;
 
 #[derive(Deserialize)]
@@ -25,7 +25,7 @@ pub(super) struct RollUp {
     bullets: Vec<String>,
 }
 
-/// Lines of every source in turn, in their order, up to a dozen; the first says that no model chose them.
+/// Lines of every source in turn, in their order, up to a dozen; the first line says that no model selected them.
 pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
     let sources: Vec<(&str, Vec<&str>)> =
         inputs.sources.iter().map(|source| (source.date.as_str(), bare_lines(&source.text))).collect();
@@ -54,7 +54,7 @@ pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
     RollUp { bullets: std::iter::once(said).chain(told).collect() }
 }
 
-/// The lines of a period or a day, without their marks and without what an earlier roll-up said of itself.
+/// The lines of a period or a day, without list marks and without the notice of an earlier roll-up.
 pub(super) fn bare_lines(text: &str) -> Vec<&str> {
     let bullets = text.lines().map(|line| line.trim().trim_start_matches(['-', '*']).trim());
     bullets

@@ -1,14 +1,14 @@
-//! Questions of the user about themselves: what they ask for, and what tells it.
+//! Questions of the user about themselves, and the memories that answer them.
 
 use super::self_statements::{self_statement, tells_name};
 use super::sentences::split_clauses;
 use text::Utterance;
 use text::lexicon::{WordList, self_questions};
 
-/// A question about the user.
+/// A question of the user about themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SelfQuestion {
-    /// The question is about all that is known.
+    /// The question is about everything that is known.
     Everything,
     Name,
     Age,
@@ -25,13 +25,13 @@ const QUESTION_PHRASES: [(SelfQuestion, WordList); 5] = [
 ];
 
 impl SelfQuestion {
-    /// The question of a text, if it asks about the user as such.
+    /// Returns the question in a text about the user.
     pub(super) fn from_text(text: &str) -> Option<SelfQuestion> {
         let said = Utterance::new(text);
         QUESTION_PHRASES.into_iter().find(|(_, words)| said.says_any(*words)).map(|(question, _)| question)
     }
 
-    /// True if a memory, or else a line of the user, tells it. Any memory is an answer to who asks for everything.
+    /// True if a memory, or a message of the user, answers it. Any memory answers a question about everything.
     pub(super) fn is_answered_by(self, source: &str, is_memory: bool) -> bool {
         let of_user = || {
             let clauses = split_clauses(source);

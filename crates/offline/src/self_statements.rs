@@ -1,21 +1,21 @@
-//! What a user says about themselves and theirs: facts, not peaks.
+//! Statements of users about themselves, their relatives and their things: facts, not peaks.
 
 use text::lexicon::{Words, names, self_statements, speech};
 use text::names_time_ahead;
 
 use super::sentences::Clause;
 
-/// A fact of the user's.
+/// A fact about the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SelfStatement {
     pub(super) impact: i32,
     pub(super) emotion: Option<&'static str>,
-    /// The sentence says who the user is.
+    /// True if the sentence says who the user is.
     pub(super) identity: bool,
 }
 
 impl SelfStatement {
-    /// Both in one: the weightier feeling, and who the user is if either tells it.
+    /// Merges two statements: the higher impact, and identity if either is about it.
     fn merge_statements(self, other: SelfStatement) -> SelfStatement {
         let heavier = (other.impact.abs(), other.impact < 0) > (self.impact.abs(), self.impact < 0);
         let weighty = if heavier { other } else { self };
@@ -34,7 +34,7 @@ const fn statement_with_feeling(impact: i32, emotion: &'static str) -> SelfState
 
 const IDENTITY: SelfStatement = SelfStatement { impact: 0, emotion: None, identity: true };
 
-/// The fact that a clause states, if it states one.
+/// The fact that a clause states about the user, if any.
 pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     if !clause.is_statement() || clause.fiction {
         return None;
@@ -54,7 +54,7 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     })
 }
 
-/// A plan of the user with a time that they name.
+/// A plan of the user with a time.
 fn plan_in(clause: &Clause<'_>) -> Option<SelfStatement> {
     let own_in_chinese = clause.text.split_once(['我', '咱']).is_some_and(|(before, about)| {
         !before.ends_with(['自', '忘']) && self_statements::PLAN.chinese.occur_in(about)
@@ -63,7 +63,7 @@ fn plan_in(clause: &Clause<'_>) -> Option<SelfStatement> {
     (planned && names_time_ahead(clause.text)).then_some(fact_with_impact(0))
 }
 
-/// True if the user says, or a memory tells, their name as people do: "I'm Mia", "The user is Mia".
+/// True if a message or a memory states the user's name: "I'm Mia", "The user is Mia".
 pub(super) fn tells_name(text: &str) -> bool {
     const SUBJECTS: [&str; 6] = ["I'm ", "I’m ", "I am ", "The user is ", "the user is ", "i'm "];
     let stands_alone = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
@@ -73,7 +73,7 @@ pub(super) fn tells_name(text: &str) -> bool {
     })
 }
 
-/// A capital and a small letter, and no word that only looks like a name.
+/// True for a capital and a small letter, unless it is a word that only looks like a name.
 fn begins_with_name(text: &str) -> bool {
     let end = text.find(|letter: char| !letter.is_alphabetic()).unwrap_or(text.len());
     let word = &text[..end];
@@ -85,7 +85,7 @@ fn begins_with_name(text: &str) -> bool {
         && !names::NO_NAME.english.contains(&lower)
 }
 
-/// The parts of a clause that have a subject of their own: "I'm Mia | and I'm a nurse".
+/// Splits a clause into parts with subjects of their own: "I'm Mia | and I'm a nurse".
 fn split_at_subjects(words: &str) -> Vec<String> {
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     let mut before = "";
@@ -105,7 +105,7 @@ fn split_at_subjects(words: &str) -> Vec<String> {
 
 fn chinese_statement(text: &str) -> Option<SelfStatement> {
     let (before, about) = text.split_once('我')?;
-    // 自我, 忘我 and a quoted 我 are not the user.
+    // 自我, 忘我 and a quoted 我 do not refer to the user.
     if before.ends_with(['自', '忘', '叫']) && !before.ends_with("家叫") {
         return None;
     }
@@ -183,9 +183,9 @@ fn english_statement(words: &str) -> Option<SelfStatement> {
     (mine && tells).then_some(if name { IDENTITY } else { fact_with_impact(0) })
 }
 
-/// The text after the first "I", with `'m` and `'ve` written out and adverbs skipped.
+/// The text after the first "I", with `'m` and `'ve` expanded and adverbs skipped.
 fn after_subject(words: &str) -> Option<String> {
-    // Further from the beginning it is no longer the sentence's subject: "look at what I made".
+    // Further from the start it is not the subject any more: "look at what I made".
     const MOST_WORDS_BEFORE: usize = 3;
     let before =
         words.split_whitespace().take_while(|word| !speech::I_AS_SUBJECT.english.contains(word)).count();

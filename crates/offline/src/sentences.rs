@@ -1,11 +1,11 @@
-//! Clauses: what of a sentence states, asks or supposes.
+//! Splits sentences into clauses that state, ask or suppose something.
 
 use text::lexicon::{WordList, speech};
 use text::{Utterance, is_end_mark, is_unspaced, split_sentences};
 
 pub(super) use text::Language;
 
-/// The sentences of a text that say something: with a letter or a digit.
+/// The sentences of a text that contain a letter or a digit.
 pub(super) fn sentences_with_words(text: &str) -> Vec<&str> {
     let mut found = split_sentences(text);
     found.retain(|sentence| sentence.chars().any(char::is_alphanumeric));
@@ -19,11 +19,11 @@ pub(super) struct Clause<'a> {
     /// Start of the clause in its sentence, in bytes.
     pub(super) start: usize,
     pub(super) said: Utterance<'a>,
-    /// True if the clause asks; what it mentions is not a fact.
+    /// True if the clause is a question, which states no fact.
     pub(super) asks: bool,
-    /// True if the clause supposes or dreams; what it mentions did not happen.
+    /// True if the clause is hypothetical, which states no fact.
     pub(super) supposed: bool,
-    /// True if the clause tells a story that is not the user's own.
+    /// True if the clause retells fiction.
     pub(super) fiction: bool,
 }
 
@@ -71,8 +71,8 @@ pub(super) fn split_clauses(sentence: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// The parts of a sentence between commas (and before an "if", so that what is certain stays apart from
-/// what is not), without their end marks, each with its place.
+/// The parts of a sentence between commas (and before an "if", to separate what is certain from what is not), without
+/// their end marks, each with its position.
 fn split_at_commas(sentence: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut offset = 0;
@@ -95,15 +95,15 @@ fn split_at_commas(sentence: &str) -> Vec<(usize, &str)> {
     bare.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// True if a whole text asks for something: its last sentence does.
+/// True if a whole text is a question: its last sentence is.
 pub(super) fn is_question(text: &str) -> bool {
     sentences_with_words(text)
         .last()
         .is_some_and(|sentence| split_clauses(sentence).last().is_some_and(|clause| clause.asks))
 }
 
-/// True if a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to answer
-/// by, not to take what is said for unsaid.
+/// True if a text is a question even without a question mark, as people type. Less strict than [`is_question`]:
+/// enough for answering, not for treating a statement as a question.
 pub(super) fn seems_to_ask(text: &str) -> bool {
     is_question(text) || Utterance::new(text).seems_to_ask()
 }
@@ -112,7 +112,7 @@ fn is_at_end(letter: char) -> bool {
     letter.is_whitespace() || is_end_mark(letter)
 }
 
-/// The first `most` characters or a few less, up to the end of a word, with an ellipsis when something is left out.
+/// The first `most` characters, cut at the end of a word, with an ellipsis if something is left out.
 pub(super) fn clip_text(text: &str, most: usize) -> String {
     let Some((end, next)) = text.char_indices().nth(most) else { return text.to_owned() };
     let kept = &text[..end];

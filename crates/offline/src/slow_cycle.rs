@@ -1,4 +1,4 @@
-//! `slow_cycle`: what stays in mind between two conversations: an impression by rule, and what is open or to come.
+//! `slow_cycle`: thoughts between two conversations: an impression by rules, and open or future matters.
 
 use serde::{Deserialize, Serialize};
 use text::lexicon::speech;
@@ -6,15 +6,15 @@ use text::lexicon::speech;
 use super::impressions::{Impression, SeenEvent, shared_impression};
 use super::sentences::{Language, clip_text};
 
-/// Most characters of one restated event.
+/// Maximum characters of one restated event.
 const LONGEST_EVENT: usize = 140;
-/// Most characters of a description.
+/// Maximum characters of a description.
 const LONGEST_DESCRIPTION: usize = 300;
-/// The contract's bound beyond which an impact is unusual for a thought.
+/// Maximum |impact| of an impression; the contract calls higher ones unusual for a thought.
 const MOST_IMPACT: i64 = 8;
 const MOST_EXPECTATIONS: usize = 2;
 const MOST_QUESTIONS: usize = 3;
-/// Most memories that a description is made of.
+/// Maximum memories for a description.
 const MOST_MEMORIES: usize = 3;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ struct PastEvent {
     text: String,
     #[serde(default)]
     impact: i64,
-    /// The day of the event if it lies in the future.
+    /// The day of the event, if it is in the future.
     #[serde(default)]
     due: Option<String>,
     #[serde(default)]
@@ -82,8 +82,8 @@ struct EntityDescription {
     description: String,
 }
 
-/// One impression that is not among the thoughts yet, an expectation for each event that is dated ahead, a
-/// question for each that was left open, and descriptions out of the entities' own memories. It promises nothing.
+/// Returns one new impression, an expectation for each event with a future date, a question for each open one, and
+/// descriptions made from the entities' memories. It makes no promises.
 pub(super) fn think_slowly(inputs: &SlowCycleInputs) -> SlowCycle {
     let expected = inputs.events.iter().filter(|event| !is_restated_in(&inputs.expectations, &event.text));
     let open = inputs.events.iter().filter(|event| event.unresolved);
@@ -101,7 +101,7 @@ fn is_restated_in(texts: &[String], event: &str) -> bool {
     texts.iter().any(|text| text.contains(bare))
 }
 
-/// An impression of all events in the language of the heaviest, unless it is among the thoughts already.
+/// An impression of all events, in the language of the most important one, unless it exists already.
 fn shared_impression_of_all(inputs: &SlowCycleInputs) -> Option<Thought> {
     let heaviest = inputs.events.iter().max_by_key(|event| event.impact.abs())?;
     let language = detect_language(&heaviest.text);
@@ -134,7 +134,7 @@ fn quiet_question(event: &PastEvent) -> String {
     }
 }
 
-/// The entity's memories, oldest first, unless they are told already.
+/// A description from the entity's memories, oldest first, unless it has them already.
 fn description_of(entity: &KnownEntity) -> Option<EntityDescription> {
     let newest = entity.events.iter().take(MOST_MEMORIES).rev();
     let memories: Vec<String> = newest.map(|text| restate_event(text, detect_language(text))).collect();
@@ -149,7 +149,7 @@ fn detect_language(text: &str) -> Language {
     Language::from_text(text).unwrap_or_default()
 }
 
-/// The event's own words. Those that name a diagnosis are replaced: no thought labels a person.
+/// The event's own text. A text with a diagnosis is replaced: no thought labels a person.
 fn restate_event(text: &str, language: Language) -> String {
     let lower = text.to_lowercase();
     if speech::LABELS.occur_in(&lower) {

@@ -1,5 +1,5 @@
-//! Small talk, and what is asked of the persona beside memory: greetings, thanks, goodbyes, "how are you", "who are you",
-//! to forget something, to speak up by itself.
+//! Small talk, and requests to the persona other than for memories: greetings, thanks, goodbyes, "how are you", "who
+//! are you", requests to forget something or to write proactively.
 
 use text::is_han;
 use text::lexicon::{WordList, Words, small_talk};
@@ -19,11 +19,11 @@ enum SmallTalkPart {
     Well,
     Hello,
     Agreeing,
-    /// The persona's name, which only calls.
+    /// The persona's name, as a form of address.
     Called,
 }
 
-/// Replies for each kind. If several kinds are adjacent, the first one here is answered.
+/// Replies for each kind. If several kinds are adjacent, the first one of this list is answered.
 const KINDS: [(SmallTalkPart, WordList); 10] = [
     (SmallTalkPart::Who, small_talk::WHO),
     (SmallTalkPart::Keep, small_talk::KEEP),
@@ -37,7 +37,7 @@ const KINDS: [(SmallTalkPart, WordList); 10] = [
     (SmallTalkPart::Agreeing, small_talk::AGREEING),
 ];
 
-/// The answer to a text that is nothing but small talk.
+/// The reply to a text that is only small talk.
 pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option<&str>) -> Option<String> {
     const SMALL_TALK_LENGTH_MAX: usize = 64;
     if text.chars().count() > SMALL_TALK_LENGTH_MAX {
@@ -105,7 +105,7 @@ fn classify_part(part: &str, persona_name: Option<&str>) -> Option<SmallTalkPart
     found.or(thanks.then_some(SmallTalkPart::Thanks))
 }
 
-/// A part unchanged, then with one word after the other taken off its end, then off its beginning.
+/// A part unchanged, then with words removed from its end, then from its start.
 fn shorter_forms(part: &str, tails: Words, leads: Words, blank: &str) -> impl Iterator<Item = String> {
     let shorter = move |part: &String| {
         let bare = |rest: &str| Some(rest.to_owned()).filter(|rest| !rest.is_empty());
@@ -116,7 +116,7 @@ fn shorter_forms(part: &str, tails: Words, leads: Words, blank: &str) -> impl It
     std::iter::successors(Some(part.to_owned()), shorter)
 }
 
-/// The answer to what a persona without a language model can't do by being asked.
+/// The reply to a request that a persona without a language model can't fulfil.
 pub(super) fn answer_to_wish(text: &str, language: Language) -> Option<&'static str> {
     let first = sentences_with_words(text).into_iter().next().unwrap_or_default();
     if asks_to_forget(first) {
@@ -125,7 +125,7 @@ pub(super) fn answer_to_wish(text: &str, language: Language) -> Option<&'static 
             "I can't take that out of memory by myself; you can: find it on the memory page and choose Forget, or use the command echovessel memory forget.",
         ));
     }
-    // 妈妈提醒我 tells of others.
+    // 妈妈提醒我 is about others.
     let told = text.contains(['他', '她', '妈', '爸', '们']) && !text.contains('你');
     let speak_up = (small_talk::SPEAK_UP.chinese.occur_in(text) && !told)
         || asks_politely(first, small_talk::SPEAK_UP.english);
@@ -149,14 +149,14 @@ fn asks_to_forget(sentence: &str) -> bool {
     asks_politely(sentence, small_talk::FORGET.english)
 }
 
-/// True if a sentence begins with one of these, or asks politely and then begins with one of them.
+/// True if a sentence begins with one of these, possibly after polite words.
 fn asks_politely(sentence: &str, phrases: Words) -> bool {
     let spelled = text::spaced_words(sentence);
     let rest = without_politeness(spelled.trim_start(), small_talk::POLITE.english, " ");
     phrases.iter().any(|begin| rest.starts_with(&format!("{begin} ")))
 }
 
-/// A sentence behind all the polite words that it begins with, in whatever order they stand.
+/// A sentence without the polite words at its start, in any order.
 fn without_politeness<'a>(sentence: &'a str, polite: Words, blank: &str) -> &'a str {
     let shorter = |rest: &&'a str| {
         polite

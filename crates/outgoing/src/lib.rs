@@ -1,7 +1,7 @@
-//! Builds the HTTP client of every request that leaves the program, and takes keys out of what servers answer.
+//! Builds the HTTP client for all outgoing requests, and removes keys from server responses.
 //!
-//! `reqwest` is built without a cryptography provider, because its own choice compiles a large C library. A client must
-//! therefore be built here: [`client_builder`] installs `ring` first, without which reqwest panics.
+//! `reqwest` is built without a cryptography provider, because its default compiles a large C library. Every client
+//! must therefore be built here: [`client_builder`] installs `ring` first, without which reqwest panics.
 
 mod mask;
 
@@ -12,10 +12,10 @@ use std::sync::Once;
 use reqwest::ClientBuilder;
 use rustls::crypto::ring;
 
-/// Starts an HTTP client whose TLS is rustls on `ring`.
+/// Builder of an HTTP client whose TLS is rustls on `ring`.
 pub fn client_builder() -> ClientBuilder {
     static INSTALL: Once = Once::new();
-    // Another provider may have been installed by a program that embeds these crates; it then serves as well.
+    // A program that embeds these crates may have installed another provider, which works too.
     INSTALL.call_once(|| drop(ring::default_provider().install_default()));
     #[expect(clippy::disallowed_methods, reason = "the provider is installed")]
     reqwest::Client::builder()

@@ -1,13 +1,13 @@
-//! Takes a key out of what a server says: some repeat the key that they refuse, whole or in part.
+//! Removes keys from server responses: some repeat a refused key completely or in part.
 
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// Replaces a key in texts.
 const MASK: &str = "[key]";
-/// So many letters in common with the key are a part of it. Fewer may be a word, as in the name of a provider.
+/// Minimum length of a part of the key that is replaced. A shorter one may be a word, such as the name of a provider.
 const PART_LENGTH_MIN: usize = 8;
 
-/// The text without the key, without parts of it, and without what a server shows of a key with stars in it.
+/// Replaces the key in a text, parts of it, and forms in which servers show a key with stars.
 pub fn mask_key(text: &str, key: Option<&SecretString>) -> String {
     let key = key.map(|key| key.expose_secret().trim()).unwrap_or_default();
     let text = if key.is_empty() { text.to_owned() } else { text.replace(key, MASK) };

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as the simulated servers need.
+//! The part of HTTP/1.1 that the simulated servers need.
 
 use std::io;
 
@@ -10,21 +10,21 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Maximum size of a request's body. Voice messages are the largest.
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// A request, read whole.
+/// A request that was read completely.
 pub struct HttpRequest {
-    /// The method in capitals, as it was sent.
+    /// The method, in upper case.
     pub method: String,
-    /// Without what follows the question mark.
+    /// The path without the query.
     pub path: String,
-    /// The part after the question mark; may be empty.
+    /// The query after the question mark; may be empty.
     pub query: String,
-    /// Names in lower case.
+    /// Headers with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, as long as content-length says; empty without it.
+    /// The body, of the length in content-length; empty without it.
     pub body: Vec<u8>,
 }
 
-/// Reads the next request of a connection; none when the client has closed it.
+/// Reads the next request of a connection; `None` if the client has closed it.
 pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<HttpRequest>> {
     let Some(first) = read_line(reader).await? else { return Ok(None) };
     let mut words = first.split(' ');
@@ -60,7 +60,7 @@ pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Resul
 }
 
 impl HttpRequest {
-    /// The fields and files of a form, by name.
+    /// The fields and files of a multipart form, by name.
     #[must_use]
     pub fn form_parts(&self) -> Vec<(String, Vec<u8>)> {
         let kind = self.headers.iter().find(|(name, _)| name == "content-type");
@@ -80,18 +80,18 @@ impl HttpRequest {
     }
 }
 
-/// A response that is written at once.
+/// A response that is sent at once.
 pub struct HttpResponse<'a> {
     pub status: u16,
     /// The value of content-type.
     pub content_type: &'a str,
-    /// Beside type and length.
+    /// Headers other than type and length.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The whole body; its length is announced.
     pub body: &'a [u8],
 }
 
-/// Writes a response; `body_bytes` of its body, which is fewer than it announces when the answer is to be cut.
+/// Sends a response with `body_bytes` of its body, which are fewer than the announced length if the answer should be
+/// cut.
 pub async fn write_response(
     writer: &mut (impl AsyncWrite + Unpin),
     response: &HttpResponse<'_>,
@@ -111,7 +111,7 @@ pub async fn write_response(
     writer.flush().await
 }
 
-/// Begins a response that is written piece by piece.
+/// Begins a response that is sent in chunks.
 pub async fn begin_chunked(writer: &mut (impl AsyncWrite + Unpin), content_type: &str) -> io::Result<()> {
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -120,7 +120,7 @@ pub async fn begin_chunked(writer: &mut (impl AsyncWrite + Unpin), content_type:
     writer.flush().await
 }
 
-/// Writes one piece; an empty one ends the response.
+/// Sends one chunk; an empty one ends the response.
 pub async fn write_chunk(writer: &mut (impl AsyncWrite + Unpin), piece: &[u8]) -> io::Result<()> {
     let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
     chunk.extend_from_slice(piece);

@@ -1,4 +1,4 @@
-//! Servers on loopback that speak the protocols of Discord and Telegram as documented, with faults: for tests and for
+//! Simulated servers on loopback for the documented protocols of Discord and Telegram, with faults: for tests and for
 //! `echovessel demo --channels`.
 
 pub mod discord;

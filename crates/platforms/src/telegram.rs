@@ -1,4 +1,5 @@
-//! A server that speaks Telegram's Bot API as documented, with faults: for tests and for trying a bot without an account.
+//! A simulated server for Telegram's documented Bot API, with faults: for tests and for trying a bot without an
+//! account.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -15,33 +16,33 @@ use tokio::task::JoinHandle;
 
 use crate::http::{HttpRequest, HttpResponse, read_request, write_response};
 
-/// Most updates of one answer, as the platform has it.
+/// Maximum updates of one answer, as on the platform.
 const UPDATES_MAX: usize = 100;
 
 /// A fault of the next call of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TelegramFault {
-    /// 429 with so many seconds to wait.
+    /// 429 with this number of seconds to wait.
     TooMany(u64),
-    /// 409: another program receives.
+    /// 409: another program receives updates with the token.
     Conflict,
-    /// 401: the token is not good.
+    /// 401: the token is invalid.
     Unauthorized,
     /// 403: the person has blocked the bot.
     Blocked,
-    /// 400: the formatting is refused.
+    /// 400: the formatting is invalid.
     Entities,
     /// Answered with status 502.
     Broken,
-    /// A page with this status, of a proxy before the platform.
+    /// An HTML page with this status, from a proxy before the platform.
     Page(u16),
-    /// The connection closes before anything was done.
+    /// The connection closes before the call was processed.
     CutBefore,
-    /// The call is done, and the connection closes before the answer.
+    /// The call succeeds, and the connection closes before the answer.
     CutAfter,
 }
 
-/// The server; it ends when it is dropped.
+/// A simulated Telegram server; it ends when it is dropped.
 pub struct TelegramServer {
     address: SocketAddr,
     shared: Arc<SharedState>,
@@ -56,19 +57,19 @@ struct SharedState {
 
 #[derive(Default)]
 struct State {
-    /// All updates so far; those below `confirmed` are gone for a well-behaved platform.
+    /// All updates so far; the platform does not send those below `confirmed` again, unless it is unruly.
     updates: Vec<Value>,
     confirmed: i64,
-    /// True if confirmed updates come again and the order is the wrong way round.
+    /// True if confirmed updates are sent again, in reverse order.
     is_unruly: bool,
-    /// True if numbers restarted, so that a bot's position says nothing.
+    /// True if the numbers restarted, so that a bot's position means nothing.
     is_renumbered: bool,
     next_update: i64,
     next_message: i64,
     sent: Vec<(String, String)>,
     entities: Vec<Value>,
     sent_voices: Vec<(String, Vec<u8>)>,
-    /// Recordings of voice messages; a file's id is its place.
+    /// Recordings of voice messages; a file's id is its index.
     recordings: Vec<Vec<u8>>,
     calls: HashMap<String, usize>,
     waits: Vec<u64>,
@@ -93,18 +94,18 @@ impl TelegramServer {
         Ok(Self { address, shared, serving })
     }
 
-    /// A value for `channels.telegram.api_base`.
+    /// The value for `channels.telegram.api_base`.
     #[must_use]
     pub fn api_base(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A person writes to the bot; gives the message's number.
+    /// Writes to the bot as a person; returns the message's number.
     pub fn write(&self, person: i64, text: &str) -> i64 {
         self.update("message", person, json!({"text": text}))
     }
 
-    /// A person sends a voice message, with words below it if there are any; gives the message's number.
+    /// Sends a voice message of a person, with a caption if given; returns the message's number.
     pub fn speak(&self, person: i64, ogg_opus: &[u8], caption: &str) -> i64 {
         let file_id = {
             let mut state = self.shared.state.lock();
@@ -123,13 +124,13 @@ impl TelegramServer {
         self.update("message", person, fields)
     }
 
-    /// A person changes a message.
+    /// Edits a message, as a person.
     pub fn edit(&self, person: i64, message: i64, text: &str) {
         let fields = json!({"text": text, "message_id": message});
         self.update("edited_message", person, fields);
     }
 
-    /// A person sends something with these fields.
+    /// Sends an update of a person with these fields.
     pub fn update(&self, kind: &str, person: i64, fields: Value) -> i64 {
         let number = {
             let mut state = self.shared.state.lock();
@@ -151,25 +152,24 @@ impl TelegramServer {
         number
     }
 
-    /// Sends confirmed updates again from now on, and all of them in reverse order.
+    /// From now on sends confirmed updates again, and all of them in reverse order.
     pub fn be_unruly(&self) {
         self.shared.state.lock().is_unruly = true;
         self.shared.arrived.notify_waiters();
     }
 
-    /// An update of a form that no bot knows.
+    /// Sends an update of an unknown form.
     pub fn send_unknown(&self) {
         let mut state = self.shared.state.lock();
         let update = state.next_update;
         state.next_update += 1;
-        // What a message always has is missing.
+        // A field that every message has is missing.
         state.updates.push(json!({"update_id": update, "message": {"text": "?", "chat": 5}}));
         drop(state);
         self.shared.arrived.notify_waiters();
     }
 
-    /// The updates that come from now on are numbered from here on, as after a week of silence, and nothing that a bot has confirmed
-    /// counts any more.
+    /// Numbers later updates from here on, as after a week of silence; former confirmations no longer count.
     pub fn number_from(&self, update: i64) {
         let mut state = self.shared.state.lock();
         state.updates.clear();
@@ -178,37 +178,37 @@ impl TelegramServer {
         state.is_renumbered = true;
     }
 
-    /// Makes the next call of a method fail; several faults apply one after the other.
+    /// Makes the next call of a method fail; several faults apply one after another.
     pub fn fail(&self, method: &str, fault: TelegramFault) {
         self.shared.state.lock().faults.entry(method.to_owned()).or_default().push_back(fault);
         self.shared.arrived.notify_waiters();
     }
 
-    /// Messages that the bot has sent, as chat and text.
+    /// The bot's messages, as chat and text.
     #[must_use]
     pub fn sent(&self) -> Vec<(String, String)> {
         self.shared.state.lock().sent.clone()
     }
 
-    /// The entities of each message that the bot has sent; null where there were none.
+    /// The entities of each of the bot's messages; null if there were none.
     #[must_use]
     pub fn entities(&self) -> Vec<Value> {
         self.shared.state.lock().entities.clone()
     }
 
-    /// The voice messages that the bot has sent, as chat and file.
+    /// The bot's voice messages, as chat and file.
     #[must_use]
     pub fn sent_voices(&self) -> Vec<(String, Vec<u8>)> {
         self.shared.state.lock().sent_voices.clone()
     }
 
-    /// The seconds that each request for updates asked the platform to wait.
+    /// The number of seconds that each request for updates may be held.
     #[must_use]
     pub fn requested_waits(&self) -> Vec<u64> {
         self.shared.state.lock().waits.clone()
     }
 
-    /// Number of times a method was called.
+    /// Number of calls of a method.
     #[must_use]
     pub fn call_count(&self, method: &str) -> usize {
         self.shared.state.lock().calls.get(method).copied().unwrap_or_default()
@@ -222,11 +222,11 @@ impl Drop for TelegramServer {
 }
 
 impl SharedState {
-    /// Updates from a position on; what is below it is confirmed and forgotten.
+    /// Updates from a position on; those below it are confirmed and dropped.
     fn updates(&self, offset: Option<i64>) -> Vec<Value> {
         let mut state = self.state.lock();
         let offset = offset.unwrap_or(state.confirmed);
-        // A position beyond all that there is confirms nothing.
+        // A position beyond all updates confirms nothing.
         let is_beyond = state.is_renumbered && offset > state.next_update;
         let offset = if is_beyond { i64::MIN } else { offset };
         state.confirmed = state.confirmed.max(offset);
@@ -243,7 +243,7 @@ async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     while let Ok((connection, _)) = listener.accept().await {
         let shared = shared.clone();
         tokio::spawn(async move {
-            // A client that goes away is none of our business.
+            // A client that disconnects is not an error here.
             let _ = serve(connection, &shared).await;
         });
     }
@@ -270,7 +270,7 @@ async fn serve(mut connection: TcpStream, shared: &SharedState) -> io::Result<()
     Ok(())
 }
 
-/// The file of a voice message; none where the connection closes instead. Its faults are those of `file`.
+/// The file of a voice message; `None` if the connection closes instead. Its faults are those of `file`.
 fn recording(shared: &SharedState, place: &str) -> Option<(u16, Vec<u8>)> {
     match take_fault(shared, "file") {
         Some(TelegramFault::CutBefore | TelegramFault::CutAfter) => return None,
@@ -282,7 +282,7 @@ fn recording(shared: &SharedState, place: &str) -> Option<(u16, Vec<u8>)> {
     Some(file.map_or((404, Vec::new()), |file| (200, file)))
 }
 
-/// The answer; none where the connection closes instead.
+/// The answer; `None` if the connection closes instead.
 async fn answer(shared: &SharedState, request: &HttpRequest) -> Option<(u16, Value)> {
     let Some(method) = request.path.strip_prefix(&format!("/bot{}/", shared.token)) else {
         return Some((401, error_body(401, "Unauthorized")));

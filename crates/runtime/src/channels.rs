@@ -1,5 +1,5 @@
-//! The port to the channels beyond this program: which there are, whether they can deliver, and the ids of their messages. The
-//! crate `channels` implements it.
+//! The port to channels on other platforms: their list, their state, and ids of their messages. The crate `channels`
+//! implements it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub struct ChannelStatus {
     pub error: Option<String>,
     /// Accounts that are linked to users.
     pub linked: u64,
-    /// Messages on their way.
+    /// Number of messages that wait for delivery.
     pub waiting: u64,
     /// Messages that could not be delivered.
     pub undeliverable: u64,
 }
 
-/// A code that links an account to a user, once.
+/// A one-time code that links an account to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkCode {
     /// The text that the account has to send.
@@ -45,10 +45,10 @@ pub struct VoiceNote {
     pub recording: String,
 }
 
-/// Why a recording was not fetched. The messages are for people and hold no secret.
+/// Why a recording could not be fetched. The texts are for people and contain no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// A later try may succeed.
+    /// A later attempt may succeed.
     #[error("{0}")]
     Passing(String),
     /// The file can't be fetched, now or later.
@@ -56,34 +56,34 @@ pub enum FetchError {
     Permanent(String),
 }
 
-/// The channels beyond this program.
+/// The channels to other platforms.
 #[async_trait::async_trait]
 pub trait OutboundChannels: Send + Sync {
-    /// True if a message on this channel has to be delivered by it.
+    /// True if messages on this channel are delivered by it.
     fn is_outbound(&self, channel_id: &str) -> bool;
     /// True if the channel can deliver messages now.
     fn can_deliver(&self, channel_id: &str) -> bool;
-    /// Tells that something waits to be delivered.
+    /// Notifies a channel that a message waits for delivery.
     fn wake(&self, channel_id: &str);
-    /// The platform's conversation in which a user is reached.
+    /// The platform's conversation in which the user is reached.
     async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError>;
     /// The state of each channel.
     async fn statuses(&self) -> Result<Vec<ChannelStatus>, StoreError>;
-    /// A new code that links an account on this channel to a user; none for an unknown channel.
+    /// A new code that links an account on this channel to a user; `None` for an unknown channel.
     fn link_code(&self, channel_id: &str, user: UserId) -> Option<LinkCode>;
-    /// Asks the platform who the bot is: its name there, or what is wrong with the way to fix it. None for an unknown
+    /// Asks the platform for the bot's name; the error says what is wrong and how to fix it. `None` for an unknown
     /// channel.
     async fn check(&self, channel_id: &str) -> Option<Result<String, String>>;
-    /// The file of a voice message, as its platform has it.
+    /// Downloads the file of a voice message from its platform.
     async fn fetch_recording(&self, note: &VoiceNote) -> Result<Vec<u8>, FetchError>;
-    /// Lets what could not be delivered wait again; none for an unknown channel.
+    /// Makes undeliverable messages wait again; `None` for an unknown channel.
     async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError>;
 }
 
-/// The platform's ids of a message: its conversation, and the message in it.
+/// The platform's ids of a message and its conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalMessage {
-    /// The conversation; it holds no `/`.
+    /// The id of the conversation; it contains no `/`.
     pub conversation: String,
     /// The message's id within the conversation.
     pub message: String,
@@ -96,26 +96,26 @@ impl fmt::Display for ExternalMessage {
 }
 
 impl ExternalMessage {
-    /// Reads what its `Display` wrote; none for other texts.
+    /// Parses the output of `Display`; `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let (conversation, message) = text.split_once('/')?;
         Some(Self { conversation: conversation.to_owned(), message: message.to_owned() })
     }
 }
 
-/// Delivery of a message by its channel.
+/// Data about a message that a channel received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelReceipt {
-    /// Position up to which the channel is received, with this message.
+    /// Position in the channel's updates, including this message.
     pub position: ReceivedPosition,
-    /// True if nobody else reads the conversation, so that the user can be reached there.
+    /// True if nobody else reads the conversation, so that the user can be reached in it.
     pub is_direct: bool,
     /// The platform's id of a voice message's recording; the text is [`crate::VOICE_MESSAGE`] until it is
-    /// transcribed. It is transcribed before the reply, if a listener is configured.
+    /// transcribed, which happens before the reply if transcription is configured.
     pub recording: Option<String>,
 }
 
-/// The channels beyond this program, where there are any.
+/// The channels to other platforms, if there are any.
 #[derive(Clone)]
 pub(crate) struct Outbound(Option<Arc<dyn OutboundChannels>>);
 
@@ -128,7 +128,7 @@ impl Outbound {
         self.0.as_ref()
     }
 
-    /// True if a message on this channel has to be delivered by it.
+    /// True if messages on this channel are delivered by it.
     pub(crate) fn is_outbound(&self, channel_id: &str) -> bool {
         self.0.as_ref().is_some_and(|channels| channels.is_outbound(channel_id))
     }
@@ -142,7 +142,7 @@ impl Outbound {
         Some(ChannelWrite::Deliver { conversation: external.conversation })
     }
 
-    /// Tells the channel that a message waits for it.
+    /// Notifies the channel that a message waits for it.
     pub(crate) fn wake(&self, channel_id: &str) {
         if let Some(channels) = &self.0 {
             channels.wake(channel_id);

@@ -1,5 +1,5 @@
-//! Everything that the services of the runtime share: store, model, clock, settings, subscribers, tasks and the signals between them.
-//! It is made before them, so that each service is complete at its construction.
+//! State shared by the services of the runtime: store, model, clock, settings, subscribers, tasks and the signals
+//! between them. It is created first, so that each service is complete on creation.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,9 +29,9 @@ use crate::settings::RuntimeSettings;
 /// The dependencies of a [`RuntimeCore`].
 pub struct RuntimeParts {
     pub store: Arc<dyn Store>,
-    /// Decisions about messages that nobody asked for.
+    /// Storage of decisions about proactive messages.
     pub proactive: Arc<dyn ProactiveStore>,
-    /// Without it, memories are found by their words alone.
+    /// Without it, memories are found by words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Vectors of active scopes.
     pub index: Arc<VectorIndex>,
@@ -45,13 +45,13 @@ pub struct RuntimeParts {
     pub settings: RuntimeSettings,
 }
 
-/// Everything that the services of a [`Runtime`](crate::Runtime) share. Its hub is made with it.
+/// State shared by the services of a [`Runtime`](crate::Runtime). The hub is created together with it.
 pub struct RuntimeCore {
     pub(crate) parts: RuntimeParts,
     settings: ArcSwap<RuntimeSettings>,
-    /// Acts of forgetting, and what must not outlive them.
+    /// Coordinates forgetting with running work.
     pub(crate) forget_epochs: ForgetEpochs,
-    /// Time until which nobody is told again that background work waits at the daily spend cap.
+    /// Time until which no further notice about the daily spend cap is sent.
     pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
     /// Cancelled when the program stops.
     pub(crate) stopping: CancellationToken,
@@ -59,18 +59,18 @@ pub struct RuntimeCore {
     pub(crate) died: CancellationToken,
     /// Turns and workers; a stop waits for them.
     pub(crate) tasks: TaskTracker,
-    /// Turns that run. Background embedding waits for them, because both need the processor. Counted with `Relaxed`: a count that is a
-    /// moment old only starts a batch too early, and no other memory depends on it.
+    /// Number of running turns. Background embedding waits for them, because both need the processor. Counted with
+    /// `Relaxed`: an outdated count only starts a batch too early, and no other memory depends on it.
     pub(crate) turns_running: AtomicU64,
-    /// A session ended: there may be work for the consolidation worker.
+    /// Signals that a session ended, so that the consolidation worker may have work.
     pub(crate) session_ended: Notify,
-    /// Messages or nodes were written: there may be vectors to make.
+    /// Signals that messages or nodes were written, so that vectors may be missing.
     pub(crate) written: Notify,
-    /// A session became memory: there may be relations to draw.
+    /// Signals that a session was consolidated, so that relations can be extracted.
     pub(crate) remembered: Notify,
-    /// A person has changed the settings: workers whose pause depends on them begin again.
+    /// Signals that a person has changed the settings, so that workers recompute their pauses.
     pub(crate) settings_changed: Notify,
-    /// Scopes whose persona and user are stored, so that only the first message of a scope asks the store.
+    /// Scopes whose persona and user are known to be stored, so that only a scope's first message asks the store.
     known: Mutex<HashSet<Scope>>,
 }
 
@@ -97,7 +97,7 @@ impl RuntimeCore {
         self.settings.load_full()
     }
 
-    /// Puts new settings in force. The persona, its first name and the zone stay as they were at the start.
+    /// Applies new settings. The persona, its first name and the zone stay as they were at the start.
     pub(crate) fn change_settings(&self, settings: RuntimeSettings) {
         let current = self.settings();
         self.settings.store(Arc::new(RuntimeSettings {
@@ -149,21 +149,21 @@ impl RuntimeCore {
         self.parts.broadcast.publish(WireEvent::new(scope.clone(), &event));
     }
 
-    /// Tells the watchers of the scope, and those who see everything, that keys of the configuration have new values.
+    /// Notifies subscribers of the scope, and those who see everything, of changed configuration keys.
     pub(crate) async fn publish_settings(
         &self,
         scope: &Scope,
         updated_fields: Vec<String>,
         restart_required: Vec<String>,
     ) {
-        // What is told must not depend on whether the switch can be read.
+        // Publishing must not depend on reading the setting.
         let appearance = self.store().persona_appearance(&scope.persona).await.unwrap_or_default();
         let voice_enabled = appearance.voice_enabled;
         let event = SettingsUpdated::of_configuration(updated_fields, restart_required, voice_enabled);
         self.publish(scope, event);
     }
 
-    /// Stores the persona and the user of the scope, unless they are there.
+    /// Stores the persona and the user of the scope, unless they exist.
     pub(crate) async fn ensure_scope_exists(&self, scope: &Scope) -> Result<(), StoreError> {
         if self.known.lock().contains(scope) {
             return Ok(());
@@ -175,18 +175,18 @@ impl RuntimeCore {
         Ok(())
     }
 
-    /// The persona of the scope, created if it is not there.
+    /// The persona of the scope, created if it does not exist.
     pub(crate) async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
         let now = self.clock().now();
         self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await
     }
 
-    /// The user's zone, or the daemon's where it is not known or no longer exists.
+    /// The user's zone, or the daemon's if it is unknown or no longer exists.
     pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
         Ok(self.zone_of_user(&self.store().known_user(user).await?))
     }
 
-    /// The zone of a user that was read before.
+    /// The zone of a user that was read already.
     pub(crate) fn zone_of_user(&self, user: &UserRecord) -> TimeZone {
         let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
         zone.unwrap_or_else(|| self.settings().zone.clone())

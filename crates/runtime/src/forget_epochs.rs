@@ -1,8 +1,8 @@
-//! Forgetting while turns and background work run: work in progress must not bring the text back.
+//! Coordinates forgetting with turns and background work, which must not bring forgotten text back.
 //!
-//! A reply or a vector that was begun before an act of forgetting may hold what was forgotten. Each act counts for its
-//! memory; whoever began earlier finds another count and does not commit. Both sides look under one lock, so nothing
-//! slips between the look and the commit. Extractions are stopped by the store itself, which takes their claim away.
+//! A reply or a vector that was begun before an act of forgetting may contain forgotten text. Each act increments a
+//! counter; work that began with another count is not committed. Both sides check under one lock, so that nothing
+//! happens between the check and the commit. Extractions are stopped by the store, which revokes their claims.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use memory::{PersonaId, Scope};
 use parking_lot::Mutex;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Counts acts of forgetting, so that work begun before one is not committed after it.
+/// Counts acts of forgetting, so that work that began before one is not committed after it.
 #[derive(Default)]
 pub(crate) struct ForgetEpochs {
-    /// Held alone by an act of forgetting, and shared by commits of what was begun before: those do not wait for each other. An asynchronous
-    /// lock, because it is held during writes.
+    /// Locked exclusively by an act of forgetting, and shared by commits of earlier work, which do not wait for each
+    /// other. An asynchronous lock, because it is held during writes.
     lock: RwLock<()>,
     counts: Mutex<EpochCounts>,
-    /// Previews of erasures that wait to be confirmed.
+    /// Previews of erasures that wait for confirmation.
     pub(crate) confirmations: Confirmations,
 }
 
@@ -29,7 +29,7 @@ struct EpochCounts {
     all: u64,
 }
 
-/// Number of acts of forgetting at the start of some work.
+/// Number of acts of forgetting when some work began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ForgetEpoch(u64);
 
@@ -41,7 +41,7 @@ impl ForgetEpochs {
         ForgetEpoch(of_scope + counted.by_persona.get(&scope.persona).copied().unwrap_or_default())
     }
 
-    /// Acts of forgetting in all memories until now.
+    /// Number of acts of forgetting in all scopes so far.
     pub(crate) fn latest_epoch(&self) -> ForgetEpoch {
         ForgetEpoch(self.counts.lock().all)
     }
@@ -51,12 +51,12 @@ impl ForgetEpochs {
         self.lock.read().await
     }
 
-    /// While this is held, nobody else forgets, and nothing that was begun before is committed.
+    /// Locks out other acts of forgetting, and commits of work that began before.
     pub(crate) async fn begin_forgetting(&self) -> RwLockWriteGuard<'_, ()> {
         self.lock.write().await
     }
 
-    /// Does work that gives stored texts other words: a vector that was begun before it must not be kept.
+    /// Runs a change of stored texts: a vector computed from the former text must not be stored.
     pub(crate) async fn run_exclusive<T>(&self, work: impl Future<Output = T>) -> T {
         let _alone = self.lock.write().await;
         let done = work.await;

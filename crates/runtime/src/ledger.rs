@@ -13,25 +13,25 @@ use tokio::task::JoinHandle;
 
 use crate::metrics::Metrics;
 
-/// Calls that may wait to be written; more than these are logged and not written.
+/// Maximum calls that wait to be written; further ones are only logged.
 const WAITING_MAX: usize = 1_024;
 
-/// Takes calls from the mind and hands them to the store.
+/// Receives calls from the mind and writes them to the store.
 pub struct Ledger {
     /// `None` once the ledger is closed.
     calls: Mutex<Option<mpsc::Sender<ModelCall>>>,
-    /// Taken by the first that closes the ledger; a second one has nothing to wait for.
+    /// Taken by the first call that closes the ledger; a second one has nothing to wait for.
     writer: Mutex<Option<JoinHandle<()>>>,
     metrics: Metrics,
 }
 
 impl Ledger {
-    /// Starts to write, with no price known but that of the offline provider.
+    /// Starts a ledger that only knows the price of the offline provider.
     pub fn start(store: Arc<dyn Store>) -> Arc<Self> {
         Self::start_with_prices(store, Arc::default(), Metrics::default())
     }
 
-    /// Starts to write, counts each call in `metrics`, and gives it the price that holds when it is written.
+    /// Starts a ledger that also counts each call in `metrics`, and prices it when it is written.
     pub fn start_with_prices(
         store: Arc<dyn Store>,
         prices: Arc<ArcSwap<Prices>>,
@@ -44,7 +44,7 @@ impl Ledger {
                 // In one transaction.
                 let written = calls.drain(..).map(|mut call| {
                     let price = prices.load().price_of_model(&call.provider, &call.model);
-                    // A voice brings its own estimate: it is not counted in tokens.
+                    // Speech has an estimated price of its own, as it is not counted in tokens.
                     call.cost_usd = call.cost_usd.or(price.map(|price| price.cost_in_dollars(call.usage())));
                     store.record_call(call)
                 });
@@ -56,7 +56,7 @@ impl Ledger {
         Arc::new(Self { calls: Mutex::new(Some(calls)), writer: Mutex::new(Some(writer)), metrics })
     }
 
-    /// Takes no more calls and returns when all that wait are written: to be awaited before the store is closed.
+    /// Accepts no more calls, and returns once all waiting ones are written. Await it before closing the store.
     pub async fn close(&self) {
         drop(self.calls.lock().take());
         let writer = self.writer.lock().take();

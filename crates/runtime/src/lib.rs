@@ -1,23 +1,24 @@
-//! The life of a persona: a message comes in and is answered, silence becomes memory, and subscribers learn of it.
+//! The runtime of a persona: answers messages, consolidates ended sessions, and notifies subscribers.
 //!
-//! Each folder is a service: one struct that is given in `new` what it needs. In the order in which they need each other:
+//! Each folder is a service: one struct that gets its dependencies in `new`. In the order of their dependencies:
 //!
-//! - [`core`]: what all of them are given. [`worker`] is the loop of everything in the background.
-//! - [`events`]: sends what happened to subscribers. A slow one delays nobody.
+//! - [`core`]: the shared state. [`worker`] is the loop of all background work.
+//! - [`events`]: sends events to subscribers. A slow one delays nobody.
 //! - [`hub_work`]: documents of the shared self, the diary, the exchange with another home, and the graph.
-//! - [`vectors`]: makes vectors in the background, and searches by them.
+//! - [`vectors`]: computes vectors in the background, and searches by them.
 //! - [`voice`]: speech and transcription.
-//! - [`changes`]: forgets and corrects, without letting work that is under way bring the former text back.
+//! - [`changes`]: forgets and corrects, and prevents running work from bringing former text back.
 //! - [`messages`]: stores messages.
 //! - [`recall`]: reads the memories of a prompt.
-//! - [`turns`]: [`turns::inbox`] stores each message before its sender is answered; [`turns::conversations`] groups a burst into one
-//!   turn, and holds what waits. [`turns::turn`] decides the order of a turn's steps, and no other file does.
-//! - [`personas`]: a person creates and edits personas.
-//! - [`imports`]: files of other programs.
+//! - [`turns`]: [`turns::inbox`] stores each message before it is acknowledged; [`turns::conversations`] groups
+//!   messages in a row into one turn, and holds what waits. [`turns::turn`] is the only file that decides the order
+//!   of a turn's steps.
+//! - [`personas`]: creates and edits personas.
+//! - [`imports`]: imports files of other programs.
 //! - [`sessions`]: ends quiet sessions and consolidates them.
-//! - [`proactive`]: lets the persona write by itself.
+//! - [`proactive`]: sends proactive messages.
 //!
-//! [`runtime`] puts them together, starts and stops them.
+//! [`runtime`] creates them, starts and stops them.
 
 mod core;
 mod worker;

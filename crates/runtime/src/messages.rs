@@ -13,7 +13,7 @@ use crate::changes::Changes;
 use crate::core::RuntimeCore;
 use crate::events::bodies::{ReplyDone, SessionBoundary};
 
-/// Stores messages, and publishes the sessions that they begin or end.
+/// Stores messages, and publishes the sessions that they open or end.
 pub struct Messages {
     core: Arc<RuntimeCore>,
     changes: Arc<Changes>,
@@ -24,7 +24,7 @@ impl Messages {
         Arc::new(Self { core, changes })
     }
 
-    /// Saves a message unchanged, and returns when it is durable. It becomes memory after its session has ended.
+    /// Stores a message unchanged, and returns once it is durable. It is consolidated after its session has ended.
     pub async fn remember(
         &self,
         scope: Scope,
@@ -46,7 +46,8 @@ impl Messages {
         Ok(self.record(line, None, None).await?.message)
     }
 
-    /// Stores a message and publishes the sessions that it began or ended. Without a `zone` the user's is looked up.
+    /// Stores a message and publishes the sessions that it opened or ended. Without a `zone`, the user's is looked
+    /// up.
     pub(crate) async fn record(
         &self,
         line: MessageInput,
@@ -73,12 +74,12 @@ impl Messages {
         }
     }
 
-    /// Shows a message that the persona sent without being asked.
+    /// Publishes a proactive message.
     pub(crate) fn publish_unasked(&self, message: &Message) {
         self.core.publish(&message.scope, ReplyDone::new(message, None, false));
     }
 
-    /// Tells of the sessions that a captured message began or ended, and wakes who works with what was written.
+    /// Publishes the sessions that a stored message opened or ended, and wakes the workers that process it.
     pub(crate) async fn publish_captured(&self, scope: &Scope, captured: &CapturedMessage) {
         if let Some(session) = &captured.opened {
             self.core.publish(scope, SessionBoundary::opened(session));

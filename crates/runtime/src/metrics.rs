@@ -1,4 +1,4 @@
-//! Counters and gauges of the program, for its operator. They hold numbers and names of tasks, never text of users.
+//! Metrics of the program, for its operator. They contain numbers and names of tasks, never text of users.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-/// Upper bounds of the buckets, in seconds: from a recall to the time limit of a turn.
+/// Upper bounds of the histogram's buckets, in seconds: from a recall to the time limit of a turn.
 const SECONDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
 
@@ -22,7 +22,7 @@ type Label = (&'static str, String);
 type CounterByLabel<T> = Family<[Label; 1], T>;
 type Histograms = Family<[Label; 1], Histogram, fn() -> Histogram>;
 
-/// The counters of one run. Cheap to clone: all clones count together.
+/// Counters of one run of the program. Clones share them.
 #[derive(Clone)]
 pub struct Metrics {
     counted: Arc<Counters>,
@@ -93,7 +93,7 @@ impl Counters {
 }
 
 impl Metrics {
-    /// A turn ended `answered`, `incomplete` or `failed`.
+    /// Counts a turn that ended as `answered`, `incomplete` or `failed`.
     pub fn count_turn(&self, outcome: &'static str) {
         self.counted.turns.get_or_create(&[("outcome", outcome.to_owned())]).inc();
     }
@@ -105,13 +105,14 @@ impl Metrics {
         TURN_OUTCOMES.into_iter().map(count).sum()
     }
 
-    /// A phase of a turn took so long: `prepare`, `embed`, `fetch`, `score`, `first_token`, `speak`, `store`, `whole`.
+    /// Records the duration of a phase of a turn: `prepare`, `embed`, `fetch`, `score`, `first_token`, `speak`,
+    /// `store`, `whole`.
     pub fn turn_phase(&self, phase: &'static str, took: Duration) {
         let histogram = self.counted.turn_phases.get_or_create(&[("phase", phase.to_owned())]);
         histogram.observe(took.as_secs_f64());
     }
 
-    /// A language model was asked.
+    /// Records a call to a language model.
     pub fn call(&self, call: &ModelCall) {
         let task = || ("task", call.task.clone());
         let provider = ("provider", call.provider.clone());
@@ -126,12 +127,12 @@ impl Metrics {
         }
     }
 
-    /// Consolidation settled a session: `closed`, or `failed` for good.
+    /// Counts the end of a session's consolidation: `closed`, or `failed` permanently.
     pub fn session(&self, outcome: &'static str) {
         self.counted.sessions_formed.get_or_create(&[("outcome", outcome.to_owned())]).inc();
     }
 
-    /// An HTTP request was answered.
+    /// Records an answered HTTP request.
     pub fn request(&self, method: &str, status: u16, took: Duration) {
         let labels = [("method", method.to_owned()), ("status", status.to_string())];
         self.counted.requests.get_or_create(&labels).inc();
@@ -139,23 +140,23 @@ impl Metrics {
         histogram.observe(took.as_secs_f64());
     }
 
-    /// A request was refused at the door: `token`, `scope`, `host`, `origin`, `rate`.
+    /// Counts a request that was refused before it was handled: `token`, `scope`, `host`, `origin`, `rate`.
     pub fn count_refusal(&self, reason: &'static str) {
         self.counted.refused.get_or_create(&[("reason", reason.to_owned())]).inc();
     }
 
-    /// Sets a gauge to its present value.
+    /// Sets a gauge to a value.
     pub fn set_gauge(&self, what: &'static str, value: i64) {
         self.counted.levels.get_or_create(&[("what", what.to_owned())]).set(value);
     }
 
-    /// Counts something as going on until the guard is dropped.
+    /// Counts an operation as running until the guard is dropped.
     pub fn count_until_dropped(&self, what: &'static str) -> GaugeGuard {
         self.counted.levels.get_or_create(&[("what", what.to_owned())]).inc();
         GaugeGuard { metrics: self.clone(), what }
     }
 
-    /// All of it in the text format that Prometheus reads (OpenMetrics 1.0).
+    /// All metrics in the text format of Prometheus (OpenMetrics 1.0).
     pub fn to_prometheus_text(&self) -> Result<String, std::fmt::Error> {
         let mut written = String::new();
         text::encode(&mut written, &self.counted.registry)?;

@@ -1,4 +1,4 @@
-//! The current language model. Another can replace it while the program runs.
+//! The current language model, which can be replaced while the program runs.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use llm::{Completion, LlmError, ModelTier, Provider, Request, StreamEvent};
 
-/// Passes each request to the current model. A request that is under way ends with the model that it began with.
+/// Passes each request to the current model. A running request ends with the model that it began with.
 pub struct ReloadableModel {
     current: ArcSwap<Arc<dyn Provider>>,
 }
 
 impl ReloadableModel {
-    /// A provider that can be replaced while requests run; the first one is `provider`.
+    /// Creates a provider that can be replaced while requests run; the first one is `provider`.
     pub fn new(provider: Arc<dyn Provider>) -> Self {
         Self { current: ArcSwap::from_pointee(provider) }
     }
 
-    /// Sends all later requests to this model.
+    /// Replaces the model for all later requests.
     pub fn replace(&self, provider: Arc<dyn Provider>) {
         self.current.store(Arc::new(provider));
     }

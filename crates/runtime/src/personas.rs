@@ -1,4 +1,4 @@
-//! A person's changes of what a persona is: its name, core blocks, facts, picture and voice. Subscribers are notified.
+//! Changes of personas by people: name, core blocks, facts, picture and voice. Subscribers are notified.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ pub struct Personas {
     core: Arc<RuntimeCore>,
     shared_self: Arc<SharedSelf>,
     changes: Arc<Changes>,
-    /// Held from reading a persona until it is written: the name is compared with all others, and no edit overwrites one it has not seen.
+    /// Locked from reading a persona until it is written: the name is compared with all others, and no edit
+    /// overwrites one that it has not seen.
     edits: Mutex<()>,
 }
 
@@ -30,7 +31,7 @@ pub struct Personas {
 pub enum PersonaCreation {
     Created,
     IdTaken,
-    /// Another persona has this name, apart from upper and lower case.
+    /// Another persona has this name, ignoring case.
     NameTaken,
 }
 
@@ -43,14 +44,15 @@ impl Personas {
         Arc::new(Self { core, shared_self, changes, edits: Mutex::default() })
     }
 
-    /// Waits until nobody else edits a persona. For callers who read what is there before they decide what to write.
+    /// Waits until nobody else edits a persona, for callers that read before they decide what to write.
     pub async fn lock_edits(&self) -> PersonaEdits<'_> {
         PersonaEdits { personas: self, _alone: self.edits.lock().await }
     }
 
-    /// Creates a persona, all of it or nothing.
+    /// Creates a persona, completely or not at all.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn create(
         &self,
@@ -70,9 +72,11 @@ impl Personas {
         Ok(if is_new { PersonaCreation::Created } else { PersonaCreation::IdTaken })
     }
 
-    /// Writes name, facts and core blocks of a persona that has no core block yet, all or nothing. False if it has one.
+    /// Writes name, facts and core blocks of a persona that has no core block yet, all or nothing. False if it has
+    /// one.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn write_first(
         &self,
@@ -112,6 +116,7 @@ impl Personas {
     /// Writes these facts and leaves the others. False if there is no such persona.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn write_facts(
         &self,
@@ -124,9 +129,10 @@ impl Personas {
         Ok(is_known)
     }
 
-    /// Gives the persona a picture.
+    /// Sets the persona's picture.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn put_avatar(&self, scope: &Scope, avatar: Avatar) -> Result<(), StoreError> {
         self.core.ensure_scope_exists(scope).await?;
@@ -145,9 +151,10 @@ impl Personas {
         Ok(had_one)
     }
 
-    /// Lets replies of the persona be spoken, or no longer.
+    /// Sets if the persona's replies are spoken.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn enable_voice(&self, scope: &Scope, is_enabled: bool) -> Result<(), StoreError> {
         self.core.ensure_scope_exists(scope).await?;
@@ -155,9 +162,10 @@ impl Personas {
         self.publish_change(scope).await
     }
 
-    /// Leaves a persona as if it were new: all that it is and remembers is gone, of all users. None if there is none.
+    /// Resets a persona: its texts and its memory of all users are deleted. `None` if there is no such persona.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn reset(&self, persona: &PersonaId) -> Result<Option<ResetCounts>, StoreError> {
         let _alone = self.edits.lock().await;
@@ -176,17 +184,18 @@ impl Personas {
     }
 }
 
-/// The right to edit personas. While it is held, nobody else edits one.
+/// Exclusive right to edit personas, while it is held.
 pub struct PersonaEdits<'a> {
     personas: &'a Personas,
     _alone: MutexGuard<'a, ()>,
 }
 
 impl PersonaEdits<'_> {
-    /// Renames the persona and replaces core blocks, where that changes something. A block of white space alone is cleared.
+    /// Renames the persona and replaces core blocks, if that changes something. A blank text clears its block.
     ///
     /// # Errors
-    /// When storage fails, or core blocks are edited on the hub of another home.
+    ///
+    /// When storage fails, or core blocks belong to the hub that this home follows.
     pub async fn write(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! The persona's runtime: puts the services together, starts and stops them.
+//! Creates the services of the runtime, starts and stops them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,26 +37,26 @@ use crate::vectors::backfill::VectorWorker;
 use crate::voice::Voice;
 use crate::voice::speech::VoiceParts;
 
-/// Time that running turns may take to finish when the program stops.
+/// Time for which running turns may finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
 /// Parts that a [`Runtime`] can do without.
 #[derive(Default)]
 pub struct OptionalParts {
-    /// The shared self, and when it works.
+    /// The shared self, with its schedule.
     pub hub: Option<(Hub, WorkingHours)>,
-    /// The graph, if it is to be drawn from new memories.
+    /// The graph, if facts are extracted for it.
     pub graph: Option<Graph>,
-    /// Channels beyond this program.
+    /// Channels to other platforms.
     pub channels: Option<Arc<dyn OutboundChannels>>,
     pub voice: Option<VoiceParts>,
-    /// Files that are imported.
+    /// Storage and settings of imports.
     pub imports: Option<ImportParts>,
-    /// The embedding model before the present one. It serves until the vectors of the present one are complete.
+    /// The former embedding model. It is used until the vectors of the new one are complete.
     pub previous_embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// The services of a persona's life. Cheap to clone.
+/// The services of the runtime. Cheap to clone.
 #[derive(Clone)]
 pub struct Runtime {
     services: Arc<Services>,
@@ -76,13 +76,13 @@ struct Services {
     imports: Arc<Imports>,
     sessions: Arc<Sessions>,
     embodiment: Arc<Embodiment>,
-    /// Working hours of the hub, if there is one.
+    /// Schedule of the hub's background work, if there is a hub.
     hours: Option<WorkingHours>,
     graph: Option<Graph>,
 }
 
 impl Runtime {
-    /// Puts the services together, each from those that it needs. Nothing moves before [`Runtime::start`].
+    /// Creates the services, each from those that it needs. No work starts before [`Runtime::start`].
     pub fn new(core: Arc<RuntimeCore>, optional: OptionalParts) -> Self {
         let OptionalParts { hub, graph, channels, voice, imports, previous_embedder } = optional;
         let (hub, hours) = hub.unzip();
@@ -132,13 +132,13 @@ impl Runtime {
         Self { services: Arc::new(services) }
     }
 
-    /// Resumes pending work of the last run, then spawns the background tasks.
+    /// Resumes pending work of the last run, then starts the background tasks.
     pub async fn start(&self) -> Result<(), StoreError> {
         let services = &self.services;
         let core = &services.core;
         let (settings, now) = (core.settings(), core.clock().now());
         core.store().ensure_persona(&settings.persona, &settings.persona_name, now).await?;
-        // The owner is there from the beginning: requests that only read create nobody.
+        // The owner exists from the start: requests that only read create nobody.
         core.store().ensure_user(&UserId::owner(), now).await?;
         let released = core.store().release_claims().await?;
         if released > 0 {
@@ -154,14 +154,14 @@ impl Runtime {
         Ok(())
     }
 
-    /// Returns when part of the background work has died of a defect. Turns may go on, but silence no longer becomes
-    /// memory: the program should end with an error. What was said is safe.
+    /// Returns when a background task has panicked. Turns may go on, but sessions are no longer consolidated: the
+    /// program should end with an error. Stored messages are safe.
     pub async fn wait_for_background_failure(&self) {
         self.services.core.died.cancelled().await;
     }
 
-    /// Takes no new words, lets turns that are under way finish, up to 20 s, and ends the background work. What is
-    /// not finished is durable and is resumed at the next start.
+    /// Refuses new messages, lets running turns finish for up to 20 s, and ends the background work. Unfinished work
+    /// is durable and is resumed at the next start.
     pub async fn stop(&self) {
         let Services { core, embodiment, .. } = &*self.services;
         core.stopping.cancel();
@@ -179,52 +179,52 @@ impl Runtime {
         embodiment.exchange_at_stop().await;
     }
 
-    /// Messages come in and are answered.
+    /// Accepts and answers messages.
     pub fn turns(&self) -> &Arc<Turns> {
         &self.services.turns
     }
 
-    /// Sessions end and become memory.
+    /// Ends and retries sessions.
     pub fn sessions(&self) -> &Sessions {
         &self.services.sessions
     }
 
-    /// Messages are stored without a reply.
+    /// Stores messages without a reply.
     pub fn messages(&self) -> &Messages {
         &self.services.messages
     }
 
-    /// Memories for a text.
+    /// Recalls memories for a text.
     pub fn recall(&self) -> &Arc<Recall> {
         &self.services.recall
     }
 
-    /// People forget and correct.
+    /// Forgets and corrects memories.
     pub fn changes(&self) -> &Changes {
         &self.services.changes
     }
 
-    /// Messages are spoken and recordings transcribed.
+    /// Speaks messages and transcribes recordings.
     pub fn voice(&self) -> &Voice {
         &self.services.voice
     }
 
-    /// People create and edit personas.
+    /// Creates and edits personas.
     pub fn personas(&self) -> &Personas {
         &self.services.personas
     }
 
-    /// Files of other programs.
+    /// Imports files of other programs.
     pub fn imports(&self) -> &Arc<Imports> {
         &self.services.imports
     }
 
-    /// Search, and the state of the vectors.
+    /// Searches, and the state of the vectors.
     pub fn vectors(&self) -> &Vectors {
         &self.services.vectors
     }
 
-    /// The exchange of documents with the hub of another home.
+    /// Exchanges documents with the hub of another home.
     pub fn embodiment(&self) -> &Embodiment {
         &self.services.embodiment
     }
@@ -234,40 +234,41 @@ impl Runtime {
         self.services.shared_self.hub()
     }
 
-    /// The channels beyond this program.
+    /// The channels to other platforms.
     pub fn channels(&self) -> Option<&Arc<dyn OutboundChannels>> {
         self.services.outbound.channels()
     }
 
-    /// The memory of the configured persona and this user.
+    /// The scope of the configured persona and this user.
     pub fn scope(&self, persona: Option<PersonaId>, user: UserId) -> Scope {
         Scope::new(persona.unwrap_or_else(|| self.settings().persona.clone()), user)
     }
 
-    /// Makes sure that the persona and the user of the scope exist, and gives the persona.
+    /// Creates the persona and the user of the scope if needed, and returns the persona.
     pub async fn ensure_scope_exists(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
         self.services.core.ensure_scope_exists(scope).await?;
         self.services.core.persona_of(scope).await
     }
 
-    /// The persona of the scope, created if not there.
+    /// The persona of the scope, created if it does not exist.
     pub async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
         self.services.core.persona_of(scope).await
     }
 
-    /// Spending of the day.
+    /// Spending of the current day.
     pub async fn spending_today(&self) -> Result<Spending, StoreError> {
         self.services.core.spending_today().await
     }
 
-    /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
+    /// The last and the next midnight in the daemon's zone, at which daily limits are reset.
     pub fn current_day(&self) -> (Timestamp, Timestamp) {
         self.services.core.current_day()
     }
 
-    /// Answers a prompt without memory and without the persona. Only what it cost is stored, under `id`.
+    /// Answers a prompt without memory and without the persona. Only its cost is stored, under `id`.
     ///
     /// # Errors
+    ///
     /// When the day's spending cap is reached, no language model is configured, or the model fails.
     pub async fn answer_utility(&self, prompt: &str, id: TurnId) -> Result<UtilityAnswer, UtilityError> {
         self.services.core.answer_utility(prompt, id).await
@@ -277,7 +278,7 @@ impl Runtime {
         self.services.core.store()
     }
 
-    /// Decisions about messages that nobody asked for.
+    /// Decides about proactive messages.
     pub fn proactive(&self) -> &dyn ProactiveStore {
         self.services.core.proactive()
     }
@@ -286,7 +287,7 @@ impl Runtime {
         self.services.core.mind()
     }
 
-    /// The embedder; `None` if memories are found by their words alone.
+    /// The embedder; `None` if memories are found by words alone.
     pub fn embedder(&self) -> Option<&dyn Embedder> {
         self.services.core.embedder()
     }
@@ -299,28 +300,28 @@ impl Runtime {
         self.services.core.clock()
     }
 
-    /// An id for a turn, or for a request that is entered in the ledger as one.
+    /// A new id for a turn, or for another request in the ledger.
     pub fn next_turn_id(&self) -> TurnId {
         TurnId(self.services.core.ids().next(self.clock().now()))
     }
 
-    /// The time, to keep.
+    /// The clock, as a shared reference.
     pub fn shared_clock(&self) -> Arc<dyn Clock> {
         self.services.core.parts.clock.clone()
     }
 
-    /// The settings in force. They stay as they are for as long as the caller holds them.
+    /// The current settings. They do not change for as long as the caller holds them.
     pub fn settings(&self) -> Arc<RuntimeSettings> {
         self.services.core.settings()
     }
 
-    /// Puts new settings in force. The persona, its first name and the zone stay as they were at the start; a turn or a
-    /// session that is under way may end with the settings that it began with.
+    /// Applies new settings. The persona, its first name and the zone stay as they were at the start; a running turn
+    /// or consolidation may end with its former settings.
     pub fn change_settings(&self, settings: RuntimeSettings) {
         self.services.core.change_settings(settings);
     }
 
-    /// Tells this user's watchers, and those who see everything, that keys of the configuration have new values.
+    /// Notifies this user's subscribers, and those who see everything, of changed configuration keys.
     pub async fn publish_settings(
         &self,
         user: UserId,

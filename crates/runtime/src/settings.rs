@@ -12,56 +12,56 @@ use memory::sessions::SessionPolicy;
 /// Settings of the runtime that a person can change.
 #[derive(Clone, Debug)]
 pub struct RuntimeSettings {
-    /// The persona that answers when a request names none.
+    /// The persona for requests that name none.
     pub persona: PersonaId,
-    /// The persona's first name; afterwards the store holds it.
+    /// The persona's first name; afterwards the one in the store is used.
     pub persona_name: String,
-    /// The zone of users who have not told theirs.
+    /// The zone of users without one.
     pub zone: TimeZone,
     pub session: SessionPolicy,
     /// Interval of the scan for quiet sessions.
     pub scan_every: Duration,
-    /// Interval of the scan for sessions to consolidate; the end of a session also wakes the worker.
+    /// Interval of the scan for sessions to consolidate; the worker also wakes when a session ends.
     pub poll_every: Duration,
     pub consolidate: ConsolidateSettings,
     pub recall: RecallSettings,
     /// Messages of the recent window.
     pub recent_window: u32,
-    /// Delay of a burst's reply, by channel; zero for a channel that is not listed.
+    /// Delay before a reply, by channel; zero for a channel that is not listed.
     pub debounce: HashMap<String, Duration>,
-    /// Tokens that a reply's prompt may take.
+    /// Maximum tokens of a reply's prompt.
     pub prompt_tokens: u32,
     /// Maximum duration of one turn.
     pub turn_timeout: Duration,
-    /// Age up to which a turn that a crash interrupted is still answered.
+    /// Maximum age of a turn, interrupted by a crash, that is still answered.
     pub answer_within: Duration,
     pub trace: TraceSettings,
-    /// Messages that nobody asked for.
+    /// Settings of proactive messages.
     pub proactive: ProactiveSettings,
-    /// US dollars a day from which work in the background waits.
+    /// US dollars per day above which background work waits.
     pub daily_spend_cap: Option<f64>,
 }
 
 /// Settings of proactive messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProactiveSettings {
-    /// True if the persona may write first.
+    /// True if proactive messages are enabled.
     pub enabled: bool,
-    /// Interval of the checks for an occasion.
+    /// Interval of the checks for a trigger.
     pub tick: Duration,
     /// First hour of the night, 0 to 23, in the user's zone.
     pub quiet_hours_start: i8,
-    /// First hour after it. The same as the start: there is no night.
+    /// First hour after the night. If it is the same as the start, there is no night.
     pub quiet_hours_end: i8,
-    /// Most messages in any 24 hours.
+    /// Maximum messages in any 24 hours.
     pub max_per_24h: u32,
     /// Unanswered messages after which the persona waits for the user; 0 never waits.
     pub cold_user_threshold: u32,
-    /// Time that a user has to answer before the next message is held back.
+    /// Time without an answer after which the next message is not sent.
     pub cold_user_response_window: Duration,
-    /// Silence of the user that is an occasion.
+    /// Silence of the user that is a trigger.
     pub long_silence: Duration,
-    /// True if such a message is spoken too, where replies are.
+    /// True to speak such messages, if replies are spoken.
     pub use_voice: bool,
 }
 
@@ -85,7 +85,7 @@ impl Default for ProactiveSettings {
 /// Settings of traces: data about the making of replies and memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// True if new traces are kept.
+    /// True if new traces are stored.
     pub enabled: bool,
     /// Age at which they are deleted.
     pub retention: Duration,

@@ -17,19 +17,19 @@ use crate::events::memory_bodies::WorkFailed;
 pub struct Spending {
     /// US dollars since midnight in the daemon's zone, as far as prices are known.
     pub today_usd: f64,
-    /// US dollars from which work in the background waits; none is no cap.
+    /// US dollars above which background work waits; `None` for no cap.
     pub cap_usd: Option<f64>,
-    /// The next midnight, when the count begins again.
+    /// The next midnight, when the sum is reset.
     pub resumes_at: Timestamp,
 }
 
 impl Spending {
-    /// True if work in the background waits. Replies go on.
+    /// True if background work waits. Replies go on.
     pub fn is_limit_reached(&self) -> bool {
         self.cap_usd.is_some_and(|cap| self.today_usd >= cap)
     }
 
-    /// A notice for the user; none while no work waits.
+    /// A notice for the user; `None` while no work waits.
     pub fn notice(&self) -> Option<String> {
         let cap = self.cap_usd.filter(|_| self.is_limit_reached())?;
         Some(format!(
@@ -41,14 +41,14 @@ impl Spending {
 }
 
 impl RuntimeCore {
-    /// Spending against the caps, now.
+    /// Current spending, with the caps.
     pub(crate) async fn spending_today(&self) -> Result<Spending, StoreError> {
         let (midnight, resumes_at) = self.current_day();
         let today_usd = self.store().spent_since(midnight).await?;
         Ok(Spending { today_usd, cap_usd: self.settings().daily_spend_cap, resumes_at })
     }
 
-    /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
+    /// The last and the next midnight in the daemon's zone, at which daily limits are reset.
     pub(crate) fn current_day(&self) -> (Timestamp, Timestamp) {
         let now = self.clock().now();
         let today = now.to_zoned(self.settings().zone.clone());
@@ -57,8 +57,8 @@ impl RuntimeCore {
         (midnight, next.map_or(now, |midnight| midnight.timestamp()))
     }
 
-    /// True if work in the background may spend. The first refusal of a day is told, whoever asked. Without a cap the store
-    /// is not asked.
+    /// True if background work may spend. The first refusal of a day is published. Without a cap the store is not
+    /// asked.
     pub(crate) async fn may_spend(&self) -> bool {
         if self.settings().daily_spend_cap.is_none() {
             return true;
@@ -82,13 +82,13 @@ impl RuntimeCore {
 }
 
 impl RuntimeCore {
-    /// The writer of roll-ups: the model, while the day's spend cap allows it.
+    /// The writer of roll-ups: the model, while the day's spending cap allows it.
     pub fn summariser(self: &Arc<Self>) -> Arc<dyn Summariser> {
         Arc::new(CappedSummariser(self.clone()))
     }
 }
 
-/// Lets the mind tell weeks, months and years as long as the day's cap allows it.
+/// Writes roll-ups with the model, while the day's spending cap allows it.
 struct CappedSummariser(Arc<RuntimeCore>);
 
 #[async_trait]

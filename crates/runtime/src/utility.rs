@@ -1,4 +1,4 @@
-//! Prompts that a chat program writes for the model itself, as a title for a chat.
+//! Prompts that a chat program writes for the model itself, for example to get a title for the chat.
 
 use memory::identifiers::TurnId;
 use memory::ledger::TokenUsage;
@@ -6,22 +6,22 @@ use memory::ports::MindError;
 
 use crate::core::RuntimeCore;
 
-/// The answer to a prompt that the persona knows nothing of.
+/// The answer to a prompt that does not involve the persona.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UtilityAnswer {
     pub text: String,
     pub usage: TokenUsage,
 }
 
-/// Why a prompt was not answered. Nothing was written.
+/// Why a prompt was not answered. Nothing was stored.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum UtilityError {
-    /// Only rules could answer.
+    /// Only the offline provider is available.
     #[error(
         "no language model is configured: choose one under [llm], or switch such tasks off in the program that sets them"
     )]
     NoModel,
-    /// Background work waits too.
+    /// The day's spending cap is reached.
     #[error(
         "the day's spending cap is reached, or what was spent is not known: raise llm.daily_spend_cap, or wait until tomorrow"
     )]
@@ -36,7 +36,7 @@ impl UtilityError {
         matches!(self, Self::SpendingCap | Self::Model(MindError::Transient(_)))
     }
 
-    /// The reason without words of the prompt or the answer.
+    /// The reason without text of the prompt or the answer.
     pub fn for_the_log(&self) -> String {
         match self {
             Self::NoModel | Self::SpendingCap => self.to_string(),
@@ -46,9 +46,10 @@ impl UtilityError {
 }
 
 impl RuntimeCore {
-    /// Answers a prompt without memory and without the persona. Only what it cost is stored, under `id`.
+    /// Answers a prompt without memory and without the persona. Only its cost is stored, under `id`.
     ///
     /// # Errors
+    ///
     /// When the day's spending cap is reached, no language model is configured, or the model fails.
     pub async fn answer_utility(&self, prompt: &str, id: TurnId) -> Result<UtilityAnswer, UtilityError> {
         if self.mind().is_offline() {

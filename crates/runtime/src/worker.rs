@@ -1,4 +1,4 @@
-//! The loop of all work in the background.
+//! The loop of all background work.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -8,31 +8,32 @@ use futures_util::FutureExt as _;
 
 use crate::core::RuntimeCore;
 
-/// Work that is done again and again in the background.
+/// Repeated work in the background.
 pub(crate) trait Worker: Send + 'static {
     /// Identifies the worker in the log.
     const NAME: &str;
 
-    /// Does what is due. A stop of the program waits for it; what may take long ends early at [`RuntimeCore::stopping`].
+    /// Does the work that is due. A stop of the program waits for it; long work should end early at
+    /// [`RuntimeCore::stopping`].
     fn run_once(&mut self, cause: WakeCause) -> impl Future<Output = Next> + Send;
 
-    /// Completes when there may be work before the pause is over.
+    /// Returns when there may be work before the pause is over.
     fn wait_for_work(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
 }
 
-/// Why work is done.
+/// Why the worker runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WakeCause {
     /// The program has started, or the pause is over.
     Due,
     Woken,
-    /// A person has changed the settings: another model may have been chosen.
+    /// A person has changed the settings, for example the model.
     SettingsChanged,
 }
 
-/// Time of the next work, if the settings don't change before.
+/// Time of the next run, unless the settings change before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// After this time, or as soon as the worker is woken.
@@ -59,7 +60,7 @@ impl RuntimeCore {
 async fn run(core: &RuntimeCore, mut worker: impl Worker) {
     let mut cause = WakeCause::Due;
     loop {
-        // Before the work, so that a change during it is heard too.
+        // Registered before the work, so that a change during it is noticed too.
         let changed = core.settings_changed.notified();
         let next = worker.run_once(cause).await;
         let pause = async {

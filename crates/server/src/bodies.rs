@@ -1,5 +1,4 @@
-//! How bodies of requests are read on every path: how large each may be, how slowly it may come, and how much of all of
-//! them is held in memory at once.
+//! Limits for request bodies on every path: their size, their speed, and the memory of all of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -25,27 +24,28 @@ use crate::problem::Problem;
 use crate::state::App;
 use crate::upload;
 
-/// Time that a body may take in addition to that of its bytes at [`RATE_MIN`], and maximum length of a pause.
+/// Time for a body in addition to that of its bytes at [`RATE_MIN`]; also the maximum pause between two parts.
 const BODY_TIME_MIN: Duration = Duration::from_secs(30);
-/// Least bytes a second: the slowest uplinks that people have. It bounds how long a body can hold its memory.
+/// Minimum bytes per second: the slowest uplinks that people have. It bounds how long a body can hold its memory.
 const RATE_MIN: u64 = 64 * 1024;
-/// Bytes of all bodies that are held at once: the longest MCP message and as much again for others.
+/// Maximum bytes of all bodies held at once: the longest MCP message, and as much again for others.
 const BODY_BYTES_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
-/// Part of the memory that only the owner's token may fill: named tokens together can't keep the owner out.
+/// Part of this memory that only the owner's token may use: named tokens together can't keep the owner out.
 const OWNER_BODY_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes of each body that are not counted, so that a line of talk always finds room. Connections bound their sum.
+/// Bytes of each body that are not counted, so that a message always finds room. The limit of connections bounds
+/// their sum.
 const UNCOUNTED_BYTES: usize = 16 * 1024;
-/// `Retry-After` when memory is full, in seconds. Most bodies that fill it have been stored by then.
+/// `Retry-After` when memory is full, in seconds. Most bodies have been processed by then.
 const ROOM_RETRY_SECONDS: u64 = 5;
-/// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
+/// Maximum bytes of a refused body that are still read, so that its sender sees the answer.
 const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Time for which a refused body is still read. Many clients read an answer only when they have sent all.
+/// Time for which a refused body is still read. Many clients read the answer only after they have sent everything.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Bytes that one body holds until its request is answered.
+/// Bytes that a body holds until its request is answered.
 struct ReservedBytes {
     app: App,
-    /// Most bytes that all bodies together may hold for this one to grow.
+    /// Maximum bytes of all bodies together, up to which this one may grow.
     limit: usize,
     bytes: AtomicUsize,
     refusal: OnceLock<Refusal>,
@@ -74,10 +74,10 @@ impl Drop for ReservedBytes {
     }
 }
 
-/// Refuses a body whose declared length is over the limit of its path, and bounds how all others come.
+/// Refuses a body whose declared length is over the limit of its path, and limits all others while they are read.
 pub(crate) async fn limit_body(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let limit = size_max(&app, request.uri().path());
-    // A body that does not say how large it is is cut off while it is read.
+    // A body without a declared length is cut off while it is read.
     DefaultBodyLimit::max(limit).apply(&mut request);
     let length =
         request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
@@ -94,7 +94,7 @@ pub(crate) async fn limit_body(State(app): State<App>, mut request: Request, nex
         refusal: OnceLock::new(),
         app,
     });
-    // An upload goes to the disk as it comes.
+    // An upload is written to disk as it arrives.
     let is_held = request.uri().path() != runs::PATH;
     let held = share.clone();
     let request = request.map(|body| IncomingBody::new(body, held, is_held).into_body());
@@ -113,7 +113,7 @@ pub(crate) async fn limit_body(State(app): State<App>, mut request: Request, nex
     }
 }
 
-/// Largest body of a path, in bytes.
+/// Maximum body of a path, in bytes.
 fn size_max(app: &App, path: &str) -> usize {
     let body_limit = app.parts.settings.load().body_limit;
     match path {
@@ -138,8 +138,8 @@ async fn refuse_large(app: &App, request: Request, limit: usize) -> Response {
     too_large(limit).into_response()
 }
 
-/// Reads and drops a body. A client that is still sending when its connection closes sees a
-/// broken connection instead of the answer.
+/// Reads and discards a body. Otherwise a client that is still sending would see a broken connection rather than the
+/// answer.
 async fn drain_body(body: Body) {
     let mut chunks = body.into_data_stream();
     let mut left = DRAINED_BYTES_MAX;
@@ -151,7 +151,7 @@ async fn drain_body(body: Body) {
     }
 }
 
-/// A body on its way.
+/// A body that is being received.
 struct IncomingBody {
     chunks: BodyDataStream,
     share: Arc<ReservedBytes>,
@@ -202,7 +202,7 @@ impl IncomingBody {
         Ok(chunk)
     }
 
-    /// Time that the next bytes may take.
+    /// Time limit for the next bytes.
     fn time_left(&self) -> Duration {
         let elapsed = self.share.app.now().duration_since(self.started);
         let elapsed = Duration::try_from(elapsed).unwrap_or_default();

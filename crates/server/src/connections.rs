@@ -1,4 +1,4 @@
-//! How many connections there may be: together, and from one address.
+//! Limits of connections: in total, and from one address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,28 +9,29 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::auth::client::client_network;
 
-/// Connections at once; further ones wait in the system's backlog. Each takes a file handle and some kilobytes.
+/// Maximum connections; further ones wait in the system's backlog. Each takes a file handle and some kilobytes.
 const CONNECTIONS_MAX: usize = 4_096;
-/// The last of these are reserved for the owner, who can still revoke a token that has used up all the others.
+/// Number of connections reserved for the owner, who can still revoke a token that has used up all the others.
 const OWNERS_CONNECTIONS: usize = 64;
-/// Connections of one address. A browser opens six, and a household shares one address.
+/// Maximum connections of one address. A browser opens six, and a household shares one address.
 const PER_ADDRESS_MAX: usize = 64;
-/// Connections of this machine, where many programs share one address, and of a proxy, behind which many people do. A quarter
-/// is left to others, the owner among them.
+/// Maximum connections of this machine, where many programs share one address, and of a proxy for many people. A
+/// quarter is left to others, including the owner.
 const PER_SHARED_ADDRESS_MAX: usize = 3_072;
 
-/// Places for connections, in all and by address. An address is counted under a lock, since looking and counting are one step.
+/// Permits for connections, in total and by address. Addresses are counted under a lock, because checking and
+/// counting are one step.
 pub(crate) struct Room {
     all: Arc<Semaphore>,
     by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
-/// Place for any connection.
+/// Permit for a connection from any address.
 pub(crate) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
 }
 
-/// The place of one connection, until it ends.
+/// Permit of one connection, held until it ends.
 pub(crate) struct ConnectionSlot {
     address: IpAddr,
     by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -47,12 +48,12 @@ impl Room {
         Ok(ConnectionPermit { _permit: self.all.clone().acquire_owned().await? })
     }
 
-    /// True if only the owner is answered on connections that are taken now.
+    /// True if new connections are answered only for the owner.
     pub(crate) fn is_nearly_full(&self) -> bool {
         self.all.available_permits() < OWNERS_CONNECTIONS
     }
 
-    /// Gives the place to a connection from this address; none where the address has as many as it may.
+    /// Assigns the permit to a connection from this address; `None` if the address has its maximum.
     pub(crate) fn admit(
         &self,
         place: ConnectionPermit,

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::extract::{LIST_LIMIT_MAX, page_size};
 use crate::problem::Problem;
 
-/// Longest cursor that is read, in bytes. The longest that is written has about 200.
+/// Maximum bytes of a cursor. The longest one that is issued has about 200.
 const LENGTH_MAX: usize = 1_024;
 
-/// A position, opaque on the wire: JSON in hexadecimal.
+/// A position in a list, opaque on the wire: JSON in hexadecimal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cursor<T>(pub(crate) T);
 
 impl<T: Serialize + DeserializeOwned> Cursor<T> {
-    /// Reads what [`Cursor::encode`] wrote.
+    /// Parses the output of [`Cursor::encode`].
     pub(crate) fn read(text: &str) -> Result<Self, Problem> {
         let place =
             (text.len() <= LENGTH_MAX && text.len().is_multiple_of(2)).then(|| decode_bytes(text)).flatten();
@@ -23,7 +23,7 @@ impl<T: Serialize + DeserializeOwned> Cursor<T> {
         place.map(Self).ok_or_else(not_a_cursor)
     }
 
-    /// The text for the client.
+    /// Encodes the cursor for the client.
     pub(crate) fn encode(&self) -> String {
         let json = serde_json::to_vec(&self.0).unwrap_or_default();
         json.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -33,13 +33,13 @@ impl<T: Serialize + DeserializeOwned> Cursor<T> {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct PageQuery {
     pub(crate) limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     pub(crate) cursor: Option<String>,
 }
 
 impl PageQuery {
-    /// The page of a list that is in memory as a whole, and the cursor of the next one. The list is sorted by `place`,
-    /// which must be unique.
+    /// A page of a list in memory, and the cursor of the next one. The list is sorted by `place`, which must be
+    /// unique.
     pub(crate) fn slice_page<T, K>(
         &self,
         mut all: Vec<T>,
@@ -59,7 +59,7 @@ impl PageQuery {
     }
 }
 
-/// The page of `limit` out of what was found when one more was asked for, and where it ended if more follows.
+/// Cuts a result of `limit` + 1 rows to a page, and returns the position of its end if there are more.
 pub(crate) fn page_of<T, K>(
     mut found: Vec<T>,
     limit: u32,

@@ -21,7 +21,7 @@ use crate::auth::Principal;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Most rows of a list. A page is made in memory before it is sent.
+/// Maximum rows of a list. A page is built in memory before it is sent.
 pub(crate) const LIST_LIMIT_MAX: u32 = 200;
 
 pub(crate) struct Json<T>(pub(crate) T);
@@ -38,7 +38,7 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest<App> for Json<T> {
     }
 }
 
-/// A JSON body that may be left out.
+/// An optional JSON body.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJson<T> {
@@ -53,7 +53,7 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJson<T> {
     }
 }
 
-/// Says which fields the missing body needs, or may have.
+/// The error for a missing body; names the required and allowed fields.
 fn no_body<T: JsonSchema>() -> Problem {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -73,7 +73,7 @@ fn invalid_body(error: &serde_json::Error) -> Problem {
 }
 
 async fn read_body(request: Request, app: &App) -> Result<Bytes, Problem> {
-    // A form that another site's page could send without asking is never taken for JSON.
+    // A form that another site's page could send by itself is never accepted as JSON.
     let declared = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     if declared.is_some_and(|kind| !is_json(kind)) {
         let detail = "the body must be JSON with the content type application/json; nothing was changed";
@@ -83,7 +83,7 @@ async fn read_body(request: Request, app: &App) -> Result<Bytes, Problem> {
     bytes.map_err(|rejection| unreadable_body(rejection.into_response().status(), app))
 }
 
-/// True if a content type says JSON.
+/// True if a content type is JSON.
 pub(crate) fn is_json(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
@@ -96,7 +96,7 @@ fn unreadable_body(status: StatusCode, app: &App) -> Problem {
     }
 }
 
-/// A body over the limit, in bytes.
+/// The error for a body over the limit, in bytes.
 pub(crate) fn too_large(limit: usize) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
@@ -116,7 +116,7 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
     }
 }
 
-/// An id in the path. One that can't be parsed is answered 404.
+/// An id in the path. An invalid one is answered 404.
 pub(crate) struct Id<T>(pub(crate) T);
 
 impl<T: FromStr> FromRequestParts<App> for Id<T> {
@@ -134,9 +134,9 @@ pub(crate) struct ScopeParam(pub(crate) Scope);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ScopeQuery {
-    /// The configured persona by default.
+    /// Default: the configured persona.
     persona_id: Option<String>,
-    /// `self` by default, or the token's user.
+    /// Default: `self`, or the token's user.
     user_id: Option<String>,
 }
 
@@ -150,7 +150,7 @@ impl FromRequestParts<App> for ScopeParam {
     }
 }
 
-/// Like [`ScopeParam`], but `None`, all scopes, when the query names none and the token is not bound to one user.
+/// Like [`ScopeParam`], but `None`, for all scopes, if the query names none and the token is not bound to one user.
 pub(crate) struct OptionalScope(pub(crate) Option<Scope>);
 
 impl FromRequestParts<App> for OptionalScope {
@@ -180,9 +180,9 @@ pub(crate) async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
     let (sender, receiver) = oneshot::channel();
-    // A boxed future without a result is one type for all callers, so that the task around it is compiled once.
+    // A boxed future without a result is one type for all callers, so that its task is compiled once.
     let task: BoxFuture<'static, ()> = Box::pin(async move {
-        // The receiver is gone if the request was: nobody waits for the result.
+        // The receiver is dropped if the request was: nobody waits for the result.
         let _ = sender.send(work.await);
     });
     let handle = tokio::spawn(task);

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::UnixListener;
 
-/// Longest path in a socket's address, in bytes: Linux takes 107, macOS 103.
+/// Maximum length of a path in a socket's address, in bytes: Linux allows 107, macOS 103.
 const ADDRESS_BYTES_MAX: usize = 103;
 
-/// A socket can't be created.
+/// Why a socket can't be created.
 #[derive(Debug, thiserror::Error)]
 #[error("{path} can't be created: {reason}")]
 pub struct SocketError {
@@ -22,14 +22,16 @@ pub struct SocketError {
 /// The address of a socket in a home.
 pub struct HomeSocket {
     path: PathBuf,
-    /// Through which a long path is reached; it stays open as long as the address is used.
+    /// Folder by which a long path is reached; open for as long as the address is used.
     _folder: Option<File>,
 }
 
 impl HomeSocket {
-    /// A path that fits into an address. A longer one leads through its open folder, where the system can do that.
+    /// Finds a path that fits into an address. A longer one goes by way of its open folder, if the system supports
+    /// that.
     ///
     /// # Errors
+    ///
     /// If that folder can't be opened.
     pub fn find(path: &Path) -> io::Result<Self> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -43,16 +45,17 @@ impl HomeSocket {
         Ok(Self { path, _folder: Some(folder) })
     }
 
-    /// The path to connect to, as long as this value lives.
+    /// The path to connect to, valid for as long as this value exists.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Listens there, for the owner of the home only, in the place of a socket that a killed process left. Only the process
-/// that holds the home may do that.
+/// Creates the socket, for the owner of the home only, replacing one left by a killed process. Only the process that
+/// holds the home may call this.
 ///
 /// # Errors
+///
 /// If the path is too long for a socket, or can't be written.
 pub fn listen_at(path: &Path) -> Result<UnixListener, SocketError> {
     let error =

@@ -1,10 +1,12 @@
-//! The HTTP surface over a persona's life: chat, administration, an OpenAI-compatible endpoint, live events, the page.
+//! The HTTP interface: chat, administration, an OpenAI-compatible endpoint, live events, the web UI.
 //!
-//! [`serve()`] takes connections, from the network and from the home's owner, until it is asked to stop. [`router()`] is the same without a socket, for tests.
+//! [`serve()`] accepts connections from the network and from the home's owner until it is asked to stop. [`router()`]
+//! is the same without a socket, for tests.
 //!
-//! A request passes, from the outside in: security headers, Host, Origin, token and its scope, the bounds of its body, the
-//! record of acts, the bounds of streams, and then one handler. A handler reads its input with `extract`, asks the runtime or the store, and answers JSON; whatever goes wrong is a
-//! `Problem`, in one shape, logged once. Writes run to their end also when the client goes away.
+//! The layers of a request, from the outside in: security headers, Host, Origin, token and its scope, limits of its
+//! body, the audit log, limits of streams, and then one handler. A handler reads its input with `extract`, calls the
+//! runtime or the store, and answers JSON; every failure is a `Problem`, in one form, logged once. Writes are
+//! completed even if the client disconnects.
 
 mod serve;
 mod home_socket;

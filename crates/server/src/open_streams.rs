@@ -1,4 +1,4 @@
-//! How many streams each token has open.
+//! Counts the open streams of each token.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! How errors look to clients: RFC 9457 problem details; below `/v1` the error object of the OpenAI API.
+//! Errors for clients: RFC 9457 problem details; below `/v1` the error object of the OpenAI API.
 
 use axum::Json;
 use axum::extract::Request;
@@ -15,7 +15,8 @@ use runtime::{AcceptError, RegenerateError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `Retry-After` when the database was busy, in seconds. Groups of writes take milliseconds, so it is free again long before.
+/// `Retry-After` when the database is busy, in seconds. Groups of writes take milliseconds, so it is free long
+/// before.
 const BUSY_RETRY_SECONDS: u64 = 1;
 /// `Retry-After` while the program stops, in seconds. A restart takes about as long.
 const STOPPING_RETRY_SECONDS: u64 = 5;
@@ -51,10 +52,10 @@ struct OpenAiErrorDetail<'a> {
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    /// The word of the OpenAI API for it, where it has one.
+    /// The code of the OpenAI API, if it has one for this.
     code: Option<&'static str>,
     retry_after_seconds: Option<u64>,
-    /// The field of the OpenAI API that is meant.
+    /// The request field in question, for the OpenAI API.
     param: Option<&'static str>,
 }
 
@@ -73,7 +74,7 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, detail).with_code("invalid_api_key")
     }
 
-    /// A cookie without the page's half of the login.
+    /// A cookie without the page's key of the login.
     pub(crate) fn half_login() -> Self {
         let detail = "the cookie alone opens nothing: the page sends the other half of its login as x-echovessel-login. \
                       Open a new login link (`echovessel token link` prints one), or send a token";
@@ -92,19 +93,19 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, detail)
     }
 
-    /// The client asked more than `limits.requests_per_second` and `limits.burst` allow.
+    /// The client exceeded `limits.requests_per_second` and `limits.burst`.
     pub(crate) fn too_many_requests(wait: std::time::Duration) -> Self {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let detail = "too many requests; nothing was changed, try again after the time in Retry-After";
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry_after(seconds.max(1))
     }
 
-    /// The client has more streams open than its token may have.
+    /// The client has the maximum of open streams.
     pub(crate) fn too_many_streams(detail: &str) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry_after(BUSY_RETRY_SECONDS)
     }
 
-    /// The token has asked for all the replies of its day.
+    /// The token has reached the replies of its day.
     pub(crate) fn too_many_turns(detail: String) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
     }
@@ -117,7 +118,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     }
 
-    /// A defect of this program. The cause goes to the log, not over the wire.
+    /// A defect of this program. The cause is logged, not sent.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!("request failed: {cause}");
         let detail = "internal error; no partial change was written, and the log has the details";
@@ -139,7 +140,7 @@ impl Problem {
         self
     }
 
-    /// A word for programs, which stays when the sentence changes.
+    /// A name for programs, which stays the same when the text changes.
     fn stable_code(&self) -> &'static str {
         self.code.unwrap_or(match self.status.as_u16() {
             400 => "bad_request",
@@ -162,7 +163,7 @@ impl Problem {
         })
     }
 
-    /// The error in the OpenAI API's shape.
+    /// The error in the form of the OpenAI API.
     pub(crate) fn as_openai(&self) -> OpenAiErrorBody<'_> {
         let kind = match self.status.as_u16() {
             401 | 403 => "authentication_error",
@@ -203,7 +204,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Gives problems below `/v1` the shape that clients of the OpenAI API read. That API knows no 422.
+/// Converts problems below `/v1` to the form of the OpenAI API, which has no 422.
 pub(crate) async fn use_openai_shape(request: Request, next: Next) -> Response {
     let is_openai = request.uri().path().starts_with("/v1/");
     let response = next.run(request).await;

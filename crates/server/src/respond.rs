@@ -1,4 +1,4 @@
-//! Answers that several handlers give.
+//! Responses of several handlers.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The request was carried out and there is nothing else to return.
+/// The request succeeded and there is nothing else to return.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct OkResponse {
     ok: bool,
@@ -42,7 +42,7 @@ impl<T: Serialize> IntoResponse for Created<T> {
     }
 }
 
-/// A JSON answer with the status 202: the work goes on after it.
+/// A JSON answer with the status 202: the work continues afterwards.
 pub(crate) struct Accepted<T>(pub(crate) T);
 
 impl<T: Serialize> IntoResponse for Accepted<T> {

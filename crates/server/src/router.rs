@@ -1,4 +1,4 @@
-//! The router, and the layers that a request passes on its way to a handler.
+//! The router, and the layers before a handler.
 
 use std::collections::BTreeSet;
 
@@ -25,11 +25,11 @@ use crate::state::{App, ServerParts};
 use crate::streams;
 use crate::ui;
 
-/// Content security policy: only what this server serves; no frame, no inline script, no foreign form.
+/// Content security policy: only content of this server; no frame, no inline script, no foreign form.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-/// Device features that the page may use: it records voice messages, and nothing else.
+/// Device features that the page may use: it records voice messages, nothing else.
 const PERMISSIONS: &str =
     "microphone=(self), camera=(), geolocation=(), display-capture=(), payment=(), usb=()";
 
@@ -39,7 +39,7 @@ pub fn api_paths() -> Vec<&'static str> {
     paths.chain([mcp::http::PATH]).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The whole server without its socket. Cancels `shutdown` when it is asked to stop the program.
+/// The whole server except for its socket. Cancels `shutdown` when it is asked to stop the program.
 pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     let app = App::new(parts, shutdown);
     let mut router = Router::new()
@@ -48,7 +48,7 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     for route in routes::list_routes() {
         router = router.route(route.path, route.handler);
     }
-    // The last layer is the first that a request meets.
+    // The last layer is the first that a request passes.
     router
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)

@@ -1,4 +1,4 @@
-//! Takes connections, bounds what each may cost, and lets them finish when the program stops.
+//! Accepts connections, limits the cost of each, and lets them finish when the program stops.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -26,21 +26,21 @@ use crate::router::router;
 use crate::state::{ServerParts, ServerSettings};
 use crate::tls::Tls;
 
-/// Time that a client has for the TLS handshake. A telephone on a poor network needs several; clients that say
-/// nothing take connections.
+/// Time limit for the TLS handshake. A phone on a poor network needs several seconds; idle clients occupy
+/// connections.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
-/// Largest head of a request, in bytes. Cookies of other services on the same host name are sent along.
+/// Maximum bytes of a request's head. It includes cookies of other services on the same host name.
 const HEAD_SIZE_MAX: usize = 32 * 1024;
-/// Most header fields of a request. Browsers send about twenty, and proxies add some.
+/// Maximum headers of a request. Browsers send about twenty, and proxies add some.
 const HEADERS_MAX: usize = 100;
-/// Time that running replies may take to finish when the program stops.
+/// Time for which running replies may finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
-/// Connections of the home at once. A command has one; further ones wait in the system's backlog.
+/// Maximum connections of the home's socket. A command has one; further ones wait in the system's backlog.
 const HOME_CONNECTIONS_MAX: usize = 256;
 /// Pause after the socket failed (for example, if file handles run out), so that the loop does not spin.
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
-/// The reason why the server ended without a request to stop.
+/// Why the server ended without a request to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The socket is not usable.
@@ -52,19 +52,19 @@ pub enum ServeError {
 pub struct SocketlessServer {
     /// Answers the requests of all connections.
     pub router: Router,
-    /// Speaks TLS to everybody; none for plain HTTP.
+    /// TLS for all connections; `None` for plain HTTP.
     pub tls: Option<Tls>,
     pub settings: Arc<ArcSwap<ServerSettings>>,
     pub clock: Arc<dyn Clock>,
     pub metrics: Metrics,
-    /// True if other daemons pass requests on: many people then share one address.
+    /// True if other daemons forward requests, so that many people share one address.
     pub shares_home: bool,
 }
 
-/// Serves until `shutdown` is cancelled, by the caller or by `POST /api/admin/stop`. Then takes no new connections,
-/// ends event streams, and gives replies that are under way up to 20 s.
+/// Serves until `shutdown` is cancelled, by the caller or by `POST /api/admin/stop`. Then accepts no more
+/// connections, ends event streams, and gives running replies up to 20 s.
 ///
-/// `home` is a socket for the owner's own commands. They are answered also while all connections of the network are in use.
+/// `home` is a socket for the owner's commands. They are answered even if all connections of the network are in use.
 pub async fn serve(
     listener: TcpListener,
     home: Option<UnixListener>,
@@ -82,7 +82,7 @@ pub async fn serve(
     serve_site(listener, home, site, shutdown).await
 }
 
-/// Serves a site, as [`serve`] does.
+/// Serves a site, like [`serve`].
 pub async fn serve_site(
     listener: TcpListener,
     home: Option<UnixListener>,
@@ -149,7 +149,7 @@ pub async fn serve_site(
     Ok(())
 }
 
-/// Speaks HTTP on connections that were taken.
+/// Serves HTTP on accepted connections.
 #[derive(Clone)]
 struct HttpServer {
     router: Router,
@@ -157,7 +157,7 @@ struct HttpServer {
 }
 
 impl HttpServer {
-    /// Answers until the connection ends, which gives its place back.
+    /// Serves a connection until it ends, which releases its permit.
     async fn answer<S>(self, stream: S, watcher: Watcher, peer: Peer, place: impl Send)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -194,7 +194,7 @@ async fn shake_hands(
     }
 }
 
-/// Notes at each request of a connection where it comes from.
+/// Adds the peer to each request of a connection.
 #[derive(Clone)]
 struct PeerService {
     peer: Peer,
@@ -216,7 +216,7 @@ impl Service<hyper::Request<hyper::body::Incoming>> for PeerService {
     }
 }
 
-/// A connection of the home and its place; never one without such a socket.
+/// Accepts a connection of the home's socket, with its permit; never returns without such a socket.
 async fn accept_at_home(
     home: Option<&UnixListener>,
     room: &Arc<Semaphore>,
@@ -233,7 +233,7 @@ async fn accept_within_room(
 ) -> std::io::Result<(TcpStream, SocketAddr, ConnectionPermit)> {
     let place = room.acquire_connection().await.map_err(std::io::Error::other)?;
     let (stream, address) = listener.accept().await?;
-    // Tokens are small and must not wait for each other; a connection that can't do so is served all the same.
+    // Tokens are small and must not wait for each other; a connection without this option works too.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("a connection keeps its delay: {error}");
     }

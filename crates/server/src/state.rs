@@ -1,4 +1,4 @@
-//! What every handler can reach.
+//! State of the server that every handler can access.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -33,27 +33,28 @@ use crate::tls::Tls;
 /// Settings of the server that a person can change.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    /// The address of the page, as printed: `http://127.0.0.1:7777`. Login links begin with it.
+    /// The printed address of the page: `http://127.0.0.1:7777`. Login links begin with it.
     pub url: String,
-    /// Names, or names with a port, under which the server may be reached beside `127.0.0.1`, `localhost`, `[::1]`.
+    /// Host names, with or without a port, by which the server may be reached besides `127.0.0.1`, `localhost`,
+    /// `[::1]`.
     pub allowed_hosts: Vec<String>,
-    /// Largest body of a request, in bytes.
+    /// Maximum bytes of a request body.
     pub body_limit: usize,
-    /// True if browsers reach the server by TLS only; then the cookie is kept from plain HTTP.
+    /// True if browsers reach the server only by TLS; then cookies are never sent over plain HTTP.
     pub secure_cookie: bool,
-    /// True if a proxy stands before the server, so that `X-Forwarded-*` is its word and not a client's.
+    /// True behind a proxy, so that `X-Forwarded-*` comes from the proxy and not from a client.
     pub behind_proxy: bool,
-    /// Requests a second of one token or one address, in the long run; 0 limits nothing.
+    /// Average requests per second of one token or address; 0 means no limit.
     pub requests_per_second: u32,
-    /// Requests at once of one token or one address.
+    /// Maximum requests at once of one token or address.
     pub burst: u32,
-    /// Replies that one named token may ask for in a day; 0 limits nothing.
+    /// Maximum replies per day for one named token; 0 means no limit.
     pub turns_per_day: u64,
     /// Maximum cost of a named token's replies per day, in US dollars as far as prices are known; 0 means no limit.
     pub usd_per_day: f64,
-    /// True if prompts that a chat program writes by itself are answered, by the small model and without memory.
+    /// True to answer prompts that chat programs write by themselves, with the small model and without memory.
     pub answers_utility_prompts: bool,
-    /// Time that a client has to send the head of a request; also the lifetime of an idle connection.
+    /// Time limit for the head of a request; also the lifetime of an idle connection.
     pub head_time: Duration,
     pub version: String,
 }
@@ -80,11 +81,11 @@ impl Default for ServerSettings {
 /// The dependencies of a server.
 pub struct ServerParts {
     pub runtime: Runtime,
-    /// The shared self: documents that instances read and write.
+    /// The shared self: documents that several instances write.
     pub hub: Hub,
-    /// People, places, topics and what joins them.
+    /// The graph of people, places and topics.
     pub graph: Graph,
-    /// Credentials that open the program. Shared with the part that prints the first login link.
+    /// Credentials of the server. Shared with the code that prints the first login link.
     pub tokens: Arc<Tokens>,
     pub access: Arc<dyn AccessStore>,
     pub archives: Arc<dyn ArchiveStore>,
@@ -100,15 +101,15 @@ pub struct ServerParts {
     pub backups: Arc<dyn Backups>,
     /// Lists the daemons of the home.
     pub daemons: Arc<dyn Daemons>,
-    /// Speaks TLS to everybody; none for plain HTTP.
+    /// TLS for all connections; `None` for plain HTTP.
     pub tls: Option<Tls>,
-    /// Says which models answer; asked again for each request that shows it.
+    /// State of the models; called for each request that shows it.
     pub models: Box<dyn Fn() -> ActiveModels + Send + Sync>,
     /// Time at which the program started.
     pub started_at: Timestamp,
 }
 
-/// The parts, shared by all handlers.
+/// State shared by all handlers.
 #[derive(Clone)]
 pub(crate) struct App(Arc<SharedState>);
 
@@ -168,14 +169,14 @@ impl App {
         self.parts.runtime.clock().now()
     }
 
-    /// Tells those who administer that there is a new login or token.
+    /// Notifies administrators of a new login or token.
     pub(crate) fn announce_access(&self, access: AccessCreated) {
         let scope = Scope::new(self.runtime().settings().persona.clone(), UserId::owner());
         self.runtime().broadcast().publish(WireEvent::new(scope, &access));
     }
 
-    /// The memory that a request means. Refuses a user whom the token may not speak for, and a persona that does not
-    /// exist: a slip of the pen must not make one.
+    /// The scope of a request. Refuses a user for whom the token may not act, and an unknown persona: a misspelt id
+    /// must not create one.
     pub(crate) async fn scope(
         &self,
         principal: &Principal,

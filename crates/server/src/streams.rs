@@ -1,4 +1,4 @@
-//! Answers that go on: how many each token may have open, and their end with the token.
+//! Streams: how many each token may have open, and their end with the token.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use crate::openai::completions;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Paths that answer with a stream, or may.
+/// Paths that answer with a stream, always or sometimes.
 const PATHS: [&str; 4] = [events::PATH, import_pipeline::EVENTS_PATH, completions::PATH, model::TRY_PATH];
 
-/// The place of one stream, until it ends.
+/// Permit of one stream, held until it ends.
 struct StreamSlot {
     app: App,
     name: String,
@@ -32,7 +32,7 @@ impl Drop for StreamSlot {
     }
 }
 
-/// Refuses a stream to a token that has as many as it may, and ends one whose token is revoked or over.
+/// Refuses a stream if the token has its maximum, and ends one whose token is revoked or expired.
 pub(crate) async fn limit_stream(State(app): State<App>, request: Request, next: Next) -> Response {
     let principal = request.extensions().get::<Principal>().filter(|_| PATHS.contains(&request.uri().path()));
     let Some(principal) = principal.cloned() else { return next.run(request).await };

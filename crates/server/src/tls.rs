@@ -9,18 +9,18 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
-/// Why TLS can't be spoken.
+/// Why TLS can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file can't be read, or holds something else.
+    /// A file can't be read, or has other content.
     #[error("{what} ({path}) can't be used: {reason}; it must be a PEM file that this user can read")]
     File { what: &'static str, path: String, reason: String },
-    /// Certificate and key do not belong together, or their kind is not known.
+    /// Certificate and key do not match, or are of an unsupported kind.
     #[error("server.tls_cert and server.tls_key do not make a server's identity: {0}")]
     Identity(#[from] rustls::Error),
 }
 
-/// A server's identity, ready to shake hands.
+/// A server's TLS identity.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,

@@ -1,4 +1,4 @@
-//! The page, embedded in the program. A debug build reads it from `web/dist` each time.
+//! The web UI, embedded in the program. A debug build reads it from `web/dist` each time.
 
 use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -7,9 +7,9 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::problem::Problem;
 
-/// Shown when the program was built without the page.
+/// Page of a program that was built without the web UI.
 const NO_PAGE: &str = include_str!("ui/no_page.html");
-/// Files whose names hold a digest of their content.
+/// Prefix of files whose names contain a digest of their content.
 const HASHED: &str = "assets/";
 
 #[derive(RustEmbed)]
@@ -17,7 +17,7 @@ const HASHED: &str = "assets/";
 #[allow_missing = true]
 struct WebAssets;
 
-/// A file of the page; for a path that is no file, the page itself, which knows its own places.
+/// Serves a file of the web UI; for any other path the page itself, which has its own routes.
 pub(crate) fn serve_page(method: &Method, path: &str, headers: &HeaderMap) -> Response {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not accept this method");

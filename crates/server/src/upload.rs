@@ -8,10 +8,10 @@ use axum::http::StatusCode;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Bytes of a form beside its file.
+/// Maximum bytes of a form besides its file.
 pub(crate) const FORM_BYTES_MAX: usize = 64 * 1024;
 
-/// The name and the bytes of the form's `file`, which has at least one byte and at most `size_max`.
+/// The name and content of the form's `file`, which must have at least one byte and at most `size_max`.
 pub(crate) async fn file_of(
     request: Request,
     app: &App,
@@ -63,7 +63,7 @@ async fn read(
     Ok((file, text))
 }
 
-/// Why a form broke off.
+/// Why a form could not be read.
 pub(crate) fn unreadable_form(status: StatusCode, size_max: usize) -> Problem {
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         return too_large(size_max);

@@ -1,4 +1,4 @@
-//! Named tokens and the record of acts.
+//! Storage of named tokens, logins and the audit log.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ const TOKEN_COLUMNS: &str =
 const LOGIN_COLUMNS: &str =
     "id, cookie_digest, page_key_digest, token, token_prefix, address, browser, created_at, last_seen_at";
 
-/// The share of a token is looked at once in so many acts: counting it reads all of it.
+/// Entries between two counts of a token's share of the log: counting reads the whole log.
 const ACTS_BETWEEN_SHARE_COUNTS: i64 = 64;
 
 #[async_trait]

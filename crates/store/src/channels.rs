@@ -1,4 +1,4 @@
-//! What was received through channels beyond this program, and what waits to be delivered there.
+//! Received positions and the outbox of channels to other platforms.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -205,7 +205,7 @@ impl ChannelStore for HomeStore {
     }
 }
 
-/// Writes what a captured message means for its channel.
+/// Writes a captured message's data for its channel.
 pub(crate) fn write(connection: &Connection, seq: i64, message: &NewMessage) -> Result<()> {
     match (&message.channel_write, message.role) {
         (Some(ChannelWrite::Received { reached_in, position }), Role::User) => {

@@ -1,4 +1,4 @@
-//! Peers of a home from before rows were no longer exchanged between homes.
+//! Peers of a home, from when rows were exchanged between homes.
 
 use memory::ports::StoreError;
 
@@ -6,7 +6,7 @@ use crate::engine::sql::{self, Connection};
 use crate::home_store::HomeStore;
 
 impl HomeStore {
-    /// Names of former peers. They are returned once, for the log.
+    /// Removes and returns the names of former peers, to be logged once.
     pub async fn take_former_peers(&self) -> Result<Vec<String>, StoreError> {
         if self.read(|connection| Ok(table_names(connection)?)).await?.is_empty() {
             return Ok(Vec::new());

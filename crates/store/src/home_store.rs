@@ -1,4 +1,4 @@
-//! The store itself: one connection that writes, a few that read, and what it keeps of them in memory.
+//! The store: one writing connection, a few reading ones, and caches.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,11 +20,12 @@ use crate::index::vectors::ModelNumbers;
 use crate::index::words::Frequencies;
 use crate::scopes::{self, KnownScopeNumbers};
 
-/// A home's database, in one SQLite file or on a PostgreSQL server. All ports of [`memory::ports::Store`] are implemented.
+/// A home's database, in one SQLite file or on a PostgreSQL server. All ports of [`memory::ports::Store`] are
+/// implemented.
 ///
-/// A message or a commit needs its persona and its user to be there
+/// Messages and commits need an existing persona and user
 /// ([`ensure_persona`](memory::ports::PersonaStore::ensure_persona),
-/// [`ensure_user`](memory::ports::UserStore::ensure_user)); a scope comes into being with the first thing in it.
+/// [`ensure_user`](memory::ports::UserStore::ensure_user)); a scope is created with its first row.
 pub struct HomeStore {
     /// Empty if the home is not in a file.
     pub(crate) path: PathBuf,
@@ -32,11 +33,11 @@ pub struct HomeStore {
     options: StoreOptions,
     pub(crate) writer: Writer,
     readers: Readers,
-    /// Set for a home on a server that this program writes.
+    /// Heartbeats, for a home on a server that this program writes.
     presence: Mutex<Option<PresenceNotes>>,
-    /// True when another program has taken the home; never for a file.
+    /// True once another program has taken the home; never for a file.
     taken_over: watch::Sender<bool>,
-    /// Held while a server removes what it still holds of erased words: a second `VACUUM` of the same tables would only wait.
+    /// Locked while a server removes erased words: a second `VACUUM` of the same tables would only wait.
     pub(crate) clearing: tokio::sync::Mutex<()>,
     pub(crate) frequencies: Arc<Frequencies>,
     pub(crate) changes_by_word: Arc<ChangesByWord>,
@@ -45,10 +46,11 @@ pub struct HomeStore {
 }
 
 impl HomeStore {
-    /// Opens the database; creates the file, readable by its owner only, and migrates it if need be.
+    /// Opens the database; creates the file, readable by its owner only, and migrates it if needed.
     ///
     /// # Errors
-    /// [`StoreError::Unusable`] if the file is not ours, damaged or of a newer version: it is left as it is.
+    ///
+    /// [`StoreError::Unusable`] if the file is not ours, damaged or of a newer version: it is left unchanged.
     /// [`StoreError::Unwritable`] if it can't be created or migrated.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let writing = connection::open_for_writing(path, &options)?;
@@ -78,18 +80,20 @@ impl HomeStore {
     /// Opens a database on a PostgreSQL server; creates the schema in an empty one.
     ///
     /// # Errors
+    ///
     /// [`StoreError::Unusable`] if the server can't be reached, refuses the user, or the database is not ours or of
-    /// another version: it is left as it is. [`StoreError::Unwritable`] if the server only reads.
+    /// another version: it is left unchanged. [`StoreError::Unwritable`] if the server is read-only.
     pub fn open_on_server(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
         let opened =
             Self::connect_all(address, options, None, |address| postgres::open_for_writing(address, None))?;
         opened.ok_or_else(|| address.database_in_use_error())
     }
 
-    /// Opens a database on a PostgreSQL server for a daemon; `None` if another program has it. Other daemons of the home then see
-    /// this one.
+    /// Opens a database on a PostgreSQL server for a daemon; `None` if another program holds it. Other daemons of the
+    /// home then see this one.
     ///
     /// # Errors
+    ///
     /// As [`open_on_server`](Self::open_on_server), and [`StoreError::Unusable`] if this daemon counts as dead.
     pub fn open_for_daemon(
         address: &ServerAddress,
@@ -100,9 +104,10 @@ impl HomeStore {
         Self::connect_all(address, options, Some(daemon), open)
     }
 
-    /// Opens a database on a PostgreSQL server to read it, also while another program has it. Writes fail.
+    /// Opens a database on a PostgreSQL server for reading, even if another program holds it. Writes fail.
     ///
     /// # Errors
+    ///
     /// As [`open_on_server`](Self::open_on_server), and [`StoreError::Unusable`] if the schema is missing or older.
     pub fn open_on_server_to_read(
         address: &ServerAddress,
@@ -112,13 +117,13 @@ impl HomeStore {
         Self::connect_all(address, options, None, open)?.ok_or_else(|| address.database_in_use_error())
     }
 
-    /// Returns when another program has taken the home, after which every write fails. Never for a file.
+    /// Returns once another program has taken the home, after which every write fails. Never for a file.
     pub async fn taken_over(&self) {
         // The sender lives as long as this store.
         let _ = self.taken_over.subscribe().wait_for(|taken_over| *taken_over).await;
     }
 
-    /// The daemons that share the home, in the order in which they started; none for a file.
+    /// The daemons that share the home, in the order in which they started; empty for a file.
     pub async fn daemons(&self) -> Result<Vec<DaemonEntry>, StoreError> {
         if !self.is_on_server() {
             return Ok(Vec::new());
@@ -134,13 +139,13 @@ impl HomeStore {
         .await
     }
 
-    /// Tells the other daemons that this one takes no new work.
+    /// Tells the other daemons that this one accepts no new work.
     pub async fn refuse_new_work(&self, daemon: &str) -> Result<(), StoreError> {
         let daemon = daemon.to_owned();
         self.write(move |unit| Ok(postgres::drain(unit.connection, &daemon)?)).await
     }
 
-    /// Number of times that a connection has waited for the server's answer; 0 for a file.
+    /// Number of round trips to the server; 0 for a file.
     pub fn round_trips(&self) -> u64 {
         self.address.as_ref().map_or(0, |address| address.round_trips.load(Ordering::Relaxed))
     }
@@ -151,7 +156,7 @@ impl HomeStore {
         daemon: Option<&NewDaemon>,
         open: impl Fn(&ServerAddress) -> Result<Option<postgres::Server>, StoreError> + Send + Sync,
     ) -> Result<Option<Self>, StoreError> {
-        // The driver blocks, which a thread of the runtime must not.
+        // The driver blocks, which is not allowed on a thread of the runtime.
         let opened = std::thread::scope(|scope| {
             let connect = || {
                 let writing = open(address)?;
@@ -201,12 +206,12 @@ impl HomeStore {
         })
     }
 
-    /// True if the home is in a database on a server, whose log and copies are its operator's.
+    /// True if the home is in a database on a server, whose log and copies are its operator's responsibility.
     pub fn is_on_server(&self) -> bool {
         self.address.is_some()
     }
 
-    /// Looks for damage and for rows that belong to nothing. Reads the whole database.
+    /// Checks for damage and inconsistent rows. Reads the whole database.
     pub async fn check(&self) -> Result<Check, StoreError> {
         if self.is_on_server() {
             let check = |connection: &Connection| {
@@ -218,10 +223,11 @@ impl HomeStore {
         run_blocking(move || check::check(&path, &options)).await
     }
 
-    /// Moves the log into the file and empties it, so that nothing of what was erased is left in it.
+    /// Merges the log into the file and empties it, so that nothing erased is left in it.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] if somebody read or wrote all the time.
+    ///
+    /// [`StoreError::Busy`] if other connections read or wrote all the time.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
         if self.is_on_server() {
             return Ok(());
@@ -239,18 +245,18 @@ impl HomeStore {
         .await
     }
 
-    /// Writes what has queued, empties the log and ends the threads. Calls after it fail.
+    /// Writes queued items, empties the log and ends the threads. Later calls fail.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.readers.stop();
         self.readers.wait_for_end().await;
         *self.presence.lock() = None;
-        // The last connection to close: it takes the log and its index away.
+        // The last connection to close removes the log and its index.
         self.writer.stop();
         self.writer.wait_for_end().await
     }
 
-    /// Bounds the file to so many pages of 4 KiB, but not below its present size, until the store is closed. Beyond
-    /// it, writing fails as on a full disk. Gives the bound that holds.
+    /// Limits the file to this many pages of 4 KiB, but not below its present size, until the store is closed. Beyond
+    /// the limit, writes fail as on a full disk. Returns the effective limit.
     pub async fn limit_pages(&self, pages: u32) -> Result<u32, StoreError> {
         self.write(move |unit| {
             if unit.connection.sqlite().is_none() {
@@ -262,8 +268,7 @@ impl HomeStore {
         .await
     }
 
-    /// Transactions committed since the store was opened: fewer than the writes that callers asked for, where they
-    /// came at the same time.
+    /// Number of transactions since the store was opened: fewer than the requested writes if these were concurrent.
     pub fn commits(&self) -> u64 {
         self.writer.commits()
     }
@@ -276,7 +281,7 @@ impl HomeStore {
         self.writer.run(work)
     }
 
-    /// Writes without a caller who waits, together with the next write.
+    /// Writes together with the next write; no caller waits for it.
     pub(crate) fn write_deferred<W>(&self, work: W) -> impl Future<Output = Result<(), StoreError>> + Send
     where
         W: Fn(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send + 'static,
@@ -292,7 +297,7 @@ impl HomeStore {
         self.readers.run(true, work)
     }
 
-    /// Reads with one statement, which sees one snapshot without a transaction.
+    /// Reads with one statement, which uses one snapshot without a transaction.
     pub(crate) fn read_statement<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
@@ -301,7 +306,7 @@ impl HomeStore {
         self.readers.run(false, work)
     }
 
-    /// Reads in a scope; where nothing was ever stored in it there is nothing to find.
+    /// Reads in a scope; if nothing was ever stored in it, the result is empty.
     pub(crate) async fn read_scope<T, W>(&self, scope: &Scope, work: W) -> Result<T, StoreError>
     where
         T: Default + Send + 'static,
@@ -322,7 +327,7 @@ impl HomeStore {
         }
     }
 
-    /// Reads in a scope; where nothing was ever stored in it, the result is `nothing`.
+    /// Reads in a scope; if nothing was ever stored in it, the result is `nothing`.
     pub(crate) async fn read_scope_or<T, W>(
         &self,
         scope: &Scope,
@@ -350,7 +355,7 @@ impl HomeStore {
 }
 
 impl Drop for HomeStore {
-    /// The threads end by themselves after what has queued.
+    /// The threads end by themselves after finishing queued work.
     fn drop(&mut self) {
         self.readers.stop();
         self.writer.stop();

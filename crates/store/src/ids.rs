@@ -1,14 +1,15 @@
-//! Ids of rows that come from an archive, which another persona or user of this database may have taken from it too.
+//! Ids of rows from an archive, which another persona or user of this database may have restored too.
 
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::engine::sql::{Connection, Result, params};
 
-/// The id under which a row can be put in: its own or, where that belongs to a row elsewhere, one that always follows from
-/// both, so that the same archive finds its rows again.
+/// The id for inserting a row: its own, or if that belongs to a row elsewhere, one derived from both, so that the
+/// same archive finds its rows again.
 ///
-/// `is_elsewhere` asks whether id `?1` belongs to a row outside of the scope or document `?2`. The time in an id is kept.
+/// `is_elsewhere` returns true if id `?1` belongs to a row outside of the scope or document `?2`. The time in an id
+/// is preserved.
 pub(crate) fn id_within(
     connection: &Connection,
     is_elsewhere: &'static str,
@@ -23,7 +24,7 @@ pub(crate) fn id_within(
     for (byte, other) in bytes.iter_mut().zip(digest).skip(8) {
         *byte = other;
     }
-    // The two bits that say which layout it is.
+    // The two bits for the layout of the UUID.
     bytes[8] = bytes[8] & 0x3f | 0x80;
     Ok(Uuid::from_bytes(bytes))
 }

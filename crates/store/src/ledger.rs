@@ -1,4 +1,4 @@
-//! Costs, receipts, counts.
+//! Storage of costs and receipts.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -90,7 +90,7 @@ impl LedgerStore for HomeStore {
     }
 }
 
-/// Keeps the receipt of a turn's reply, in place of that of an earlier one.
+/// Stores the receipt of a turn's reply, replacing an earlier one.
 pub(crate) fn keep_receipt(connection: &Connection, scope: i64, receipt: &ReplyReceipt) -> Result<()> {
     connection
         .prepare_cached(
@@ -152,7 +152,7 @@ fn read_call(row: &Row<'_>) -> Result<(i64, ModelCall)> {
 }
 
 fn call_sums(connection: &Connection, since: Timestamp) -> Result<Vec<CallSum>> {
-    // Tokens are added up as floating-point numbers: their sum may be more than an integer holds.
+    // Tokens are summed as floating-point numbers, because the sum may exceed an integer.
     connection
         .prepare_cached(
             "SELECT at - at % 900000000 AS quarter, task, count(*), count(*) - count(cost_usd),

@@ -1,15 +1,15 @@
-//! The ports' storage: rows, terms and vectors as bytes.
+//! Implementation of the storage ports.
 //!
-//! [`HomeStore`] keeps a home in one SQLite file, or in a database on a PostgreSQL server ([`ServerAddress`]). What it promises is written at the ports
-//! ([`memory::ports::Store`]); how it keeps the promise:
+//! [`HomeStore`] stores a home in one SQLite file, or in a database on a PostgreSQL server ([`ServerAddress`]). Its
+//! guarantees are documented at the ports ([`memory::ports::Store`]); this is how it meets them:
 //!
-//! - **Durable on return.** One thread writes. It takes all that has queued, runs each command in a savepoint of one
-//!   transaction, and answers after the commit has reached the disk. Many callers share one flush.
+//! - **Durable on return.** One thread writes. It takes everything that is queued, runs each command in a savepoint
+//!   of one transaction, and answers after the commit has reached the disk. Many callers share one flush.
 //! - **Readers never wait for it.** A few threads read, each call from one snapshot.
-//! - **Scopes don't meet.** Each word in the full-text index carries the number of its (persona, user), so neither the
-//!   rows nor the frequencies of one memory depend on another.
-//! - **Nothing foreign is touched.** A file that is not ours, or of a newer version, is refused as it is; before a
-//!   migration the old state is copied.
+//! - **Scopes are separate.** Each word in the full-text index has the id of its (persona, user), so neither the rows
+//!   nor the frequencies of one memory depend on another.
+//! - **Foreign files are not touched.** A file that is not ours, or of a newer version, is refused and left
+//!   unchanged; before a migration the old state is copied.
 
 mod engine;
 mod home_store;

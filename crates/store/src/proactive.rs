@@ -1,4 +1,4 @@
-//! Decisions about messages that the persona sends without being asked.
+//! Storage of decisions about proactive messages.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,14 @@ use crate::home_store::HomeStore;
 use crate::rows::{self, StoredEnum, microseconds, node_columns, place_of, to_json};
 use crate::{ledger, messages, scopes};
 
-/// Promises and expectations that are read at once. One of them is spoken of at a time, and the others wait for the next look.
+/// Maximum promises and expectations to read at once. One is mentioned at a time, and the others wait for the next
+/// check.
 const DUE_MAX: u32 = 50;
-/// Shocks that are read at once. Only those of the last day and a half are asked for.
+/// Maximum shocks to read at once. Only those of the last day and a half are requested.
 const SHOCKS_MAX: u32 = 10;
-/// Events whose anniversaries are looked at. It bounds what one look reads in a home of many years.
+/// Maximum events to check for anniversaries. It bounds one check in a home of many years.
 const WEIGHTY_NODES_MAX: u32 = 500;
-/// Messages among which the recent channels are looked for. Nobody is written to on a channel that was used before those.
+/// Messages to search for recent channels. Channels used only before them are not written to.
 const CHANNEL_MESSAGES_READ: u32 = 500;
 
 /// Columns for [`read_decision`]: `d` is `proactive_decisions`, `s` is `scopes`.
@@ -266,8 +267,8 @@ fn sent_messages(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<
         .collect()
 }
 
-/// Those that were already said or given up are left out, so that they do not take the places of others. An expectation
-/// that the user fulfilled is over.
+/// Promises and expectations that are due. Those already mentioned or given up are left out, so that they do not
+/// displace others, and so are fulfilled expectations.
 fn due_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
     connection
         .prepare_cached(concat!(

@@ -1,4 +1,4 @@
-//! From columns to the memory's nouns and back.
+//! Converts between columns and the memory's types.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::engine::sql::{Connection, Error, FromSql, Result, Row, ToSql};
 
-/// A closed vocabulary, stored as its words.
+/// An enum that is stored by its names.
 pub(crate) trait StoredEnum: Copy + 'static {
     const ALL: &'static [Self];
     fn as_str(self) -> &'static str;
@@ -64,12 +64,12 @@ stored_words! {
     CoreBlockLabel { Persona = "persona", User = "user", Style = "style" }
 }
 
-/// Microseconds since 1970, UTC.
+/// Microseconds since 1970 in UTC.
 pub(crate) fn microseconds(time: Timestamp) -> i64 {
     time.as_microsecond()
 }
 
-/// The moment as it comes back from the database, whose clock ticks in microseconds.
+/// The time with the precision of the database, microseconds.
 pub(crate) fn round_to_microseconds(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }
@@ -116,7 +116,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Re
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable_column(column, error))
 }
 
-/// JSON of a value that is made of text, numbers and lists, for a column.
+/// JSON of a value made of texts, numbers and lists, for a column.
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::Unstorable(Box::new(error)))
 }
@@ -128,7 +128,7 @@ pub(crate) fn unreadable_column(
     Error::Unreadable { column, reason: error.into() }
 }
 
-/// The persona in this column and the user in the next.
+/// A scope: the persona in this column and the user in the next.
 pub(crate) fn scope(row: &Row<'_>, column: usize) -> Result<Scope> {
     let persona = PersonaId::new(row.get::<String>(column)?);
     let user = UserId::new(row.get::<String>(column + 1)?);
@@ -148,7 +148,7 @@ pub(crate) use message_columns;
 /// Number of the first column after [`message_columns`].
 pub(crate) const FIRST_COLUMN_AFTER_MESSAGE: usize = 15;
 
-/// The numbers or keys that a statement with one parameter gives.
+/// The numbers or keys returned by a statement with one parameter.
 pub(crate) fn column<T: FromSql>(
     connection: &Connection,
     statement: &str,
@@ -157,7 +157,7 @@ pub(crate) fn column<T: FromSql>(
     connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
 }
 
-/// The end of a page, as parameters; for the first page a position that is newer than every row.
+/// The end of a page as parameters; for the first page, a position newer than every row.
 pub(crate) fn place_of(place: Option<(Timestamp, Uuid)>) -> (i64, [u8; 16]) {
     place.map_or((i64::MAX, [u8::MAX; 16]), |(at, id)| (microseconds(at), id.into_bytes()))
 }
@@ -279,13 +279,13 @@ pub(crate) fn read_node(row: &Row<'_>) -> Result<Node> {
     })
 }
 
-/// The start in this column and the end in the next.
+/// An event time: the start in this column and the end in the next.
 pub(crate) fn event_time(row: &Row<'_>, column: usize) -> Result<Option<EventTime>> {
     let start = optional_time(row, column)?;
     start.map(|start| Ok(EventTime { start, end: optional_time(row, column + 1)? })).transpose()
 }
 
-/// A JSON list of words. Most are empty or hold plain words, and need no parser.
+/// A JSON list of words. Most are empty or have plain words, which need no parser.
 fn read_words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
     let text = row.get_ref(column)?.as_str()?;
     if text == "[]" {

@@ -1,4 +1,4 @@
-//! The compact numbers of (persona, user), and how much each holds.
+//! The ids of scopes, and the number of rows in each.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,29 @@ use parking_lot::RwLock;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 
-/// Most scopes whose numbers are held: a hundred bytes each.
+/// Maximum scopes whose ids are cached, at a hundred bytes each.
 const NUMBERS_MAX: usize = 10_000;
 
-/// Numbers of scopes that were looked up. A number never comes to mean another scope, but a scope that is emptied gets another.
+/// Cached ids of scopes. An id never refers to another scope, but a scope that is deleted and created again gets
+/// another.
 #[derive(Default)]
 pub(crate) struct KnownScopeNumbers(RwLock<KnownNumbers>);
 
 #[derive(Default)]
 struct KnownNumbers {
-    /// Grows when scopes are deleted, so that a number that was read before is not cached after.
+    /// Incremented when scopes are deleted, so that an id read before is not cached afterwards.
     generation: u64,
     by_scope: HashMap<Scope, i64>,
 }
 
 impl KnownScopeNumbers {
-    /// The number of a scope if it is known, and the generation to note it with if it is not.
+    /// The cached id of a scope, or else the generation for [`note`](Self::note).
     pub(crate) fn get(&self, scope: &Scope) -> (Option<i64>, u64) {
         let known = self.0.read();
         (known.by_scope.get(scope).copied(), known.generation)
     }
 
-    /// Notes a number that was looked up after [`get`](Self::get) gave this generation.
+    /// Caches an id that was looked up after [`get`](Self::get) returned this generation.
     pub(crate) fn note(&self, scope: Scope, number: i64, generation: u64) {
         let mut known = self.0.write();
         if known.generation != generation {
@@ -41,7 +42,7 @@ impl KnownScopeNumbers {
         known.by_scope.insert(scope, number);
     }
 
-    /// Forgets all numbers, after a commit that has removed scopes.
+    /// Drops all ids, after a commit that has removed scopes.
     pub(crate) fn clear(&self) {
         let mut known = self.0.write();
         known.generation += 1;
@@ -49,7 +50,7 @@ impl KnownScopeNumbers {
     }
 }
 
-/// The scope's number; none while nothing was ever stored in it.
+/// The scope's id; `None` if nothing was ever stored in it.
 pub(crate) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {
     connection
         .prepare_cached("SELECT number FROM scopes WHERE persona_id = ?1 AND user_id = ?2")?
@@ -57,14 +58,14 @@ pub(crate) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i6
         .optional()
 }
 
-/// The scope of a number.
+/// The scope with an id.
 pub(crate) fn scope_by_number(connection: &Connection, number: i64) -> Result<Scope> {
     connection
         .prepare_cached("SELECT persona_id, user_id FROM scopes WHERE number = ?1")?
         .query_row([number], |row| crate::rows::scope(row, 0))
 }
 
-/// The scope's number; a new one for a scope that has none. The persona and the user must be there.
+/// The scope's id, created if needed. The persona and the user must exist.
 pub(crate) fn number_or_new(connection: &Connection, scope: &Scope) -> Result<i64> {
     if let Some(number) = number(connection, scope)? {
         return Ok(number);
@@ -74,7 +75,7 @@ pub(crate) fn number_or_new(connection: &Connection, scope: &Scope) -> Result<i6
         .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))
 }
 
-/// The scope's number, also of one in which nothing was said yet; none if the persona or the user is unknown.
+/// The scope's id, also if nothing was stored in it yet; `None` if the persona or the user is unknown.
 pub(crate) fn number_if_known(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {
     if let Some(number) = number(connection, scope)? {
         return Ok(Some(number));
@@ -120,7 +121,7 @@ pub(crate) fn size(connection: &Connection, scope: i64, corpus: Corpus) -> Resul
     Ok(CorpusSize { documents: if corpus == Corpus::Messages { messages } else { nodes } })
 }
 
-/// Live messages and live nodes.
+/// Number of live messages, and of live nodes.
 pub(crate) fn live_counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
     connection
         .prepare_cached("SELECT message_count, node_count FROM scopes WHERE number = ?1")?

@@ -1,4 +1,4 @@
-//! How much is stored, and how much work waits.
+//! Counts of stored rows and of waiting work.
 
 use crate::engine::sql::{Connection, Result, params};
 use crate::home_store::HomeStore;
@@ -45,7 +45,7 @@ fn count_rows(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
     Ok([written, messages, count("event")?, count("thought")?])
 }
 
-/// By scopes, so that their index counts the nodes.
+/// Counts by scope, so that the index is used.
 fn total_counts(connection: &Connection) -> Result<[u64; 4]> {
     connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! How replies and memories came to be, for a limited time.
+//! Traces of replies and memories, stored for a limited time.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ macro_rules! head_columns {
 /// Number of the first column after [`head_columns`].
 const FIRST_COLUMN_AFTER_HEAD: usize = 10;
 
-/// The turns of a scope that have a trace, behind a place.
+/// Query for the turns of a scope with a trace, after a position.
 pub(crate) const TURN_TRACES: &str = concat!(
     "SELECT ",
     head_columns!(),

@@ -1,7 +1,7 @@
-//! Looks for words in files: those that were erased or are secret must be in none.
+//! Searches for words in files: erased or secret words must be in none.
 //!
-//! The files of a home are megabytes. Comparing every window of them in an unoptimised test took a part of each suite that
-//! could be measured, so a library searches.
+//! The files of a home are megabytes. Comparing every window of them in an unoptimised test took a measurable part of
+//! each suite, so a library searches.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,11 @@ pub fn contains_words(bytes: &[u8], words: &str) -> bool {
     memmem::find(bytes, words.as_bytes()).is_some()
 }
 
-/// Files below a folder whose bytes contain `words`, in no order. Links are followed. What a running daemon deletes meanwhile
-/// is passed over; sockets are not read.
+/// Files below a folder whose bytes contain `words`, in no order. Links are followed. Files deleted meanwhile and
+/// sockets are skipped.
 ///
 /// # Errors
+///
 /// If the folder is missing, or something in it can't be read.
 pub fn files_containing(folder: &Path, words: &str) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();

@@ -15,10 +15,10 @@ use tokio::task::yield_now;
 /// Number of times [`SimulatedClock::advance`] lets other tasks run before and after each step.
 const YIELDS_PER_STEP: usize = 32;
 
-/// A [`Clock`] whose time passes only by [`advance`](Self::advance). Clones share one time.
+/// A [`Clock`] that only moves by [`advance`](Self::advance). Clones share one time.
 ///
-/// Like a real machine it has two times: the wall clock, which [`set`](Self::set) can make jump, and the time that
-/// has passed, by which sleepers wake. A jump of the wall clock wakes nobody.
+/// Like a real machine it has two times: the wall clock, which [`set`](Self::set) can change, and the elapsed time,
+/// which wakes sleepers. A change of the wall clock wakes nobody.
 #[derive(Clone)]
 pub struct SimulatedClock {
     shared: Arc<SharedState>,
@@ -32,13 +32,12 @@ struct SharedState {
 struct State {
     wall: Timestamp,
     passed: Duration,
-    /// By (deadline, order of falling asleep).
+    /// Sleepers by (deadline, order of starting to sleep).
     sleepers: BTreeMap<(Duration, u64), Sleeper>,
     sleeps: u64,
 }
 
 struct Sleeper {
-    /// The length that was asked for.
     length: Duration,
     waker: oneshot::Sender<()>,
 }
@@ -51,11 +50,12 @@ impl SimulatedClock {
         Self { shared: Arc::new(SharedState { state: Mutex::new(state), fell_asleep: Notify::new() }) }
     }
 
-    /// Lets `duration` pass. Sleepers wake in the order of their deadlines, each seeing the time of its own deadline,
-    /// and tasks may run between two deadlines, so a loop that sleeps again is woken as often as it should be.
+    /// Advances by `duration`. Sleepers wake in the order of their deadlines, each seeing the time of its own
+    /// deadline, and tasks may run between two deadlines, so a loop that sleeps repeatedly wakes as often as it
+    /// should.
     ///
-    /// Tasks that wait for something else than this clock (a socket, a thread) are not waited for; use
-    /// [`wait_for_sleepers`](Self::wait_for_sleepers) when they must have come back first.
+    /// Tasks that wait for anything else (a socket, a thread) are not waited for; use
+    /// [`wait_for_sleepers`](Self::wait_for_sleepers) if they must have come back first.
     pub async fn advance(&self, duration: Duration) {
         let target = self.shared.state.lock().passed.saturating_add(duration);
         let_others_run().await;
@@ -69,12 +69,12 @@ impl SimulatedClock {
         let_others_run().await;
     }
 
-    /// Makes the wall clock jump, as an administrator or a time server would. No time passes and nobody wakes.
+    /// Sets the wall clock, as an administrator or a time server would. No time elapses and nobody wakes.
     pub fn set(&self, now: Timestamp) {
         self.shared.state.lock().wall = now;
     }
 
-    /// Number of sleeps that are under way.
+    /// Number of running sleeps.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         self.shared.state.lock().sleepers.len()
@@ -91,7 +91,7 @@ impl SimulatedClock {
         self.shared.fell_asleep.notified().await;
     }
 
-    /// Waits until at least `count` sleeps are under way.
+    /// Waits until at least `count` sleeps are running.
     pub async fn wait_for_sleepers(&self, count: usize) {
         loop {
             let fell_asleep = self.shared.fell_asleep.notified();
@@ -124,7 +124,7 @@ impl Clock for SimulatedClock {
         let asleep = Asleep { shared: Arc::clone(&self.shared), key };
         Box::pin(async move {
             let _asleep = asleep;
-            // The sender lives in the clock that `wait_for_sleepers` keeps alive.
+            // The sender lives in the clock, which `wait_for_sleepers` holds.
             let _ = woken.await;
         })
     }
@@ -151,7 +151,7 @@ impl State {
     }
 }
 
-/// Takes a sleep off the list when its future ends or is dropped.
+/// Removes a sleep from the list when its future ends or is dropped.
 struct Asleep {
     shared: Arc<SharedState>,
     key: (Duration, u64),

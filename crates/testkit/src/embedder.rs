@@ -7,11 +7,11 @@ use parking_lot::Mutex;
 use crate::ids::mix_bits;
 
 const DIMENSION: usize = 64;
-/// Components that one word touches: enough that two words seldom look alike, few enough that they stay apart.
+/// Components per word: enough that two words seldom look alike, few enough that they stay apart.
 const COMPONENTS_PER_WORD: u64 = 4;
 
-/// An [`Embedder`] of hashed words: the more words two texts share, the nearer they are; word order and case are
-/// ignored; every CJK character is a word. The same text has the same vector in every run.
+/// An [`Embedder`] of hashed words: the more words two texts share, the more similar their vectors; word order and
+/// case are ignored; every CJK character is a word. The same text has the same vector in every run.
 pub struct WordHashEmbedder {
     fingerprint: String,
     readability: Option<f32>,
@@ -31,20 +31,20 @@ impl Default for WordHashEmbedder {
 }
 
 impl WordHashEmbedder {
-    /// An embedder that, like the English model that it simulates, reads everything but CJK characters.
+    /// An embedder that reads everything but CJK characters, like the English model that it simulates.
     #[must_use]
     pub fn new() -> Self {
         Self { fingerprint: "word-hash-64".to_owned(), readability: None, state: Mutex::default() }
     }
 
-    /// Says of every text that it is readable to this share (0 to 1).
+    /// Makes every text readable to this share (0 to 1).
     #[must_use]
     pub fn with_readability(mut self, readability: f32) -> Self {
         self.readability = Some(readability);
         self
     }
 
-    /// Goes by another name, as another model would.
+    /// Changes the fingerprint, as another model would have.
     #[must_use]
     pub fn with_fingerprint(mut self, fingerprint: &str) -> Self {
         fingerprint.clone_into(&mut self.fingerprint);
@@ -99,7 +99,7 @@ pub(crate) fn unit_vector(text: &str) -> Vec<f32> {
     }
     let length = vector.iter().map(|component| component * component).sum::<f32>().sqrt();
     if length == 0.0 {
-        // Without a word there is no direction; a vector must have one all the same.
+        // Without a word there is no direction, but a vector must have one.
         vector[0] = 1.0;
         return vector;
     }
@@ -144,7 +144,7 @@ fn is_cjk(character: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// FNV-1a, 64 bits (draft-eastlake-fnv): unlike the standard library's hasher it is the same in every release.
+/// FNV-1a, 64 bits (draft-eastlake-fnv): unlike the standard library's hasher it never changes.
 fn fnv_1a(word: &str) -> u64 {
     word.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

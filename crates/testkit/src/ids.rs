@@ -5,8 +5,8 @@ use memory::ports::IdGenerator;
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// UUIDv7-shaped identifiers from a seed and a counter. They sort in the order of their making, also when the clock
-/// goes back; those of different seeds differ.
+/// UUIDv7-shaped identifiers from a seed and a counter. They sort by creation, even if the clock goes back; those of
+/// different seeds differ.
 pub struct SequentialIds {
     seed: u64,
     last: Mutex<LastId>,
@@ -18,7 +18,7 @@ struct LastId {
 }
 
 impl SequentialIds {
-    /// A source that always makes the same identifiers for the same seed and times.
+    /// A source that generates the same identifiers for the same seed and times.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed, last: Mutex::new(LastId { milliseconds: 0, counter: 0 }) }

@@ -1,5 +1,5 @@
-//! What tests of every crate stand on: a clock that stands still, identifiers that repeat, an embedder and a mind
-//! without a model, and a language model over real HTTP that follows a script.
+//! Test support for all crates: a simulated clock, deterministic identifiers, an embedder and a mind without a model,
+//! and a scripted language model over real HTTP.
 
 mod byte_search;
 mod clock;

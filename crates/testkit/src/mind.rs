@@ -1,4 +1,4 @@
-//! A mind that says what a test tells it to.
+//! A mind with scripted answers.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,8 @@ use memory::ports::{
 };
 use parking_lot::Mutex;
 
-/// A [`Mind`] with scripted answers. Each question takes the next queued answer; when none is left, the function
-/// answers; without a function the answer is a permanent error that says so, so that no test passes by accident.
+/// A [`Mind`] with scripted answers. Each question gets the next queued answer; if none is left, that of the
+/// function; without a function, a permanent error that says so, so that no test passes by accident.
 #[derive(Default)]
 pub struct FixedMind {
     extraction: Mutex<Script<ExtractionInput, Extraction>>,
@@ -39,7 +39,7 @@ impl FixedMind {
         self.extraction.lock().queue.push_back(answer);
     }
 
-    /// Answers every extraction for which nothing is queued.
+    /// Sets the function that answers extractions with an empty queue.
     pub fn extract_with(
         &self,
         function: impl FnMut(&ExtractionInput) -> Result<Extraction, MindError> + Send + 'static,
@@ -54,7 +54,7 @@ impl FixedMind {
         self.reconciliation.lock().function = Some(Box::new(function));
     }
 
-    /// Gives every pair of every reconciliation this verdict, with the words that it was shown as the quote.
+    /// Sets the verdict for every pair of every reconciliation; the quote is the text that was shown.
     pub fn reconcile_as(&self, verdict: PairVerdict) {
         self.reconcile_with(move |input| {
             let pairs = input.pairs.iter().enumerate();
@@ -73,7 +73,7 @@ impl FixedMind {
         self.reflection.lock().queue.push_back(answer);
     }
 
-    /// Answers every reflection for which nothing is queued.
+    /// Sets the function that answers reflections with an empty queue.
     pub fn reflect_with(
         &self,
         function: impl FnMut(&ReflectionInput) -> Result<Reflection, MindError> + Send + 'static,
@@ -86,7 +86,7 @@ impl FixedMind {
         self.slow_cycle.lock().queue.push_back(answer);
     }
 
-    /// Answers every slow cycle for which nothing is queued.
+    /// Sets the function that answers slow cycles with an empty queue.
     pub fn think_with(
         &self,
         function: impl FnMut(&SlowCycleInput) -> Result<SlowCycle, MindError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Pairs of statements, and answers to them, for tests that need a memory that another one replaced.
+//! Pairs of statements, and answers to them, for tests that need a memory that replaced another.
 
 use jiff::Timestamp;
 use memory::identifiers::NodeId;
@@ -7,7 +7,7 @@ use memory::ports::{
 };
 use memory::sessions::Session;
 
-/// Most pairs that are answered at once.
+/// Maximum pairs that are answered at once.
 const PAIRS_MAX: u32 = 100;
 
 /// A pair of two memories.
@@ -16,9 +16,10 @@ pub fn pair(node: NodeId, other: NodeId) -> NewPair {
     NewPair { node, other: Counterpart::Node(other) }
 }
 
-/// Answers every pair that waits in the session's scope: the newer memory replaces the older one.
+/// Answers every waiting pair in the session's scope: the newer memory replaces the older one.
 ///
 /// # Errors
+///
 /// When storage fails.
 pub async fn replace_waiting<S: ReconciliationStore + ?Sized>(
     store: &S,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of databases from which those of ended tests are dropped: each takes ten megabytes of disk, and dropping
-/// some together costs one checkpoint.
+/// several together costs one checkpoint.
 const DATABASES_MAX: usize = 24;
 
 /// Creates an empty database and returns its address; `None` if `ECHOVESSEL_TEST_POSTGRES` names no server.
@@ -17,11 +17,12 @@ pub fn fresh_database() -> io::Result<Option<String>> {
     create_database(&[])
 }
 
-/// Creates a database with the schema of a new home and returns its address, as [`fresh_database`] does. This takes half the time
-/// of creating the schema.
+/// Creates a database with the schema of a new home and returns its address, like [`fresh_database`]. This takes half
+/// the time of creating the schema.
 ///
 /// # Errors
-/// As there.
+///
+/// As [`fresh_database`].
 pub fn fresh_home() -> io::Result<Option<String>> {
     create_database(&["--template=home", "--strategy=file_copy"])
 }
@@ -49,10 +50,11 @@ pub fn at_socket(database: &str, folder: &Path) -> String {
     format!("postgres:///{name}?host={}&user=echovessel", folder.display())
 }
 
-/// Rows of a query, columns separated by `|`, read without the program that is tested.
+/// The rows of a query, columns separated by `|`, read without the program under test.
 ///
 /// # Errors
-/// When the query fails, with what the server says.
+///
+/// When the query fails, with the server's error.
 pub fn query(database: &str, statement: &str) -> io::Result<Vec<String>> {
     let output =
         Command::new("psql").args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", statement, database]).output()?;
@@ -62,7 +64,7 @@ pub fn query(database: &str, statement: &str) -> io::Result<Vec<String>> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }
 
-/// Drops the databases of processes that have ended. A test that was killed cannot do it itself.
+/// Drops the databases of processes that have ended. A killed test can't do that itself.
 fn drop_ended(server: &str) -> io::Result<()> {
     let all = format!("postgres:///postgres?host={server}&user=echovessel");
     let names = query(&all, r"SELECT datname FROM pg_database WHERE datname LIKE 'test\_%'")?;

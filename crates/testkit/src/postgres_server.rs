@@ -1,4 +1,4 @@
-//! A PostgreSQL server of a test's own, which can be killed, and a replica of one.
+//! A PostgreSQL server for one test, which can be killed, and a replica of it.
 
 use std::fs::Permissions;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A server with its socket and its files in a folder. Stopped when it is dropped.
+/// A PostgreSQL server with its socket and its files in a folder. Stopped when it is dropped.
 pub struct PostgresServer {
     folder: PathBuf,
     name: String,
@@ -14,10 +14,11 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Creates and starts one.
+    /// Creates and starts a server.
     ///
     /// # Errors
-    /// If the server's programs are missing or refuse, with what they say.
+    ///
+    /// If the server's programs are missing or fail, with their output.
     pub fn create(folder: &Path, name: &str, port: u16) -> io::Result<Self> {
         // The server's user writes there.
         std::fs::set_permissions(folder, Permissions::from_mode(0o777))?;
@@ -30,9 +31,10 @@ impl PostgresServer {
         Ok(server)
     }
 
-    /// Copies this one, and starts the copy as a replica in the same folder.
+    /// Copies this server, and starts the copy as a replica in the same folder.
     ///
     /// # Errors
+    ///
     /// As [`create`](Self::create).
     pub fn replicate(&self, name: &str, port: u16) -> io::Result<Self> {
         let replica = Self { folder: self.folder.clone(), name: name.to_owned(), port };
@@ -57,28 +59,31 @@ impl PostgresServer {
     /// Starts the server again.
     ///
     /// # Errors
-    /// If it does not come up, with its log.
+    ///
+    /// If it does not start, with its log.
     pub fn start(&self) -> io::Result<()> {
         let folder = self.folder.display();
-        // Commits wait for a replica, which looks for its server every five seconds by default.
+        // Commits wait for the replica, which looks for its server every five seconds by default.
         let soon = "-c wal_retrieve_retry_interval=200ms";
         let options =
             format!("--options=-k {folder} -p {} -c listen_addresses='' -c fsync=off {soon}", self.port);
         self.run_pg_ctl(&["--wait", &options, "start"])
     }
 
-    /// Ends it at once, as a crash does.
+    /// Kills the server, like a crash.
     ///
     /// # Errors
-    /// If it did not run.
+    ///
+    /// If it was not running.
     pub fn kill(&self) -> io::Result<()> {
         self.run_pg_ctl(&["--mode=immediate", "stop"])
     }
 
-    /// Promotes a replica, so that it takes writes.
+    /// Promotes a replica, so that it accepts writes.
     ///
     /// # Errors
-    /// If it is none.
+    ///
+    /// If it is not a replica.
     pub fn promote(&self) -> io::Result<()> {
         self.run_pg_ctl(&["--wait", "promote"])
     }
@@ -97,7 +102,7 @@ impl PostgresServer {
         let log = self.folder.join(format!("{}.log", self.name));
         let mut command = server_program("pg_ctl");
         command.arg("--pgdata").arg(self.data_folder()).arg("--log").arg(&log).args(arguments);
-        // The server that it starts keeps its output open.
+        // The server that it starts holds its output open.
         match command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
             true => Ok(()),
             false => Err(io::Error::other(format!("{arguments:?}: {}", std::fs::read_to_string(log)?))),
@@ -115,7 +120,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// A program of the server, as a user whom it accepts: it refuses to run as root.
+/// A command that runs a program of the server as an unprivileged user: it refuses to run as root.
 #[must_use]
 pub fn server_program(name: &str) -> Command {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.starts_with(b"0"));

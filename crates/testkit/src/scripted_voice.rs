@@ -1,4 +1,4 @@
-//! A voice provider over real HTTP that does what a test tells it to.
+//! A scripted voice provider over real HTTP.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,14 +14,14 @@ use tokio::task::JoinHandle;
 
 use platforms::http::{HttpRequest, HttpResponse, read_request, write_response};
 
-/// Samples a second of the scripted voice.
+/// Samples per second of the scripted voice.
 const RATE: u32 = 24_000;
-/// Seconds that each word sounds.
+/// Length of each word in seconds.
 const SECONDS_PER_WORD: f64 = 0.4;
 
-/// An HTTP server on loopback that plays an OpenAI-compatible audio endpoint (`/v1/audio/speech`,
-/// `/v1/audio/transcriptions`) and Fish Audio (`/v1/tts`, `/model`). It speaks a tone whose length follows the words,
-/// and hears what [`set_transcript`](Self::set_transcript) says. Dropping it stops the server.
+/// An HTTP server on loopback that simulates an OpenAI-compatible audio endpoint (`/v1/audio/speech`,
+/// `/v1/audio/transcriptions`) and Fish Audio (`/v1/tts`, `/model`). It speaks a tone whose length depends on the
+/// text, and transcribes to the text of [`set_transcript`](Self::set_transcript). Dropping it stops the server.
 pub struct ScriptedVoice {
     address: SocketAddr,
     shared: Arc<SharedState>,
@@ -33,23 +33,22 @@ pub struct ScriptedVoice {
 pub enum VoiceFault {
     /// This status, with an error object that repeats the key.
     Status(u16),
-    /// 429, because the quota is used up.
+    /// 429, because the quota is exhausted.
     Quota,
     /// The connection closes in the middle of the sound.
     Cut,
-    /// A page instead of sound, with status 200.
+    /// An HTML page instead of sound, with status 200.
     WrongType,
-    /// No answer at all until the client hangs up.
+    /// No answer until the client closes the connection.
     Nothing,
 }
 
-/// A request as it came in.
 #[derive(Clone, Debug)]
 pub struct VoiceCall {
     pub path: String,
-    /// Header names in lower case, with their values.
+    /// Headers with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, which may hold sound.
+    /// The body, which may contain sound.
     pub body: Vec<u8>,
 }
 
@@ -67,9 +66,10 @@ struct State {
 }
 
 impl ScriptedVoice {
-    /// Serves on a free port of 127.0.0.1.
+    /// Starts on a free port of 127.0.0.1.
     ///
     /// # Errors
+    ///
     /// When there is no free port.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -79,7 +79,7 @@ impl ScriptedVoice {
         Ok(Self { address, shared, accepting })
     }
 
-    /// The root, under which Fish Audio's paths are.
+    /// The root, which contains Fish Audio's paths.
     #[must_use]
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
@@ -91,7 +91,7 @@ impl ScriptedVoice {
         format!("{}/v1", self.origin())
     }
 
-    /// Has the next request fail.
+    /// Makes the next request fail.
     pub fn fail_next(&self, fault: VoiceFault) {
         self.shared.state.lock().faults.push_back(fault);
     }
@@ -101,7 +101,7 @@ impl ScriptedVoice {
         self.shared.state.lock().transcript = transcript.to_owned();
     }
 
-    /// Everything that was asked, in order.
+    /// All requests, in order.
     #[must_use]
     pub fn recorded_calls(&self) -> Vec<VoiceCall> {
         self.shared.state.lock().calls.clone()
@@ -153,7 +153,7 @@ async fn serve(connection: TcpStream, shared: Arc<SharedState>) -> io::Result<()
     Ok(())
 }
 
-/// Answers a request. Returns true if the connection stays open.
+/// Answers a request. True if the connection stays open.
 async fn answer(
     request: &HttpRequest,
     fault: Option<VoiceFault>,
@@ -202,7 +202,7 @@ fn content(request: &HttpRequest, transcript: &str) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// A WAV file with a tone. Its header doesn't know the length, as those of streams.
+/// A WAV file with a tone. Like those of streams, its header does not state the length.
 fn tone_file(text: &str) -> Vec<u8> {
     let words = text.split_whitespace().count().max(1);
     let samples = (words as f64 * SECONDS_PER_WORD * f64::from(RATE)) as usize;

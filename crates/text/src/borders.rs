@@ -1,9 +1,9 @@
-//! Where words end, in scripts that part them and in those that do not.
+//! Word boundaries, in scripts with and without spaces.
 
 use super::is_unspaced;
 
-/// True if the stretch `start..end` of the text (byte positions) begins and ends where a word may: `ann` does not in
-/// `planning`, 小黑 does anywhere.
+/// True if the stretch `start..end` of the text (byte positions) begins and ends at a word boundary: `ann` does not
+/// in `planning`, 小黑 does anywhere.
 pub fn at_word_borders(text: &str, start: usize, end: usize) -> bool {
     let parted = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(c));
     let inside = &text[start..end];

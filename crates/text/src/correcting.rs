@@ -1,34 +1,34 @@
-//! Words with which a person corrects what was said or believed, and words that ask how something was before.
+//! Words that correct an earlier statement, and words that ask about the past.
 
 use super::lexicon::{corrections as lexicon, is_said_in};
 use super::sentences::split_sentences;
 use super::utterance::Utterance;
 
-/// The way in which a person corrects something.
+/// The way in which a text corrects something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectionCue {
     /// The former value was right and is no longer: "we moved", 早就不…了.
     Changed,
     /// The former value was never right: "no, it's …", 我记错了.
     Mistaken,
-    /// A statement is taken back: "scratch that", "that was a joke", 当我没说.
+    /// A statement is withdrawn: "scratch that", "that was a joke", 当我没说.
     Retracted,
     /// The statement was never made: "I never said that", 我没说过.
     Denied,
 }
 
 impl Utterance<'_> {
-    /// True if it tells how something was, and not how it is.
+    /// True if the text says how something was, rather than how it is.
     pub fn tells_of_the_past(&self) -> bool {
         self.says_any(lexicon::FORMERLY) && !self.says_any(lexicon::NOW)
     }
 
-    /// True if it tells of something beside what is known: "too", 也.
+    /// True if the text adds to something known: "too", 也.
     pub fn tells_of_addition(&self) -> bool {
         self.says_any(lexicon::ADDED)
     }
 
-    /// True if it asks how something was before.
+    /// True if the text asks how something was before.
     pub fn asks_for_the_past(&self) -> bool {
         self.says_any(lexicon::PAST_MARKERS)
     }
@@ -39,7 +39,7 @@ impl Utterance<'_> {
     }
 }
 
-/// The correction that a text makes; none if it makes none.
+/// The correction in a text; `None` if there is none.
 pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     let whole = Utterance::new(text);
     if whole.says_any(lexicon::DENIED) {
@@ -58,7 +58,7 @@ pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     changes.then_some(CorrectionCue::Changed)
 }
 
-/// The value that a text says is wrong, where it names it: 小黑 of 不是小黑，是小白, Berlin of "not Berlin, it's Lyon".
+/// The value that a text denies, if it names one: 小黑 of 不是小黑，是小白, Berlin of "not Berlin, it's Lyon".
 pub fn denied_value(text: &str) -> Option<&str> {
     denied_in_chinese(text).or_else(|| denied_in_english(text))
 }

@@ -1,25 +1,25 @@
-//! Names as they are compared, in any case and form.
+//! Names in the form in which they are compared, for any case and spelling.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::at_word_borders;
 
-/// The form in which names are compared: NFKC, case folded, the typographic apostrophe as the plain one, inner white
-/// space as one blank.
+/// The form in which names are compared: NFKC, case folded, typographic apostrophes replaced by plain ones,
+/// consecutive white space by one space.
 pub fn fold_name(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     }
-    // By way of the upper case, as in Unicode's case folding: `ß` is `ss`, a final sigma is a sigma. `ẞ` is an upper case
-    // already, and is made a lower one first.
+    // By way of upper case, as in Unicode's case folding: `ß` is `ss`, a final sigma is a sigma. `ẞ` is upper case
+    // already, and is made lower case first.
     let lower = name.nfkc().flat_map(char::to_lowercase);
     let folded = lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let plain: String = folded.map(|c| if c == '\u{2019}' { '\'' } else { c }).nfkc().collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// True if a folded name is in a folded text: anywhere for scripts without blanks between words, at word borders for the
-/// others, so that `ann` is not found in `planning`.
+/// True if a folded text contains a folded name: anywhere for scripts without spaces between words, at word
+/// boundaries for the others, so that `ann` is not found in `planning`.
 pub fn is_named_in_text(text: &str, name: &str) -> bool {
     !name.is_empty()
         && text.match_indices(name).any(|(start, found)| at_word_borders(text, start, start + found.len()))

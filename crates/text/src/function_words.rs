@@ -1,4 +1,4 @@
-//! Words that tell nothing of what a text is about: particles, question words, "remember", greetings.
+//! Words without content: particles, question words, "remember", greetings.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ static FUNCTION_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Longest run of function words without a blank that is still taken apart, in characters.
+/// Maximum length of consecutive function words without a space that are split, in characters.
 const COMPOUND_LENGTH_MAX: usize = 12;
 
 /// True if a folded word is in one of the lists.
@@ -21,7 +21,7 @@ pub fn is_function_word(folded: &str) -> bool {
     FUNCTION_WORDS.contains(folded)
 }
 
-/// True if a folded piece of text without blanks (我的, 我在) is made of function words alone.
+/// True if a folded text without spaces (我的, 我在) consists only of function words.
 pub(crate) fn is_function_compound(folded: &str) -> bool {
     if is_function_word(folded) {
         return true;
@@ -39,7 +39,7 @@ pub(crate) fn is_function_compound(folded: &str) -> bool {
     reachable.last().copied().unwrap_or(false)
 }
 
-/// Languages beside English whose words are written in Latin letters, by their function words.
+/// Function words of other languages with Latin letters.
 const LATIN: [Words; 12] = [
     lexicon::DA,
     lexicon::DE,
@@ -60,8 +60,8 @@ static ENGLISH: LazyLock<HashSet<&'static str>> =
 static OTHER_LATIN: LazyLock<Vec<HashSet<&'static str>>> =
     LazyLock::new(|| LATIN.into_iter().map(|list| list.iter().collect()).collect());
 
-/// True if a text is written in another language than English and Chinese: in another script, or with more function words
-/// of one other language than of English.
+/// True if a text is in another language than English and Chinese: in another script, or with more function words of
+/// one other language than of English.
 pub fn is_other_language(text: &str) -> bool {
     let folded = fold(text);
     let is_other_script = |letter: char| {

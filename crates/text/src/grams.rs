@@ -1,4 +1,4 @@
-//! Three characters in a row, by which an exact search finds the inside of words.
+//! Grams of three characters, by which an exact search finds the inside of words.
 
 use std::collections::BTreeSet;
 
@@ -6,20 +6,20 @@ use super::segment::fold;
 
 /// Characters of a gram. Pairs of letters are in every text, and four miss short words.
 const GRAM_LENGTH: usize = 3;
-/// Grams of one word that are looked for; a longer word is compared with the texts that hold these.
+/// Maximum grams of one word to search for; the texts found are then compared with the whole word.
 const GRAMS_OF_WORD_MAX: usize = 48;
 
-/// A gram that is looked for.
+/// A gram to search for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueryGram {
-    /// One to three characters, folded.
+    /// The gram's text: one to three characters, folded.
     pub text: String,
-    /// True if it is the beginning of a gram: words of one or two characters are.
+    /// True if it is the prefix of a gram, as for words of one or two characters.
     pub is_prefix: bool,
 }
 
-/// Grams of a text, each once, parted by single blanks: every three characters in a row that no blank parts, and the last two and
-/// the last one before a blank. Letter case and width do not count.
+/// Grams of a text, each once, separated by single spaces: every three consecutive characters without a space, and
+/// the last two and the last one before a space. Case and width are ignored.
 pub fn index_grams(text: &str) -> String {
     let folded = fold(text);
     let mut grams: BTreeSet<String> = BTreeSet::new();
@@ -30,8 +30,8 @@ pub fn index_grams(text: &str) -> String {
     grams.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// Grams that every text has which holds this folded word, anywhere; empty for a word of control characters. The text may
-/// have the grams and not the word.
+/// Grams that are in every text with this folded word, anywhere; empty for a word of control characters. A text with
+/// these grams may still lack the word.
 pub fn query_grams(word: &str) -> BTreeSet<QueryGram> {
     let letters: Vec<char> = characters(word);
     if letters.is_empty() {
@@ -44,7 +44,7 @@ pub fn query_grams(word: &str) -> BTreeSet<QueryGram> {
     grams.map(|gram| QueryGram { text: gram.iter().collect(), is_prefix: false }).collect()
 }
 
-/// Control characters would part terms of the index.
+/// The characters of a text, without control characters, which would separate terms of the index.
 fn characters(word: &str) -> Vec<char> {
     word.chars().filter(|character| !character.is_control()).collect()
 }

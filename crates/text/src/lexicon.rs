@@ -1,7 +1,7 @@
 //! The word lists of all rules, from the files of `lexicon/`: a module for each file, a constant for each section.
 //!
-//! Lists are folded: lower case, plain apostrophes. Chinese phrases match anywhere in a text, English ones as whole words,
-//! unless the rule that uses a list says otherwise.
+//! Lists are folded: lower case, plain apostrophes. Chinese phrases match anywhere in a text, English ones as whole
+//! words, unless the rule that uses a list says otherwise.
 
 /// Words or phrases of one language, in the order of their file.
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +23,12 @@ impl Words {
         self.iter().any(|phrase| text.contains(phrase))
     }
 
-    /// True if a text of words, with one blank on both sides of each, contains an entry of the list.
+    /// True if a text of words, with one space on both sides of each, contains an entry of the list.
     pub fn occurs_in_words(self, spaced: &str) -> bool {
         self.iter().any(|phrase| is_said_in(spaced, phrase))
     }
 
-    /// True if a sequence of words begins with the words of an entry.
+    /// True if the words begin with the words of an entry.
     pub(crate) fn begin_words(self, words: &[&str]) -> bool {
         self.iter().any(|phrase| {
             let mut said = words.iter();
@@ -47,7 +47,7 @@ impl Words {
     }
 }
 
-/// Words or phrases for one meaning in both languages; either may have none.
+/// Words or phrases with one meaning in both languages; either list may be empty.
 #[derive(Debug, Clone, Copy)]
 pub struct WordList {
     pub chinese: Words,
@@ -81,7 +81,7 @@ impl WordList {
     }
 }
 
-/// True if a phrase is in a text of words with one blank on both sides of each.
+/// True if a text of words with one space on both sides of each contains a phrase.
 pub(crate) fn is_said_in(spaced: &str, phrase: &str) -> bool {
     let is_blank = |at: usize| spaced.as_bytes().get(at) == Some(&b' ');
     let mut found = spaced.match_indices(phrase);

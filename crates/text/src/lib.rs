@@ -1,7 +1,7 @@
 //! Text in every script: folding, words and stems, sentences, quotes, questions, named times, estimated tokens.
 //!
-//! Pure functions and static word lists; no I/O, and no clock but the one passed in. Nothing here knows what a message or
-//! a memory is.
+//! Pure functions and static word lists; no I/O, and no clock but the one passed in. This crate knows nothing of
+//! messages and memories.
 
 pub mod lexicon;
 mod utterance;

@@ -1,20 +1,20 @@
-//! Names in a question, told by their capital letters.
+//! Finds names in a question by their capital letters.
 
 use std::collections::HashSet;
 
 use super::function_words::is_function_word;
 use super::segment::fold;
 
-/// Longest name, in words. "San Juan de Alicante" has four; longer runs of capitals are headings.
+/// Maximum words of a name. "San Juan de Alicante" has four; longer sequences of capitalised words are headings.
 pub(super) const NAME_WORDS_MAX: usize = 4;
 
-/// Capitalised words of a text, folded. A capital at the beginning of a sentence tells nothing, nor does one in a text of
-/// capitals.
+/// Capitalised words of a text, folded. A capital letter at the start of a sentence, or in a text of capitals, shows
+/// nothing.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// Words that are names, or parts of one.
     words: HashSet<String>,
-    /// Names of several words, parted by blanks.
+    /// Names of several words, separated by spaces.
     whole: HashSet<String>,
 }
 
@@ -31,7 +31,7 @@ impl Names {
             }
             if is_capitalised(word) {
                 let folded = strip_punctuation(word);
-                // A sentence's first word is a part of a name only where another follows, and "Did" never is.
+                // A sentence's first word is part of a name only if another follows, and "Did" never is.
                 if begins {
                     names.take_name(&mut run);
                 } else {
@@ -41,7 +41,7 @@ impl Names {
                     run.push(folded);
                 }
             }
-            // What follows a comma or a possessive is another name.
+            // A word after a comma or a possessive begins another name.
             if !token.ends_with(|c: char| c.is_alphanumeric()) || is_possessive(word) {
                 names.take_name(&mut run);
             }
@@ -51,17 +51,17 @@ impl Names {
         names
     }
 
-    /// True if a folded word is a name here.
+    /// True if a folded word is part of a name in this text.
     pub(super) fn is_name(&self, folded: &str) -> bool {
         self.words.contains(folded)
     }
 
-    /// True if some name here has several words.
+    /// True if a name in this text has several words.
     pub(super) fn has_names_of_several_words(&self) -> bool {
         !self.whole.is_empty()
     }
 
-    /// True if these folded words in a row are a name here.
+    /// True if these consecutive folded words are a name in this text.
     pub(super) fn is_whole(&self, words: &[&str]) -> bool {
         self.whole.contains(&words.join(" "))
     }

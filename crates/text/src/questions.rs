@@ -1,26 +1,26 @@
-//! Questions: whether a sentence asks is decided here, and nowhere else.
+//! Decides if a sentence is a question. This is the only place for that.
 //!
-//! People leave the mark out, and put one behind what they tell ("we moved in May, remember?"). So each use has its reading:
-//! [`Utterance::is_question`] goes by marks, particles and tags; [`Utterance::asks_by_words`] by the words alone, for what is to be
-//! remembered; [`Utterance::asks_the_listener`] does the same for one clause; [`Utterance::seems_to_ask`] is for a reply,
-//! which may be wrong at little cost.
+//! People omit the question mark, and put one after statements ("we moved in May, remember?"). So each use has its
+//! own rule: [`Utterance::is_question`] uses marks, particles and tags; [`Utterance::asks_by_words`] only the words,
+//! for what will be remembered; [`Utterance::asks_the_listener`] does the same for one clause;
+//! [`Utterance::seems_to_ask`] is for a reply, where a mistake costs little.
 
 use super::lexicon::questions as lexicon;
 use super::utterance::Utterance;
 
-/// Asks for consent: a question to reason about, not one to answer.
+/// Particle of a request for consent. Such a question should be reasoned about rather than answered.
 const CONSENT_PARTICLE: &str = "吧";
-/// Number of words after the question word among which the auxiliary is looked for. "What kind of food do you like": further
-/// away another clause begins.
+/// Maximum words after the question word among which the auxiliary is searched. In "What kind of food do you like" it
+/// is near; further away another clause begins.
 const AUXILIARY_DISTANCE_MAX: usize = 3;
 
-/// True if a whole text ends as a question does.
+/// True if a whole text ends like a question.
 pub fn ends_in_question(text: &str) -> bool {
     text.trim_end().ends_with(['?', '\u{ff1f}', '吗', '呢'])
 }
 
 impl Utterance<'_> {
-    /// True if it asks by its mark, a particle or a tag.
+    /// True if it is a question by its mark, a particle or a tag.
     pub fn is_question(&self) -> bool {
         let bare = self.folded.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?');
         self.folded.contains('?')
@@ -29,14 +29,14 @@ impl Utterance<'_> {
             || lexicon::TAGS.occur_in(&self.folded)
     }
 
-    /// True if it asks in its words or by a particle, although it may bear no question mark.
+    /// True if it is a question by its words or a particle, possibly without a question mark.
     pub fn seems_to_ask(&self) -> bool {
         let bare = self.folded.trim_end_matches(|c: char| !c.is_alphanumeric());
         self.asks_by_words()
             || (lexicon::PARTICLES.is_end_of(bare) && !lexicon::NO_QUESTION.occur_in(&self.folded))
     }
 
-    /// True if it begins as a question does, so that a mark at its end makes a question of all its clauses.
+    /// True if it begins like a question, so that a mark at its end makes all its clauses questions.
     pub fn opens_as_question(&self) -> bool {
         let opener = self.folded.strip_prefix('为').unwrap_or(&self.folded);
         let first = self.words().next();
@@ -47,7 +47,7 @@ impl Utterance<'_> {
             })
     }
 
-    /// True if it is a clause that asks the one who hears it, so that what it mentions is not told.
+    /// True if the clause asks the listener, so that what it mentions is not stated.
     pub fn asks_the_listener(&self) -> bool {
         let names_unknown =
             || lexicon::QUESTION_WORDS.chinese.occur_in(&self.folded) || lexicon::TAGS.occur_in(&self.folded);
@@ -59,7 +59,7 @@ impl Utterance<'_> {
         addresses || opens_question(&words) || is_contracted_question(&words)
     }
 
-    /// True if its words ask, not its mark alone: "we moved in May, remember?" tells something.
+    /// True if its words are a question, rather than its mark alone: "we moved in May, remember?" is a statement.
     pub fn asks_by_words(&self) -> bool {
         if lexicon::REQUESTS.chinese.begin(&self.folded)
             || (lexicon::QUESTION_WORDS.chinese.occur_in(&self.folded)
@@ -80,7 +80,7 @@ fn is_contracted_question(words: &[&str]) -> bool {
     words.first().is_some_and(|word| lexicon::CONTRACTED.contains(word))
 }
 
-/// True if it begins with a question word, and a question's verb follows: "which dog did I mean".
+/// True if it begins with a question word, followed by the verb of a question: "which dog did I mean".
 fn opens_question(words: &[&str]) -> bool {
     let Some((first, rest)) = words.split_first() else { return false };
     let clause = rest.first().is_none_or(|next| lexicon::PRONOUNS.contains(next));

@@ -1,8 +1,8 @@
-//! Whether somebody really said that.
+//! Checks that a quote is verbatim.
 
-/// Range of `quote` in `message`: first and last character, the last exclusive, counted in characters of the message. White
-/// space is folded (a run equals one blank, none counts at the ends of the quote); nothing else is: a quote is verbatim or
-/// it is not one. The first occurrence wins. Linear in the length of the message.
+/// Range of `quote` in `message`: first and last character, the last exclusive, counted in characters of the message.
+/// Consecutive white space equals one space, and is ignored at the ends of the quote; everything else must be equal,
+/// because a quote is verbatim. The first occurrence is used. Linear in the length of the message.
 pub fn find_quote(message: &str, quote: &str) -> Option<(usize, usize)> {
     let wanted = quote.split_whitespace().collect::<Vec<_>>().join(" ");
     if wanted.is_empty() {

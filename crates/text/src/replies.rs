@@ -1,10 +1,10 @@
-//! Answers that say nothing by themselves, and the choices that they leave open.
+//! Answers without content of their own, and the choices that they leave open.
 
 use super::at_word_borders;
 use super::lexicon::{WordList, replies as lexicon};
 use super::segment::fold;
 
-/// True if the text is only a yes or a no ("嗯", "对啊", "yes, I do"): it says nothing without what it answers.
+/// True if the text is only a yes or a no ("嗯", "对啊", "yes, I do"), which says nothing without its question.
 pub fn is_bare_reply(text: &str) -> bool {
     bare_reply(text).is_some()
 }
@@ -26,7 +26,7 @@ enum Reply {
     No,
 }
 
-/// The reply of a text that has only yes, no and fillers. The first one counts: "no, I don't".
+/// The first yes or no of a text that only has yes, no and fillers: "no, I don't" is a no.
 fn bare_reply(text: &str) -> Option<Reply> {
     let folded = fold(text);
     let mut said = None;

@@ -1,4 +1,4 @@
-//! Folding, and the cutting of folded text into words and into runs of scripts that are written without blanks.
+//! Folds text, and splits it into words and into stretches of scripts without spaces.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Word borders by the Unicode rules alone, for scripts that have blanks.
+/// Word boundaries by the Unicode rules alone, for scripts with spaces.
 const SPACED: WordSegmenterBorrowed<'static> =
     WordSegmenter::new_for_non_complex_scripts(WordBreakInvariantOptions::default());
 
-/// Longest run that the dictionary is asked about at once, in characters: no sentence needs more, and its working
-/// memory grows with the run.
+/// Maximum characters that the dictionary splits at once: no sentence needs more, and its memory grows with the
+/// length.
 const RUN_LENGTH_MAX: usize = 200;
 
-/// The form in which words are compared: NFKC and lower case, one kind of apostrophe.
+/// The form in which words are compared: NFKC and lower case, with one kind of apostrophe.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -27,18 +27,18 @@ pub fn fold(text: &str) -> String {
         .collect()
 }
 
-/// A stretch of folded text.
+/// A part of folded text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// A word by the Unicode rules; may hold apostrophes, points and the like.
+    /// A word by the Unicode rules; may contain apostrophes, dots and the like.
     Word(&'a str),
-    /// Letters of a script that is written without blanks (Hangul too: its particles depend on the words).
+    /// Consecutive letters of a script without spaces (also Hangul, whose particles are attached to words).
     Unspaced(&'a str),
-    /// A hyphen right between two words.
+    /// A hyphen directly between two words.
     Hyphen,
 }
 
-/// Cuts folded text into its words and runs, in order; blanks and punctuation are left out.
+/// Splits folded text into its words and unspaced parts, in order; spaces and punctuation are left out.
 pub(crate) fn split_words(folded: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -62,7 +62,7 @@ pub(crate) fn split_words(folded: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The words of a folded text that stand between spaces, without those of unspaced scripts.
+/// The words of a folded text between spaces, without those of unspaced scripts.
 pub(crate) fn whole_words(folded: &str) -> Vec<&str> {
     let pieces = split_words(folded).into_iter();
     pieces.filter_map(|piece| if let Piece::Word(word) = piece { Some(word) } else { None }).collect()
@@ -82,7 +82,7 @@ fn segment_words<'a>(run: &'a str, pieces: &mut Vec<Piece<'a>>) {
     }
 }
 
-/// Letters with their combining marks: the terms of a run.
+/// Letters with their combining marks: the terms of an unspaced part.
 pub(crate) fn split_letters(run: &str) -> Vec<&str> {
     let mut borders: Vec<usize> = run
         .char_indices()
@@ -93,7 +93,7 @@ pub(crate) fn split_letters(run: &str) -> Vec<&str> {
     borders.windows(2).map(|pair| &run[pair[0]..pair[1]]).collect()
 }
 
-/// Words of a run of unspaced letters, by dictionary, as byte ranges.
+/// Words of an unspaced part, by the dictionary, as byte ranges.
 pub(crate) fn dictionary_words(run: &str) -> Vec<Range<usize>> {
     let segmenter = WordSegmenter::new_auto(WordBreakInvariantOptions::default());
     let letters: Vec<usize> = run.char_indices().map(|(at, _)| at).collect();
@@ -110,7 +110,7 @@ pub(crate) fn dictionary_words(run: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// True if a character is a letter of a script in which blanks do not part the words.
+/// True for a letter of a script without spaces between words.
 pub fn is_unspaced(character: char) -> bool {
     let script = matches!(character,
         '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
@@ -126,7 +126,7 @@ pub fn is_han(character: char) -> bool {
     matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// True if a character is a syllable of Hangul.
+/// True for a syllable of Hangul.
 pub(crate) fn is_hangul(character: char) -> bool {
     matches!(character, '\u{ac00}'..='\u{d7a3}')
 }

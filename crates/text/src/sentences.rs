@@ -2,18 +2,18 @@
 
 use super::segment::{Piece, is_han, split_words};
 
-/// Languages that the program itself answers in.
+/// Languages of the program's own texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Language {
     Chinese,
-    /// English, and whatever is not Chinese.
+    /// English, and every language other than Chinese.
     #[default]
     English,
 }
 
 impl Language {
-    /// Chinese where at least as many Han characters as words of other scripts stand, and no other letters of unspaced
-    /// scripts outnumber them; else English. `None` when no letter is to be read.
+    /// Chinese if there are at least as many Han characters as words of other scripts, and no more letters of other
+    /// unspaced scripts; otherwise English. `None` without letters.
     pub fn from_text(text: &str) -> Option<Self> {
         let (mut han, mut others) = (0usize, 0usize);
         for piece in split_words(text) {
@@ -34,7 +34,7 @@ impl Language {
         }
     }
 
-    /// The first argument in Chinese, the second in English.
+    /// Returns the first argument for Chinese, the second for English.
     pub fn choose<T>(self, chinese: T, english: T) -> T {
         match self {
             Self::Chinese => chinese,
@@ -43,12 +43,12 @@ impl Language {
     }
 }
 
-/// Words after which a full stop ends nothing.
+/// Words after which a full stop does not end a sentence.
 const ABBREVIATIONS: [&str; 14] =
     ["Mr", "Mrs", "Ms", "Dr", "St", "Mt", "Ft", "Prof", "Rev", "Capt", "Lt", "Sgt", "vs", "etc"];
 
-/// The sentences of a text in order, trimmed, none empty, each an exact part of it with its end marks. A line break ends
-/// one too, an abbreviation or an initial does not.
+/// The sentences of a text in order, trimmed, not empty, each an exact part of it with its end marks. A line break
+/// ends a sentence too; an abbreviation or an initial does not.
 pub fn split_sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -85,7 +85,7 @@ fn ends_sentence(text: &str, at: usize, letter: char) -> bool {
     }
 }
 
-/// True if a character ends a sentence: its mark, or a bracket or quote that closes after it.
+/// True if a character ends a sentence: an end mark, or a closing bracket or quote after it.
 pub fn is_end_mark(letter: char) -> bool {
     matches!(
         letter,

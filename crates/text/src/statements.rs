@@ -1,22 +1,22 @@
-//! What a message states: a question, and an answer that says only that nothing is known, state nothing.
+//! The statements of a message: a question, or an answer that only says that nothing is known, states nothing.
 
 use super::lexicon::statements as lexicon;
 use super::sentences::split_sentences;
 use super::utterance::Utterance;
 
-/// The part of a message that states something.
+/// The stating part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
-    /// All values that the statement gives.
+    /// The whole message is stated.
     Everything,
     /// The message states nothing: it only asks, or only says that nothing is known.
     Nothing,
-    /// These sentences. In the others the persona says that it does not know.
+    /// Only these sentences. In the others the persona says that it does not know.
     Only(String),
 }
 
 impl Utterance<'_> {
-    /// True if the utterance states something and asks nothing.
+    /// True if the utterance is a statement and not a question.
     pub fn states(&self) -> bool {
         !self.is_question() && !self.asks_by_words()
     }
@@ -26,12 +26,12 @@ impl Utterance<'_> {
     }
 }
 
-/// The statements of a user's message: none if it only asks.
+/// The statement of a user's message: nothing if it only asks.
 pub fn statement_by_user(text: &str) -> Statement {
     statement_of_all(&utterances(text))
 }
 
-/// The statements of a persona's message. "I don't know" is the persona's word about its memory (a user says it of the
+/// The statement of a persona's message. For a persona, "I don't know" is about its memory (for a user, about the
 /// world), so only the other sentences count.
 pub fn statement_by_persona(text: &str) -> Statement {
     let sentences = utterances(text);

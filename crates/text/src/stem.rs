@@ -1,9 +1,9 @@
 //! Word stems in every language that has a stemmer.
 //!
-//! The script decides where it can: Cyrillic is stemmed as Russian, and Greek, Arabic and Tamil each as what they are. In
-//! Latin script the text's function words decide: the language that most of them belong to, English where it has as many,
-//! the first of the list below on a tie between others. A text without any function word (a name, one word) is
-//! undecided: it is indexed as English, and a question of it also looks for the other languages' stems.
+//! The script decides if it can: Cyrillic is stemmed as Russian, and Greek, Arabic and Tamil each as themselves. For
+//! Latin script the text's function words decide: the language of most of them, English if it has as many, the first
+//! of the list below on a tie between others. A text without function words (a name, one word) is undecided: it is
+//! indexed as English, and a question of it also searches for the other languages' stems.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use super::function_words::is_function_word;
 use super::lexicon::{Words, function_words as lexicon};
 use super::segment::Piece;
 
-/// Languages in Latin script beside English, with their function words.
+/// Other languages with Latin letters, with their function words.
 const LATIN_LANGUAGES: [(Algorithm, Words); 13] = [
     (Algorithm::Spanish, lexicon::ES),
     (Algorithm::French, lexicon::FR),
@@ -31,7 +31,7 @@ const LATIN_LANGUAGES: [(Algorithm, Words); 13] = [
     (Algorithm::Turkish, lexicon::TR),
 ];
 
-/// For each function word the places in [`LATIN_LANGUAGES`] of its languages, as bits.
+/// For each function word, the indexes in [`LATIN_LANGUAGES`] of its languages, as bits.
 static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
     let mut words: HashMap<&str, u16> = HashMap::new();
     for (place, (_, list)) in LATIN_LANGUAGES.iter().enumerate() {
@@ -42,17 +42,17 @@ static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
     words
 });
 
-/// The stemming of one text's words.
+/// Stemming for the words of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stems {
-    /// Place in [`LATIN_LANGUAGES`] of the language of its words in Latin script; none for English.
+    /// Index in [`LATIN_LANGUAGES`] of the language of its Latin words; `None` for English.
     latin: Option<usize>,
     /// True if the language is not known.
     undecided: bool,
 }
 
 impl Stems {
-    /// Told from the pieces of a folded text.
+    /// Chooses the languages from the parts of a folded text.
     pub(super) fn from_pieces(pieces: &[Piece<'_>]) -> Self {
         let mut counts = [0usize; LATIN_LANGUAGES.len()];
         let mut english = 0usize;
@@ -69,12 +69,12 @@ impl Stems {
         Self { latin, undecided: most == 0 && english == 0 }
     }
 
-    /// True if nouns are written with a capital letter, so that capitals tell no names.
+    /// True if nouns are capitalised, so that capitals do not show names.
     pub(super) fn nouns_are_capitalised(self) -> bool {
         self.latin.is_some_and(|place| LATIN_LANGUAGES[place].0 == Algorithm::German)
     }
 
-    /// True if a folded word tells nothing of what the text is about.
+    /// True if a folded word carries no content.
     pub(super) fn is_function_word(self, folded: &str) -> bool {
         let in_language = |place: usize| LATIN_WORDS.get(folded).is_some_and(|bits| (bits >> place) & 1 == 1);
         is_function_word(folded) || self.latin.is_some_and(in_language)
@@ -91,8 +91,8 @@ impl Stems {
         }
     }
 
-    /// Other stems under which the word of a question may stand, because its text or the text that holds it is too
-    /// short to tell the language; each once, without [`Self::stem`].
+    /// Other stems of a question's word, which may match because its text or the stored text is too short to
+    /// determine the language; each once, without [`Self::stem`].
     pub(super) fn other_stems(self, word: &str) -> Vec<String> {
         if script_of(word) != Some(Script::Latin) || (self.latin.is_none() && !self.undecided) {
             return Vec::new();
@@ -116,7 +116,7 @@ enum Script {
     Other(Algorithm),
 }
 
-/// The script of a word, where a stemmer knows all of its letters.
+/// The script of a word, if a stemmer supports all of its letters.
 fn script_of(word: &str) -> Option<Script> {
     let first = letter_script(word.chars().next()?)?;
     word.chars().all(|letter| letter_script(letter) == Some(first)).then_some(first)

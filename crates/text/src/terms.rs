@@ -15,31 +15,31 @@ use super::variants::simplify;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Phrase(pub Vec<String>);
 
-/// Most dictionary segments that one function word spans (怎么样 is two, 还记不记得 four).
+/// Maximum dictionary segments of one function word (怎么样 is two, 还记不记得 four).
 const FUNCTION_SEGMENTS_MAX: usize = 4;
-/// Particles that depend on Korean words.
+/// Particles attached to Korean words.
 const KOREAN_PARTICLES: &str = "은는이가을를에의도와과로";
-/// Shortest Hangul word whose last syllable is taken for a particle: shorter ones (가을) are more often words.
+/// Minimum length of a Hangul word whose last syllable may be a particle: shorter ones (가을) are more often words.
 const PARTICLE_WORD_LENGTH_MIN: usize = 3;
 
 /// A part of a query: words that must be adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryTerm {
-    /// The whole word, as it is in the index.
+    /// The whole word in the form of the index.
     pub phrase: Phrase,
-    /// Parts of a long word or of a name, or other stems of a word whose language is uncertain. A row without the whole word gets a
-    /// part of the credit for each of them.
+    /// Parts of a long word or of a name, or other stems of a word whose language is uncertain. A row without the
+    /// whole word gets partial credit for each of them.
     pub parts: Vec<Phrase>,
-    /// The folded word, to be shown to people.
+    /// The folded word, for people.
     pub surface: String,
-    /// A guess (neighbouring characters that may be a name): it counts only where something holds it.
+    /// True for a guess (adjacent characters that may be a name), which counts only if a row contains it.
     pub guess: bool,
 }
 
-/// The terms under which a text is found, in text order, parted by single blanks. Terms hold letters, digits and
-/// combining marks only. Words are folded and stemmed in the language of the text; a word with inner points or apostrophes
-/// gives its parts one after the other, a hyphenated one also the joined form; scripts without blanks give single
-/// letters, the traditional ones of Chinese in their simplified form.
+/// The index terms of a text, in text order, separated by single spaces. Terms have letters, digits and combining
+/// marks only. Words are folded and stemmed in the language of the text; a word with inner dots or apostrophes
+/// becomes its parts in order, a hyphenated one also the joined form; scripts without spaces become single letters,
+/// with traditional Chinese ones simplified.
 pub fn index_terms(text: &str) -> String {
     let folded = fold(text);
     let pieces = split_words(&folded);
@@ -60,8 +60,8 @@ pub fn index_terms(text: &str) -> String {
     terms.join(" ")
 }
 
-/// The content terms of a question, in text order, each once: function words, particles, question words, greetings and
-/// "remember" give none, but where a capital tells that they are a name. A name of several words is one term.
+/// The content terms of a question, in text order, each once. Function words, particles, question words, greetings
+/// and "remember" are left out, unless a capital shows that they are a name. A name of several words is one term.
 pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
     let pieces = split_words(&folded);
@@ -91,14 +91,14 @@ fn names_in(text: &str, stems: Stems) -> Names {
     if stems.nouns_are_capitalised() { Names::default() } else { Names::from_text(text) }
 }
 
-/// Up to this many terms a scan finds a repetition sooner than a set, which needs a copy of each phrase.
+/// Maximum terms that are scanned for repetitions; for more a set is faster, although it copies each phrase.
 const SCANNED_TERMS_MAX: usize = 32;
 
 /// Query terms in text order, each phrase once.
 #[derive(Default)]
 struct DistinctTerms {
     in_order: Vec<QueryTerm>,
-    /// Filled from [`SCANNED_TERMS_MAX`] terms on.
+    /// Used from [`SCANNED_TERMS_MAX`] terms on.
     phrases: HashSet<Phrase>,
 }
 
@@ -117,7 +117,7 @@ impl DistinctTerms {
     }
 }
 
-/// Number of pieces the name of several words takes that begins here.
+/// Number of parts of the name of several words that begins here.
 fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
     if !names.has_names_of_several_words() {
         return None;
@@ -134,7 +134,7 @@ fn strip_punctuation(word: &str) -> &str {
     word.strip_suffix("'s").unwrap_or(word)
 }
 
-/// A name of several words: worth most where it occurs as a whole.
+/// The query for a name of several words, which counts most where it occurs as a whole.
 fn name_query(pieces: &[Piece<'_>], stems: Stems) -> QueryTerm {
     let words =
         pieces.iter().filter_map(|piece| if let Piece::Word(word) = piece { Some(*word) } else { None });
@@ -146,14 +146,14 @@ fn name_query(pieces: &[Piece<'_>], stems: Stems) -> QueryTerm {
     QueryTerm { phrase, parts, surface, guess: false }
 }
 
-/// The distinct content terms of a text. In scripts without blanks each character of a content word counts as one;
+/// The distinct content terms of a text. In scripts without spaces each character of a content word counts as one;
 /// greetings and function words do not count.
 pub fn content_terms(text: &str) -> BTreeSet<String> {
     query_terms(text).into_iter().flat_map(|term| term.phrase.0).collect()
 }
 
-/// The content words of a text, as byte ranges in text order. A run of an unspaced script that is written with combining
-/// marks, which folding joins with their letters, is one range.
+/// The content words of a text, as byte ranges in text order. Consecutive letters of an unspaced script with
+/// combining marks, which folding joins with their letters, are one range.
 pub fn content_word_ranges(text: &str) -> Vec<Range<usize>> {
     let folded = fold(text);
     let stems = Stems::from_pieces(&split_words(&folded));
@@ -186,7 +186,7 @@ pub fn content_word_ranges(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The joined form of two hyphenated words (e-mail, email), given at the second one.
+/// The joined form of two hyphenated words (e-mail, email), returned at the second one.
 fn hyphenated_before(pieces: &[Piece<'_>], at: usize) -> Option<String> {
     let before = at.checked_sub(2)?;
     match pieces.get(before..=at)? {
@@ -198,8 +198,8 @@ fn hyphenated_before(pieces: &[Piece<'_>], at: usize) -> Option<String> {
     }
 }
 
-/// The parts of a Unicode word: cut at points and the like; a possessive or contracted ending is dropped, another
-/// apostrophe left out (don't → dont, mom's → mom, o'brien → obrien).
+/// The parts of a Unicode word: split at dots and the like; a possessive or contracted ending is dropped, another
+/// apostrophe removed (don't → dont, mom's → mom, o'brien → obrien).
 fn word_parts(word: &str) -> Vec<String> {
     let kept = |part: &str| -> String { part.chars().filter(|&c| c != '\'').collect() };
     let parts = word.split(|c: char| c != '\'' && !is_term_character(c)).map(|part| {
@@ -232,7 +232,7 @@ fn word_query(word: &str, stems: Stems, names: &Names) -> Option<QueryTerm> {
     Some(QueryTerm { phrase, parts: others, surface: word.to_owned(), guess: false })
 }
 
-/// A run in the script of the dictionary that cuts it into words; Japanese has its own forms.
+/// An unspaced part in the script that the dictionary has; Japanese has its own forms.
 fn simplify_for_dictionary(run: &str) -> Cow<'_, str> {
     let is_japanese = run.chars().any(|letter| matches!(letter, '\u{3041}'..='\u{30ff}'));
     if is_japanese { Cow::Borrowed(run) } else { simplify(run) }
@@ -264,8 +264,8 @@ fn query_terms_of_run(run: &str) -> Vec<QueryTerm> {
     terms
 }
 
-/// The pairs of neighbouring characters that stand across the borders of a question's Chinese words, each once. The
-/// dictionary cuts a question as it does not cut a memory; a pair counts only where something holds it.
+/// Pairs of adjacent characters across the boundaries of a question's Chinese words, each once. The dictionary may
+/// split a question in another way than a memory; a pair counts only if a row contains it.
 pub fn border_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
     let mut terms = DistinctTerms::default();
@@ -284,7 +284,7 @@ pub fn border_terms(text: &str) -> Vec<QueryTerm> {
     terms.in_order
 }
 
-/// The dictionary words of a run without its function words, as byte ranges.
+/// The dictionary words of an unspaced part without its function words, as byte ranges.
 fn content_words(run: &str) -> Vec<Range<usize>> {
     let segments = dictionary_words(run);
     let mut words = Vec::new();
@@ -308,7 +308,7 @@ fn content_words(run: &str) -> Vec<Range<usize>> {
     words
 }
 
-/// The segment without the 了 or 过 of a verb: the dictionary takes 养了 for one word, which 养着 would not be.
+/// The segment without the 了 or 过 of a verb: the dictionary has 养了 as a word, but not 养着.
 fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
     let word = &run[segment.clone()];
     let verb = word.strip_suffix('了').or_else(|| {
@@ -321,7 +321,7 @@ fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
     }
 }
 
-/// The segment without 叫: the dictionary takes 猫叫 in 我的猫叫什么 for one word, though it is the cat that is asked for.
+/// The segment without 叫: the dictionary has 猫叫 of 我的猫叫什么 as a word, but the question is about the cat.
 fn without_verb_to_call(run: &str, segment: Range<usize>) -> Range<usize> {
     match run[segment.clone()].strip_suffix('叫') {
         Some(called) if !called.is_empty() && !lexicon::CALLS.contains(called) => {

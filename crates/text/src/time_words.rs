@@ -1,4 +1,4 @@
-//! Whether a text asks when, and whether a text tells when.
+//! Recognises texts that ask for a time, and texts that name one.
 
 use jiff::Timestamp;
 use jiff::civil::Weekday;
@@ -8,8 +8,8 @@ use super::lexicon::times as lexicon;
 use super::segment::{fold, whole_words};
 use super::times::time_phrases;
 
-/// True if a text asks for a time: it opens so in English (and "when" is a question, not "when I was young"), or holds a
-/// question word for time in Chinese.
+/// True if a text asks for a time: an English one by its beginning (and "when" must be a question, unlike "when I was
+/// young"), a Chinese one by a question word for time.
 pub fn asks_when(text: &str) -> bool {
     let folded = fold(text);
     let words = whole_words(&folded);
@@ -19,7 +19,7 @@ pub fn asks_when(text: &str) -> bool {
     when || lexicon::ASKS_WHEN.english.begin_words(&words) || lexicon::ASKS_WHEN.chinese.occur_in(&folded)
 }
 
-/// True if a text tells a time, or seems to: a word for a time, a year, a month.
+/// True if a text seems to name a time: a word for a time, a year, a month.
 pub fn tells_when(text: &str) -> bool {
     let folded = fold(text);
     let is_year = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -28,16 +28,17 @@ pub fn tells_when(text: &str) -> bool {
         || names_month_or_year(&folded)
 }
 
-/// True if a text names a time that may lie ahead of its saying ("tomorrow", 下周三), or a date of its own ("on 4 December
-/// 2026"). What lies behind at any rate ("yesterday", 去年) does not count, nor does "today".
+/// True if a text names a time that may be in its future ("tomorrow", 下周三), or a date of its own ("on 4 December
+/// 2026"). Times that are certainly past ("yesterday", 去年) do not count, nor does "today".
 pub fn names_time_ahead(text: &str) -> bool {
-    // Relative phrases fall before or after any moment alike; dates with a year lie behind only if they are older than it.
+    // Relative phrases are before or after any moment equally; dates with a year are past only if they are older than
+    // it.
     let said = Timestamp::UNIX_EPOCH;
     let phrases = time_phrases(text, said, &TimeZone::UTC, Weekday::Monday);
     phrases.iter().any(|phrase| !phrase.present && (phrase.start > said || !phrase.sure))
 }
 
-/// As in 6月, 2023年 or 三月.
+/// True for 6月, 2023年 or 三月.
 fn names_month_or_year(folded: &str) -> bool {
     let letters: Vec<char> = folded.chars().collect();
     let counts = |c: char| c.is_ascii_digit() || "一二三四五六七八九十".contains(c);

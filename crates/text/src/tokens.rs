@@ -1,12 +1,12 @@
-//! How much of a model's attention a text takes.
+//! Estimates the tokens of a text.
 
 use super::segment::is_unspaced;
 
-/// Characters of a spaced script in one token: the rule of thumb for English of today's byte-pair vocabularies.
+/// Characters of a spaced script per token: the usual estimate for English with byte-pair vocabularies.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
-/// Estimated tokens of a text: one per character of an unspaced script (Han, kana, Hangul, Thai …), one per four other
-/// characters, rounded up. No vocabulary is asked, so that the same text counts the same with every model.
+/// Estimated tokens of a text: one per character of an unspaced script (Han, kana, Hangul, Thai …), one per four
+/// other characters, rounded up. It uses no vocabulary, so the estimate is the same for every model.
 pub fn estimate_tokens(text: &str) -> u32 {
     let unspaced = text.chars().filter(|&character| is_unspaced(character)).count();
     let others = text.chars().count() - unspaced;

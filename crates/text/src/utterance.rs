@@ -1,10 +1,10 @@
-//! A sentence that is read once, for all rules that ask of it.
+//! A sentence that is analysed once, for all rules.
 
 use super::lexicon::WordList;
 use super::segment::{fold, is_han};
 
-/// A sentence or clause with its folded form. Whether it asks is in `questions`, whether it corrects in `correcting`, whether
-/// it states something in `statements`.
+/// A sentence or clause with its folded form. Questions are recognised in `questions`, corrections in `correcting`,
+/// statements in `statements`.
 #[derive(Clone, Debug)]
 pub struct Utterance<'a> {
     pub(super) text: &'a str,
@@ -19,7 +19,7 @@ impl<'a> Utterance<'a> {
         Self { text, folded, spaced }
     }
 
-    /// The words without the Chinese ones, each with one blank on both sides; see [`spaced_words`].
+    /// The words without the Chinese ones, each with one space on both sides; see [`spaced_words`].
     pub fn spaced_words(&self) -> &str {
         &self.spaced
     }
@@ -29,14 +29,14 @@ impl<'a> Utterance<'a> {
         self.spaced.split_whitespace()
     }
 
-    /// True if one of the phrases is said: a Chinese one anywhere, an English one as whole words.
+    /// True if the text contains one of the phrases: a Chinese one anywhere, an English one as whole words.
     pub fn says_any(&self, phrases: WordList) -> bool {
         phrases.chinese.occur_in(self.text) || phrases.english.occurs_in_words(&self.spaced)
     }
 }
 
-/// The words of letters and digits in lower case, each with one blank on both sides, so that a phrase is found at word
-/// borders by plain search. Apostrophes are made straight, Chinese characters left out.
+/// The words of letters and digits in lower case, each with one space on both sides, so that phrases are found at
+/// word boundaries by plain search. Apostrophes are made plain, Chinese characters left out.
 pub fn spaced_words(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len() + 2);
     spaced.push(' ');

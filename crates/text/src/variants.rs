@@ -1,4 +1,4 @@
-//! One form for the two ways to write Chinese: the characters of the traditional script are found by the simplified ones.
+//! One form for both ways to write Chinese: traditional characters are found by simplified ones.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 
 use super::segment::is_han;
 
-/// A traditional character and its simplified form in each line, ascending. Made by `reference/` from the OpenCC project's
-/// table; it has the unified ideographs of everyday use (U+4E00 to U+9FFF), as rarer ones have no simplified form in use.
+/// A traditional character and its simplified form in each line, ascending. Generated in `reference/` from the OpenCC
+/// project's table; limited to the common unified ideographs (U+4E00 to U+9FFF), as rarer ones have no simplified
+/// form in use.
 const SIMPLIFIED_FORMS: &str = include_str!("simplified_forms.txt");
 
 static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
@@ -18,7 +19,7 @@ static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     SIMPLIFIED_FORMS.lines().filter_map(pair).collect()
 });
 
-/// The text with each traditional character in its simplified form, one for one.
+/// The text with each traditional character replaced by its simplified form.
 pub(super) fn simplify(text: &str) -> Cow<'_, str> {
     let form = |character: char| if is_han(character) { SIMPLIFIED.get(&character).copied() } else { None };
     if text.chars().all(|character| form(character).is_none()) {

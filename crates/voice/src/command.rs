@@ -17,35 +17,35 @@ use tokio::sync::oneshot;
 use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError};
 use crate::sound::Sound;
 
-/// Part of a command that becomes the voice of the sentence.
+/// Placeholder in a command for the voice of the sentence.
 pub const VOICE_PLACEHOLDER: &str = "{voice}";
 
 /// Limits for running a program.
 struct RunLimits {
     time_max: Duration,
     bytes_max: u64,
-    /// True if no output is an answer.
+    /// True if an empty output is valid.
     may_be_empty: bool,
 }
 
 const SPEAKING_LIMITS: RunLimits =
     RunLimits { time_max: Duration::from_secs(30), bytes_max: 32 * 1024 * 1024, may_be_empty: false };
-/// Limits for the transcription of one recording, which may contain no words.
+/// Limits for transcribing one recording, which may contain no speech.
 const LISTENING_LIMITS: RunLimits =
     RunLimits { time_max: Duration::from_secs(300), bytes_max: 256 * 1024, may_be_empty: true };
-/// Most bytes that are kept of what a program complains about. The last lines say why a program ended; it may have written
-/// without end.
+/// Maximum bytes to keep of a program's error output. The last lines show why it ended; it may have written without
+/// end.
 const COMPLAINT_BYTES_MAX: u64 = 2_048;
-/// Most characters of a complaint that a message repeats.
+/// Maximum characters of a program's error output that a message repeats.
 const COMPLAINT_LENGTH_MAX: usize = 200;
 
-/// Speaks by a local program.
+/// Speaks with a local program.
 pub struct CommandSpeaker {
     command: Vec<String>,
     clock: Arc<dyn Clock>,
 }
 
-/// Hears by a local program: the path of a WAV file is its last argument.
+/// Transcribes with a local program: the path of a WAV file is its last argument.
 pub struct CommandListener {
     command: Vec<String>,
     folder: PathBuf,
@@ -54,14 +54,14 @@ pub struct CommandListener {
 }
 
 impl CommandSpeaker {
-    /// Runs `command` once per sentence; [`VOICE_PLACEHOLDER`] in an argument becomes the voice.
+    /// Creates a speaker that runs `command` for each sentence, with the voice in place of [`VOICE_PLACEHOLDER`].
     pub fn new(command: Vec<String>, clock: Arc<dyn Clock>) -> Self {
         Self { command, clock }
     }
 }
 
 impl CommandListener {
-    /// Runs `command` once per recording, whose file is in `folder` meanwhile.
+    /// Creates a listener that runs `command` for each recording, whose file is in `folder` meanwhile.
     pub fn new(command: Vec<String>, folder: PathBuf, clock: Arc<dyn Clock>) -> Self {
         Self { command, folder, clock, files: AtomicU64::new(0) }
     }
@@ -140,7 +140,7 @@ fn program_name(command: &[String]) -> &str {
     program.rsplit(['/', '\\']).next().unwrap_or(program)
 }
 
-/// A program that runs; dropping it ends the program.
+/// A running program; dropping it ends the program.
 ///
 /// Shared with the thread that waits for its end.
 struct RunningProgram(Arc<Mutex<Child>>);
@@ -157,8 +157,8 @@ struct Outcome {
     status: io::Result<ExitStatus>,
 }
 
-/// Variables that a child gets, by name or by the beginning of it. The daemon's environment holds keys and tokens, which
-/// no program needs for speaking, hearing or showing a page.
+/// Environment variables that a child process gets, by name or prefix. The daemon's environment contains keys and
+/// tokens, which no program needs for speech or for showing a page.
 const CHILD_VARIABLES: [&str; 32] = [
     "PATH",
     "HOME",
@@ -194,7 +194,7 @@ const CHILD_VARIABLES: [&str; 32] = [
     "PIPER_*",
 ];
 
-/// The environment of a program that this one starts.
+/// The environment of programs that this one starts.
 pub fn child_environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_children)).collect()
 }
@@ -206,8 +206,8 @@ fn is_for_children(name: &str) -> bool {
     })
 }
 
-/// Runs a program and returns its standard output. It ends when its time is over, when it says too much, and when the
-/// future is dropped.
+/// Runs a program and returns its standard output. It is ended at its time limit, when its output is too long, and
+/// when the future is dropped.
 async fn run(
     command: &[String],
     input: Vec<u8>,
@@ -235,7 +235,7 @@ async fn run(
     let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
         return Err(VoiceError::Passing(format!("{name} has no pipes")));
     };
-    // A program may read nothing before it has written: each pipe has its own thread.
+    // A program may read nothing before it has written, so each pipe has its own thread.
     std::thread::spawn(move || stdin.write_all(&input));
     let complaint = std::thread::spawn(move || read_up_to(stderr, COMPLAINT_BYTES_MAX));
     let child = running.0.clone();
@@ -243,7 +243,7 @@ async fn run(
         let output = read_up_to(stdout, bytes_max + 1);
         let is_long = output.len() as u64 > bytes_max;
         let mut child = child.lock();
-        // Nothing more is read of it. The status of a program that has ended stays as it is.
+        // Nothing more is read from it. The status of a program that has ended does not change.
         let _ = child.kill();
         let status = child.wait();
         drop(child);
@@ -275,7 +275,7 @@ fn check_outcome(outcome: Outcome, name: &str, limits: &RunLimits) -> Result<Vec
     Ok(outcome.output)
 }
 
-/// Reads until the end or the limit; what can't be read is as if it were the end.
+/// Reads until the end or the limit; an error counts as the end.
 fn read_up_to(pipe: impl Read, bytes_max: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let _ = pipe.take(bytes_max).read_to_end(&mut bytes);

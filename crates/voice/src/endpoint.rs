@@ -1,4 +1,4 @@
-//! One bounded request to a voice provider, and what its refusal means.
+//! One bounded request to a voice provider, and the interpretation of errors.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use crate::provider::VoiceError;
 
-/// Time that a connection may take to open.
+/// Time limit for opening a connection.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// Most bytes that are read of a refusal. A refusal may be a whole page of a proxy.
+/// Maximum bytes of a refusal to read. It may be the whole page of a proxy.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
-/// Most characters of a refusal that a message repeats.
+/// Maximum characters of a refusal that a message repeats.
 const QUOTED_CHARACTERS_MAX: usize = 160;
 
 /// Address and credentials of a provider.
@@ -26,15 +26,15 @@ const QUOTED_CHARACTERS_MAX: usize = 160;
 pub struct EndpointSettings {
     /// The endpoint's base; empty for the provider's own.
     pub base_url: String,
-    /// The model to ask for; empty for the provider's customary one.
+    /// The model to use; empty for the provider's default.
     pub model: String,
     /// The key, if one is needed.
     pub api_key: Option<SecretString>,
-    /// The time by which a request is limited.
+    /// The clock for time limits of requests.
     pub clock: Arc<dyn Clock>,
 }
 
-/// True if words and keys may be sent to this address: by TLS, or to this machine.
+/// True if texts and keys may be sent to this address: by TLS, or to this machine.
 pub fn is_secure_url(base_url: &str) -> bool {
     base_url.is_empty()
         || Url::parse(base_url).is_ok_and(|url| match url.scheme() {
@@ -67,7 +67,7 @@ impl Endpoint {
                 "the address of the voice provider must be https://, or http:// on this machine".to_owned(),
             )
         })?;
-        // Redirects would carry words and key elsewhere.
+        // Redirects would send texts and the key elsewhere.
         let builder = client_builder()
             .user_agent(concat!("echovessel/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIME_MAX)
@@ -90,7 +90,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends the request and reads its answer whole.
+    /// Sends the request and reads the whole answer.
     pub(crate) async fn fetch(
         &self,
         request: RequestBuilder,
@@ -144,7 +144,7 @@ impl Endpoint {
     }
 }
 
-/// A WAV file in a form.
+/// A WAV file as a part of a multipart form.
 pub(crate) fn wav_part(file_name: &str, wav: Vec<u8>) -> Part {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("audio/wav"));

@@ -1,4 +1,4 @@
-//! Fish Audio: speech, and voices made of samples.
+//! Fish Audio: speech, and voice cloning.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::sound::Sound;
 
 const DEFAULT_BASE_URL: &str = "https://api.fish.audio";
 const MODEL: &str = "s1";
-/// US dollars per byte of text at Fish Audio itself, as an estimate.
+/// Estimated US dollars per byte of text at Fish Audio.
 const PRICE: f64 = 15.0 / 1_000_000.0;
-/// Time for the speech of one reply. It comes in seconds; a person waits for it.
+/// Time limit for speaking one reply. It takes seconds; a person waits for it.
 const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
-/// Time for a clone. Minutes of recordings are uploaded and learned from meanwhile.
+/// Time limit for cloning. Minutes of recordings are uploaded and learned from meanwhile.
 const CLONE_TIME_MAX: Duration = Duration::from_secs(300);
-/// Largest sound that is read: half an hour as MP3 with 128 kbit/s.
+/// Maximum bytes of a sound: half an hour as MP3 with 128 kbit/s.
 const SOUND_BYTES_MAX: usize = 32 * 1024 * 1024;
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
-/// Speaks by Fish Audio.
+/// Speaks with Fish Audio.
 pub struct FishSpeaker {
     endpoint: Endpoint,
     model: String,
@@ -31,10 +31,11 @@ pub struct FishSpeaker {
 }
 
 impl FishSpeaker {
-    /// A speaker at this address.
+    /// Creates a speaker for this address.
     ///
     /// # Errors
-    /// When the address can't be used.
+    ///
+    /// When the address is invalid.
     pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
         let model = if settings.model.is_empty() { MODEL } else { settings.model.as_str() };
         let (endpoint, model) = (Endpoint::new(settings, DEFAULT_BASE_URL)?, model.to_owned());

@@ -1,31 +1,31 @@
-//! Local programs that can speak or hear, found on this machine.
+//! Finds local programs for speech and transcription on this machine.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::command::VOICE_PLACEHOLDER;
 
-/// Most voice files of piper that are listed. It bounds the choice in the settings.
+/// Maximum voice files of piper to list. It bounds the choice in the settings.
 const PIPER_VOICES_MAX: usize = 200;
 
-/// A program that can be used by the provider `command`.
+/// A program that the provider `command` can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledProgram {
-    /// The program's name, as `espeak-ng`.
+    /// The program's name, such as `espeak-ng`.
     pub name: &'static str,
     /// True for a program that speaks, false for one that transcribes.
     pub speaks: bool,
     /// The argument list for the configuration.
     pub command: Vec<String>,
-    /// The voice to begin with; empty where none is needed.
+    /// The default voice; empty if none is needed.
     pub voice: String,
-    /// The voice of Chinese sentences; empty where it has none.
+    /// The voice of Chinese sentences; empty if there is none.
     pub chinese_voice: String,
-    /// Voices that can be chosen.
+    /// The voices to choose from.
     pub voices: Vec<String>,
 }
 
-/// The programs in these folders (of `PATH`) that are ready for use. Models of piper and whisper.cpp are looked for in
+/// The programs in these folders (of `PATH`) that are ready for use. Models of piper and whisper.cpp are searched in
 /// `models`.
 pub fn installed_programs(path: &OsStr, models: &Path) -> Vec<InstalledProgram> {
     let find = |names: &[&str]| {
@@ -38,7 +38,8 @@ pub fn installed_programs(path: &OsStr, models: &Path) -> Vec<InstalledProgram> 
     [piper, espeak, whisper].into_iter().flatten().collect()
 }
 
-/// The file of a program: the name itself if it has a folder, else the first of this name in the folders of `PATH`.
+/// The file of a program: the name itself if it has a folder, else the first one with this name in the folders of
+/// `PATH`.
 pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
     let named = PathBuf::from(name);
     let folders = std::env::split_paths(path).map(|folder| folder.join(name));
@@ -59,7 +60,7 @@ fn espeak_program(program: String) -> InstalledProgram {
     }
 }
 
-/// Piper without a voice can't speak, so it is not offered then.
+/// Piper, unless it has no voice and so can't speak.
 fn piper_program(program: String, models: &Path) -> Option<InstalledProgram> {
     let mut voices = files_with_extension(models, "onnx");
     voices.truncate(PIPER_VOICES_MAX);

@@ -1,10 +1,10 @@
-//! Speaking and hearing.
+//! Speech and transcription.
 //!
-//! [`Speaker`] turns a sentence into [`Sound`], [`Listener`] turns a recording into text. Their providers are a local
+//! [`Speaker`] converts a sentence to [`Sound`], [`Listener`] a recording to text. Their providers are a local
 //! program ([`CommandSpeaker`], [`CommandListener`]), any OpenAI-compatible endpoint ([`OpenAiSpeaker`],
-//! [`OpenAiListener`]) and Fish Audio ([`FishSpeaker`]). All of them exchange WAV; [`Sound`] reads, measures and writes
-//! it, and Ogg Opus for voice messages. [`SentenceFeed`] finds the sentences of a reply while it is written, [`installed_programs`] the local programs
-//! that this machine has.
+//! [`OpenAiListener`]) and Fish Audio ([`FishSpeaker`]). All of them exchange WAV; [`Sound`] reads, measures and
+//! writes it, and Ogg Opus for voice messages. [`SentenceFeed`] finds the sentences of a reply while it is written,
+//! [`installed_programs`] the local programs of this machine.
 
 mod provider;
 mod duration;

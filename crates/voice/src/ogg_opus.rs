@@ -1,5 +1,5 @@
-//! Ogg Opus, as messengers send and take voice messages (RFC 7845): read at the rate that listeners need, written at the rate
-//! of the format.
+//! Ogg Opus, the format of voice messages in messengers (RFC 7845): read at the rate that transcription needs,
+//! written at the rate of the format.
 
 use std::io::Cursor;
 
@@ -8,32 +8,32 @@ use rusty_opus::{Application, OpusDecoder, OpusEncoder};
 
 use crate::sound_error::SoundError;
 
-/// Samples a second that are written. Opus has no other rate for its positions.
+/// Samples per second to write. Opus uses no other rate for its positions.
 pub(crate) const WRITTEN_RATE: u32 = 48_000;
-/// Samples a second that are read: speech needs no more.
+/// Samples per second to read: speech needs no more.
 pub(crate) const READ_RATE: u32 = 16_000;
-/// Positions in the file count samples at 48,000 a second.
+/// Factor of positions in the file, which count samples at 48,000 per second.
 const POSITIONS_PER_SAMPLE: u64 = 3;
 /// Samples of one written packet: 20 ms.
 const PACKET_SAMPLES: usize = 960;
-/// Most samples of one packet that is read: 120 ms.
+/// Maximum samples of a packet that is read: 120 ms.
 const PACKET_SAMPLES_MAX: usize = 1_920;
-/// Most bytes of one written packet. The format allows no more for one frame.
+/// Maximum bytes of a written packet, as allowed for one frame.
 const PACKET_BYTES_MAX: usize = 1_275;
-/// Packets of one written page: a second.
+/// Packets per written page: a second.
 const PACKETS_PER_PAGE: usize = 50;
-/// Samples by which the coder is late; players pass over them.
+/// Samples of the encoder's delay, which players skip.
 const DELAY_SAMPLES: u16 = 312;
-/// Bits a second: clear speech.
+/// Bits per second, enough for clear speech.
 const BIT_RATE: i32 = 24_000;
-/// Names the only stream of a file.
+/// Serial number of the only stream of a file.
 const STREAM_NUMBER: u32 = 1;
 
 pub(crate) fn is_ogg(bytes: &[u8]) -> bool {
     bytes.starts_with(b"OggS")
 }
 
-/// Reads the first stream of a file; channels become one.
+/// Decodes the first stream of a file; channels are mixed into one.
 pub(crate) fn read(bytes: &[u8], seconds_max: u64) -> Result<Vec<i16>, SoundError> {
     let damaged = |_| SoundError::Damaged("a page or a packet can't be read");
     let mut reader = PacketReader::new(Cursor::new(bytes));
@@ -63,7 +63,7 @@ pub(crate) fn read(bytes: &[u8], seconds_max: u64) -> Result<Vec<i16>, SoundErro
     if samples.is_empty() { Err(SoundError::Empty) } else { Ok(samples) }
 }
 
-/// Number of samples at 48,000 a second to skip, by the head of the stream.
+/// Number of samples at 48,000 per second to skip, according to the stream's head.
 fn delay_of(head: &[u8]) -> Result<u16, SoundError> {
     if !head.starts_with(b"OpusHead") {
         return Err(SoundError::Coding("another codec in Ogg".to_owned()));
@@ -79,7 +79,7 @@ fn delay_of(head: &[u8]) -> Result<u16, SoundError> {
     Ok(u16::from_le_bytes([delay[0], delay[1]]))
 }
 
-/// Writes samples at [`WRITTEN_RATE`] as a file with one stream.
+/// Encodes samples at [`WRITTEN_RATE`] as a file with one stream.
 pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
     let mut encoder =
         OpusEncoder::new(WRITTEN_RATE as i32, 1, Application::Voip).map_err(|e| coding_error(&e))?;
@@ -109,7 +109,7 @@ pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
     Ok(writer.into_inner())
 }
 
-/// One channel, no gain, for samples at 48,000 a second.
+/// The packet `OpusHead`: one channel, no gain, for samples at 48,000 per second.
 fn opus_head() -> Vec<u8> {
     let mut head = b"OpusHead\x01\x01".to_vec();
     head.extend_from_slice(&DELAY_SAMPLES.to_le_bytes());
@@ -128,7 +128,7 @@ fn opus_tags() -> Vec<u8> {
     tags
 }
 
-/// The cast saturates, so loud samples are clipped.
+/// Converts samples to 16 bits. The cast saturates, so loud samples are clipped.
 fn to_16_bits(sample: f32) -> i16 {
     (sample * 32_768.0).round() as i16
 }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn delay_of_the_coder_is_taken_away() {
-        // A tone whose pitch rises has one place only at which it is alike.
+        // A tone with rising pitch matches itself only at one position.
         let sample = |index: u32| {
             let at = f64::from(index) / 16_000.0;
             (f64::sin(at * (200.0 + 1_000.0 * at) * std::f64::consts::TAU) * 9_000.0) as i16
@@ -213,7 +213,7 @@ mod tests {
             damaged[at] ^= 0x5a;
             let _ = read_back(&damaged);
         }
-        // Below the checksums of the container, any packet may come.
+        // Below the checksums of the container, any packet may occur.
         let mut dice = 88_172_645_463_325_252_u64;
         let mut roll = || {
             dice ^= dice << 13;

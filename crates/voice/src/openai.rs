@@ -1,4 +1,4 @@
-//! Any endpoint that speaks OpenAI's audio protocol.
+//! Any endpoint with OpenAI's audio API.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 const SPEECH_MODEL: &str = "gpt-4o-mini-tts";
 const SPEECH_VOICE: &str = "alloy";
 const TRANSCRIPTION_MODEL: &str = "whisper-1";
-/// US dollars per character of OpenAI's own speech, as an estimate.
+/// Estimated US dollars per character of OpenAI's own speech.
 const SPEECH_PRICE: f64 = 15.0 / 1_000_000.0;
-/// US dollars per second of OpenAI's own transcription, as an estimate.
+/// Estimated US dollars per second of OpenAI's own transcription.
 const TRANSCRIPTION_PRICE: f64 = 0.006 / 60.0;
-/// Time for the speech of one reply. It comes in seconds; a person waits for it.
+/// Time limit for speaking one reply. It takes seconds; a person waits for it.
 const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
-/// Time for a transcription. A recording of some minutes is uploaded and heard meanwhile.
+/// Time limit for transcribing. A recording of some minutes is uploaded and transcribed meanwhile.
 const LISTEN_TIME_MAX: Duration = Duration::from_secs(120);
-/// Largest sound that is read: half an hour as MP3 with 128 kbit/s.
+/// Maximum bytes of a sound: half an hour as MP3 with 128 kbit/s.
 const SOUND_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Largest transcript that is read. It is hours of talk.
+/// Maximum bytes of a transcript: hours of speech.
 const TRANSCRIPT_BYTES_MAX: usize = 256 * 1024;
 
 pub struct OpenAiSpeaker {
@@ -40,10 +40,11 @@ pub struct OpenAiListener {
 }
 
 impl OpenAiSpeaker {
-    /// A speaker at this address.
+    /// Creates a speaker for this address.
     ///
     /// # Errors
-    /// When the address can't be used.
+    ///
+    /// When the address is invalid.
     pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
         let model = if settings.model.is_empty() { SPEECH_MODEL } else { settings.model.as_str() };
         let (endpoint, model) = (Endpoint::new(settings, DEFAULT_BASE_URL)?, model.to_owned());
@@ -52,10 +53,11 @@ impl OpenAiSpeaker {
 }
 
 impl OpenAiListener {
-    /// A listener at this address.
+    /// Creates a listener for this address.
     ///
     /// # Errors
-    /// When the address can't be used.
+    ///
+    /// When the address is invalid.
     pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
         let model = if settings.model.is_empty() { TRANSCRIPTION_MODEL } else { settings.model.as_str() };
         let (endpoint, model) = (Endpoint::new(settings, DEFAULT_BASE_URL)?, model.to_owned());
@@ -91,7 +93,7 @@ impl Speaker for OpenAiSpeaker {
     }
 }
 
-/// The sound of an answer that has to be WAV.
+/// The sound of an answer, which has to be WAV.
 pub(crate) fn read_sound(
     endpoint: &Endpoint,
     content_type: &str,

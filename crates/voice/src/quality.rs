@@ -1,38 +1,39 @@
-//! Whether a sound is good enough to be a sample of a voice.
+//! Checks if a sound is good enough as a voice sample.
 
 use std::fmt;
 
-/// Sound below this level is silence, in decibels of full scale. Breath and the noise of a quiet room are below, quiet speech
-/// is above.
+/// Level below which sound is silence, in decibels of full scale. Breath and the noise of a quiet room are below,
+/// quiet speech is above.
 const SILENCE_DBFS: f64 = -45.0;
-/// Length of the parts that are called silent or not. A syllable is longer than one part.
+/// Number of parts per second that are classified as silent or not. A syllable is longer than one part.
 const FRAMES_PER_SECOND: usize = 50;
-/// Level from which a sample is cut off, just below the largest of 16 bits (32,767).
+/// Level from which a sample counts as clipped, just below the maximum of 16 bits (32,767).
 const CLIPPED_LEVEL: u16 = 32_700;
-/// Share of cut samples from which a recording is too loud. Single peaks can't be heard; more give a cloned voice a rattle.
+/// Share of clipped samples from which a recording is too loud. Single peaks are inaudible; more make a cloned voice
+/// rattle.
 const CLIPPED_SHARE_MAX: f64 = 0.01;
-/// Share of silence from which a recording holds too little speech. Ordinary speech pauses for far less.
+/// Share of silence from which a recording has too little speech. Ordinary speech has far less.
 const SILENT_SHARE_MAX: f64 = 0.7;
 
-/// Measures of a sound.
+/// Measurements of a sound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
     /// The length in seconds.
     pub seconds: f64,
-    /// The loudness in decibels of full scale, 0 or less; -96 for digital silence.
+    /// The loudness in decibels of full scale, at most 0; -96 for digital silence.
     pub loudness_dbfs: f64,
     /// Share of silence, 0 to 1.
     pub silent_share: f64,
-    /// Share of samples that are cut off, 0 to 1.
+    /// Share of clipped samples, 0 to 1.
     pub clipped_share: f64,
 }
 
-/// A defect in a sample of a voice.
+/// A defect in a voice sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QualityProblem {
-    /// Shorter than the limit, in seconds.
+    /// The sample is shorter than this many seconds.
     TooShort(u64),
-    /// Longer than the limit, in seconds.
+    /// The sample is longer than this many seconds.
     TooLong(u64),
     /// The recording holds nothing but silence.
     Silent,
@@ -61,7 +62,7 @@ impl Quality {
         self.silent_share >= 1.0
     }
 
-    /// The worst defect of a sample whose length must be between these seconds.
+    /// The worst defect of a sample, whose length must be between these seconds.
     pub fn worst_problem(&self, shortest: u64, longest: u64) -> Option<QualityProblem> {
         if self.seconds < shortest as f64 {
             return Some(QualityProblem::TooShort(shortest));

@@ -1,17 +1,17 @@
-//! Sentences of a text that is still being written, as they are spoken.
+//! Splits a text that is still being written into sentences to speak.
 
 use text::split_sentences;
 
-/// Longest part that is spoken at once, in characters. Playing begins when the first part has come, and a text without full
-/// stops must not delay it.
+/// Maximum length of a part that is spoken at once, in characters. Playing begins when the first part is ready, and a
+/// text without full stops must not delay it.
 const SENTENCE_LENGTH_MAX: usize = 400;
-/// Begins and ends code, which is not read out.
+/// Marks the beginning and end of code, which is not read out.
 const FENCE: &str = "```";
 
-/// Takes a text piece by piece and gives its sentences as soon as each is complete, without markup, code and addresses.
+/// Splits streamed text into sentences as soon as each is complete, without markup, code and addresses.
 #[derive(Debug, Default)]
 pub struct SentenceFeed {
-    /// Text without a complete sentence yet.
+    /// Text without a complete sentence so far.
     pending: String,
     in_code: bool,
 }
@@ -31,7 +31,7 @@ impl SentenceFeed {
         found
     }
 
-    /// The text is over: returns what is left of it.
+    /// Ends the text; returns the rest.
     pub fn finish(&mut self) -> Vec<String> {
         let mut found = Vec::new();
         let line = std::mem::take(&mut self.pending);
@@ -48,8 +48,8 @@ impl SentenceFeed {
         }
     }
 
-    /// Takes sentences that more text can't change. What follows tells whether a full stop ended one, so a letter
-    /// stands for it where a space or a mark of a script without spaces has come.
+    /// Takes sentences that more text can't change. What follows a full stop decides if it ends a sentence, so a
+    /// letter is assumed after a space or a mark of a script without spaces.
     fn take_complete(&mut self, found: &mut Vec<String>) {
         let mut probe = self.pending.clone();
         if probe.ends_with(|last: char| last.is_whitespace() || "。！？；…".contains(last)) {
@@ -77,7 +77,7 @@ fn add_sentence(sentence: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Bytes of the first part that is short enough, cut at a comma or a space where there is one.
+/// Bytes of the first part that is short enough, cut at a comma or a space if there is one.
 fn part_length(text: &str) -> usize {
     let Some((limit, _)) = text.char_indices().nth(SENTENCE_LENGTH_MAX) else { return text.len() };
     let is_break = |letter: char| letter.is_whitespace() || ",;:，、：".contains(letter);
@@ -85,7 +85,8 @@ fn part_length(text: &str) -> usize {
     cut.map_or(limit, |(at, letter)| at + letter.len_utf8())
 }
 
-/// The words without markup, faces and stage directions; an address is left out, the name of a link stays.
+/// The text to speak, without markup, emoticons and stage directions; an address is left out, the text of a link
+/// stays.
 fn spoken_words(sentence: &str) -> String {
     let sentence = without_stage_directions(sentence);
     let mut words = String::new();
@@ -104,20 +105,20 @@ fn spoken_words(sentence: &str) -> String {
     kept.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Faces and hearts that hold letters or digits, with or without punctuation behind them.
+/// True for emoticons with letters or digits, possibly followed by punctuation.
 fn is_face(word: &str) -> bool {
     const FACES: [&str; 16] =
         ["<3", "</3", ":3", ":D", ":P", ":p", ":O", ":o", ";D", ";P", "xD", "XD", "T_T", "QAQ", "QwQ", "orz"];
     FACES.contains(&word.trim_end_matches(['.', ',', '!', '?', '。', '！']))
 }
 
-/// Emoji and other signs that are pictures.
+/// True for emoji and other pictographs.
 fn is_pictograph(letter: char) -> bool {
     matches!(letter, '\u{2600}'..='\u{27bf}' | '\u{fe0f}' | '\u{200d}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Leaves out what stands between single stars and tells what the speaker does: `*smiles*`, `*轻轻点头*`. Stressed words stand
-/// between single stars too, and are kept.
+/// Removes text between single stars that describes the speaker's actions: `*smiles*`, `*轻轻点头*`. Emphasised words
+/// between single stars stay.
 fn without_stage_directions(sentence: &str) -> String {
     let mut kept = String::new();
     let mut rest = sentence;
@@ -134,7 +135,7 @@ fn without_stage_directions(sentence: &str) -> String {
                 kept.push_str(&from[..end + 2]);
                 rest = &inner[end + 1..];
             }
-            // A bold word or a star of its own.
+            // A bold word or a literal star.
             None => {
                 let stars = from.find(|letter| letter != '*').unwrap_or(from.len());
                 kept.push_str(&from[..stars]);
@@ -146,7 +147,7 @@ fn without_stage_directions(sentence: &str) -> String {
 }
 
 fn is_stage_direction(before: &str, inner: &str, after: &str) -> bool {
-    /// Words that end like a verb of the third person and are none.
+    /// Words that end like a verb in the third person but are not.
     const FALSE_VERBS: [&str; 16] = [
         "this",
         "is",

@@ -6,7 +6,7 @@ use crate::quality::Quality;
 use crate::sound_error::SoundError;
 use crate::wav::{self, LengthTrust};
 
-/// Bytes of the header that [`Sound::to_wav`] writes.
+/// Bytes of the header written by [`Sound::to_wav`].
 const HEADER_BYTES: usize = 44;
 
 /// One channel of sound.
@@ -17,15 +17,16 @@ pub struct Sound {
 }
 
 impl Sound {
-    /// Sound of these samples, `rate` a second.
+    /// Creates a sound from samples, `rate` per second.
     pub fn new(samples: Vec<i16>, rate: u32) -> Self {
         Self { samples, rate: rate.max(1) }
     }
 
-    /// Reads a WAV or Ogg Opus file that lasts at most `seconds_max`; several channels become one.
+    /// Decodes a WAV or Ogg Opus file of at most `seconds_max`; several channels become one.
     ///
     /// # Errors
-    /// When it is neither, its header does not fit its content, or it is longer. No more is decoded than may be kept.
+    ///
+    /// When it is neither, its header does not match its content, or it is longer. No more is decoded than allowed.
     pub fn read(bytes: &[u8], trust: LengthTrust, seconds_max: u64) -> Result<Self, SoundError> {
         if ogg_opus::is_ogg(bytes) {
             return Ok(Self::new(ogg_opus::read(bytes, seconds_max)?, ogg_opus::READ_RATE));
@@ -37,10 +38,11 @@ impl Sound {
         Ok(Self { rate: format.rate, samples: format.decode() })
     }
 
-    /// Reads the sound of a spoken text.
+    /// Decodes the sound of a spoken text.
     ///
     /// # Errors
-    /// As [`read`](Self::read), when it lasts much longer than the text does, and when it is silent.
+    ///
+    /// As [`read`](Self::read), and when it is much longer than the text, or silent.
     pub(crate) fn read_speech(bytes: &[u8], text: &str) -> Result<Self, SoundError> {
         let seconds_max = longest_plausible_duration(text).as_secs();
         let sound = Self::read(bytes, LengthTrust::UntilTheEnd, seconds_max)?;
@@ -67,7 +69,7 @@ impl Sound {
         Quality::from_samples(&self.samples, self.rate)
     }
 
-    /// Adds a sound at the end, in the rate of this one.
+    /// Appends a sound, converted to the rate of this one.
     pub fn append(&mut self, other: &Self) {
         if self.samples.is_empty() {
             *self = other.clone();
@@ -79,7 +81,7 @@ impl Sound {
         }
     }
 
-    /// The samples at another rate, interpolated linearly: voices of two languages may have two rates.
+    /// The samples at another rate, interpolated linearly: voices of two languages may have different rates.
     fn resample(&self, rate: u32) -> Vec<i16> {
         let length = self.samples.len() as u64 * u64::from(rate) / u64::from(self.rate);
         let step = f64::from(self.rate) / f64::from(rate);
@@ -95,15 +97,16 @@ impl Sound {
             .collect()
     }
 
-    /// The sound as an Ogg Opus file, as messengers take voice messages.
+    /// The sound as an Ogg Opus file, the format of voice messages in messengers.
     ///
     /// # Errors
-    /// When the coder refuses the samples.
+    ///
+    /// When the encoder refuses the samples.
     pub fn to_ogg_opus(&self) -> Result<Vec<u8>, SoundError> {
         ogg_opus::write(&self.resample(ogg_opus::WRITTEN_RATE))
     }
 
-    /// The loudest sample in each of at most `points` parts of equal length, of 255: a picture of the sound.
+    /// The loudest sample in each of at most `points` parts of equal length, from 0 to 255, for drawing a waveform.
     pub fn waveform(&self, points: usize) -> Vec<u8> {
         let part = self.samples.len().div_ceil(points.max(1)).max(1);
         let loudest =
@@ -111,7 +114,7 @@ impl Sound {
         self.samples.chunks(part).map(|part| (loudest(part) >> 7).min(255) as u8).collect()
     }
 
-    /// The sound as a WAV file of 16-bit samples.
+    /// Encodes the sound as a WAV file of 16-bit samples.
     pub fn to_wav(&self) -> Vec<u8> {
         let data = u32::try_from(self.samples.len() * 2).unwrap_or(u32::MAX - HEADER_BYTES as u32);
         let mut bytes = Vec::with_capacity(HEADER_BYTES + data as usize);

@@ -1,6 +1,6 @@
-//! Why bytes are no sound.
+//! Errors of reading sound.
 
-/// Why bytes are not sound that can be used.
+/// Why a file is not usable sound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SoundError {
     /// There are no bytes, or no samples.
@@ -9,21 +9,21 @@ pub enum SoundError {
     /// The sound holds nothing but silence.
     #[error("it is silent")]
     Silent,
-    /// The bytes are of another format.
+    /// The file has another format.
     #[error("it is neither a WAV nor an Ogg Opus file")]
     UnknownFormat,
-    /// Header and content disagree.
+    /// Header and content do not match.
     #[error("its header says {claimed} bytes of sound, and it holds {held}")]
     LengthLies {
-        /// Bytes by the header.
+        /// Bytes according to the header.
         claimed: u64,
         /// Bytes of sound in the file.
         held: u64,
     },
-    /// The header makes no sense.
+    /// The header is invalid.
     #[error("its header is damaged: {0}")]
     Damaged(&'static str),
-    /// A coding that is not read.
+    /// The encoding is not supported.
     #[error("its coding is not read here: {0}; use PCM of 8 to 32 bits, 32-bit floats, or Opus")]
     Coding(String),
     /// The sound lasts too long.

@@ -1,23 +1,23 @@
-//! Reading WAV: the header is checked before a sample is decoded, so that memory is bounded by the file.
+//! Reads WAV: the header is checked before a sample is decoded, so that memory is bounded by the file.
 
 use crate::sound_error::SoundError;
 
-/// Lowest and highest samples a second.
+/// Minimum and maximum samples per second.
 const SAMPLE_RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u16 = 8;
-/// Most chunks before the sound. Editors add a few of their own; a file of thousands is made to take time.
+/// Maximum chunks before the sound. Editors add a few of their own; a file with thousands is an attack.
 const CHUNKS_MAX: usize = 64;
 
 const PCM: u16 = 1;
 const FLOAT: u16 = 3;
 const EXTENSIBLE: u16 = 0xfffe;
 
-/// Trust in the lengths of the header.
+/// The interpretation of the lengths in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthTrust {
-    /// The sound of a file, whose header must be right about its length.
+    /// For files: the header must state the right length.
     Exact,
-    /// A stream, whose writer did not know the length when it wrote the header: the sound goes on to the end.
+    /// For streams, whose writer did not know the length when it wrote the header: the sound extends to the end.
     UntilTheEnd,
 }
 
@@ -39,10 +39,11 @@ enum Coding {
     Float32,
 }
 
-/// The length of a WAV file in seconds, by its header and size alone.
+/// The length of a WAV file in seconds, from its header and size.
 ///
 /// # Errors
-/// When it is not WAV, or header and content disagree.
+///
+/// When it is not WAV, or header and content do not match.
 pub fn wav_duration(bytes: &[u8], trust: LengthTrust) -> Result<f64, SoundError> {
     Ok(format(bytes, trust)?.seconds())
 }
@@ -77,8 +78,8 @@ pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, Sou
     Err(SoundError::Damaged("it has no sound"))
 }
 
-/// Lengths that programs write while they stream sound of unknown length: the largest number with or without a sign, and
-/// the rest of it beside the header.
+/// Values that programs write when they stream sound of unknown length: the largest number with or without a sign,
+/// minus what the header takes.
 const OPEN_ENDED_LENGTHS: [std::ops::RangeInclusive<usize>; 3] =
     [0..=0, 0x7fff_f000..=0x7fff_ffff, 0xffff_f000..=0xffff_ffff];
 
@@ -164,7 +165,7 @@ impl Coding {
             (Self::Signed16, [a, b]) => i64::from(i16::from_le_bytes([*a, *b])),
             (Self::Signed24, [_, b, c]) => i64::from(i16::from_le_bytes([*b, *c])),
             (Self::Signed32, [_, _, c, d]) => i64::from(i16::from_le_bytes([*c, *d])),
-            // A cast saturates, and turns NaN into 0.
+            // The cast saturates, and converts NaN to 0.
             (Self::Float32, [a, b, c, d]) => {
                 i64::from((f32::from_le_bytes([*a, *b, *c, *d]) * f32::from(i16::MAX)) as i16)
             }
@@ -232,13 +233,13 @@ mod tests {
         let mut rate = wav.clone();
         rate[24..28].copy_from_slice(&1u32.to_le_bytes());
         assert_eq!(exact(&rate), SoundError::Damaged("the sample rate"));
-        // A stream's writer can't know the length.
+        // The writer of a stream can't know the length.
         assert!((wav_duration(&lying, LengthTrust::UntilTheEnd).unwrap() - 1.0).abs() < 0.001);
     }
 
     #[test]
     fn ten_hours_are_refused_by_the_header_alone() {
-        // 10 h of 8-bit sound at 8,000 Hz would be 288 MB: only the header says so.
+        // 10 h of 8-bit sound at 8,000 Hz would be 288 MB, but only according to the header.
         let mut wav = tone(61.0, 8_000).to_wav();
         assert_eq!(
             Sound::read(&wav, LengthTrust::Exact, 60),

@@ -29,7 +29,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   whatsapp: "WhatsApp",
 };
 
-/** The channel's name for a pill; null for this page and for messages that are not stored yet. */
+/** The channel's name for a label; null for this page and for messages that are not stored yet. */
 export function channelName(channelId: string | null): string | null {
   if (channelId === null || channelId === "web") return null;
   if (channelId.startsWith(IMPORT_CHANNEL_PREFIX)) {

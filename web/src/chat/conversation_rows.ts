@@ -9,7 +9,7 @@ export type ConversationRow =
   | { kind: "message"; key: string; message: Message }
   | { kind: "divider"; key: string; at: string; closing: Closing | null };
 
-/** Computing the local day is slow, and every token asks for all rows again. */
+/** Computing the local day is slow, and all rows are needed again for every token. */
 const cached = new WeakMap<Message, { day: string; row: ConversationRow }>();
 
 export function conversationRows(

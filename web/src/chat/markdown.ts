@@ -9,7 +9,7 @@ const LENGTH_MAX = 40_000;
 export function blocksOf(text: string): Token[] {
   if (text.length > LENGTH_MAX) return [plain(text)];
   try {
-    // `breaks`: a line break in a message is meant as one.
+    // `breaks`: a line break in a message is intended.
     return new Lexer({ gfm: true, breaks: true }).lex(text);
   } catch {
     return [plain(text)];

@@ -13,7 +13,7 @@ export class RowHeights {
   #tops = new Float64Array(1);
   #valid = 0;
 
-  /** `estimate`: height in pixels of a row that was never measured. */
+  /** `estimate`: height in pixels of a row that was not measured yet. */
   constructor(readonly estimate: number) {}
 
   get count(): number {

@@ -9,7 +9,7 @@ export interface ScoreTerm {
   value: number;
   /** The length of its bar, in [0, 1]. */
   share: number;
-  /** Whether it is a part of the term above it. */
+  /** True if it is a part of the term above it. */
   part: boolean;
 }
 
@@ -34,7 +34,7 @@ const WORDS: Record<string, MessageKey> = {
 
 const PARTS_OF_RELEVANCE = new Set(["vector_relevance", "word_relevance"]);
 
-/** Terms in the order of the formula; a message has parts of its own. One without a name for people is left to the trace. */
+/** Terms in the order of the formula; messages have other terms. A term without a label is only in the trace. */
 function valuesOf(candidate: Candidate): [string, number][] {
   const parts = candidate.parts ?? {};
   return Object.keys(WORDS).flatMap((name): [string, number][] => {

@@ -1,8 +1,9 @@
-// Whether more is being written: the server answers quick messages together, and at once when there are no more.
+// Reports if the reader is typing: the server answers messages that follow each other together, and at once when no
+// more are being typed.
 
-/** Pause after a message, with nothing begun, after which no more is expected. */
+/** Pause after a message without typing, after which no further message is expected. */
 const PAUSE_MS = 800;
-/** Keystrokes are reported at most so often. */
+/** Minimum interval between reports of keystrokes. */
 const REPORT_MS = 1_000;
 
 export class TypingReporter {
@@ -14,13 +15,13 @@ export class TypingReporter {
     this.#report = report;
   }
 
-  /** A message was sent and nothing else is begun. */
+  /** A message was sent and no other is being typed. */
   sent(): void {
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => this.#report(false), PAUSE_MS);
   }
 
-  /** `text` is what the field holds; `isAwaited` is whether sent messages wait for a reply that has not begun. */
+  /** `text` is the content of the field; `isAwaited` is true if sent messages wait for a reply that has not started. */
   typed(text: string, isAwaited: boolean): void {
     clearTimeout(this.#pause);
     if (!isAwaited) return;

@@ -1,8 +1,8 @@
 // Keeps the keyboard focus when the focused element is disabled or removed, so that keyboard users do not start over at
 // the top of the page.
 
-/** An element that is still disabled after this long will not take the focus back. */
-const REST_MS = 500;
+/** Time after which an element that is still disabled does not get the focus back. */
+const RESTORE_WITHIN_MS = 500;
 
 /** Starts watching; the returned function stops it. */
 export function keepFocus(): () => void {
@@ -20,7 +20,7 @@ export function keepFocus(): () => void {
     for (let next = held.parentElement; next; next = next.parentElement) around.push(next);
   }
 
-  /** A focus that the reader moved away is not brought back. */
+  /** The focus is not restored if the reader moved it. */
   function onFocusLeft() {
     setTimeout(() => {
       if (isLost() && held?.isConnected && !isDisabled(held)) held = null;
@@ -31,14 +31,14 @@ export function keepFocus(): () => void {
     if (held === null || !isLost()) return;
     if (held.isConnected) {
       if (!isDisabled(held) && held instanceof HTMLElement) held.focus({ preventScroll: true });
-      else setTimeout(() => goOn(), REST_MS);
+      else setTimeout(() => focusInstead(), RESTORE_WITHIN_MS);
     } else {
       nextFocusable()?.focus({ preventScroll: true });
     }
   }
 
-  /** The element stays disabled: a submitted form gets the focus at its first field. */
-  function goOn() {
+  /** The element stays disabled: after a form was submitted, its first field gets the focus. */
+  function focusInstead() {
     if (held === null || !isLost() || !held.isConnected || !isDisabled(held)) return;
     const field = held.closest("form")?.querySelector<HTMLElement>("input:enabled, select:enabled, textarea:enabled");
     (field ?? nextFocusable())?.focus({ preventScroll: true });

@@ -5,7 +5,7 @@ import { periodLabel, slugOf } from "./periods";
 import type { DocumentName } from "./types";
 
 export interface DiaryTier {
-  /** Its part of the page's address. */
+  /** The tab in the page's address. */
   tab: string;
   /** Its name on the wire. */
   kind: string;
@@ -22,15 +22,15 @@ export const DIARY: readonly [DiaryTier, ...DiaryTier[]] = [
   { tab: "moments", kind: "significant", word: "tierMoments", empty: "tierMomentsEmpty" },
 ];
 
-/** Marks that say which conversation and which instance a diary entry came from: for programs, not for readers. */
+/** Tags with the conversation and the instance of a diary entry. They are for programs and hidden from readers. */
 const ORIGIN_MARKS = / *\[(?:chat|via):[^\]\n]*\]/g;
 
 export const isDiary = (kind: string) => DIARY.some((tier) => tier.kind === kind);
 
-/** The text of a diary document as a reader sees it. */
+/** The text of a diary document without tags. */
 export const withoutOriginMarks = (text: string) => text.replace(ORIGIN_MARKS, "");
 
-/** Its period, of a moment its own name too; the file's name for a document without a period. */
+/** Its period, followed by the name of a significant moment; the file's name for a document without a period. */
 export function documentTitle({ kind, filename }: DocumentName, language: Language, locale: string): string {
   const period = periodLabel(filename, language, locale) ?? filename;
   return kind === "significant" ? `${slugOf(filename)} · ${period}` : period;

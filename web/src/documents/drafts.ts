@@ -15,7 +15,7 @@ const draftKey = (personaId: string | null, { kind, filename }: DocumentName) =>
 export const draftOf = (personaId: string | null, name: DocumentName): Draft | null =>
   drafts.get(draftKey(personaId, name)) ?? null;
 
-/** Null removes it. Drafts last until the page is closed. */
+/** Stores a draft until the page is closed; null removes it. */
 export function keepDraft(personaId: string | null, name: DocumentName, draft: Draft | null): void {
   if (draft === null) drafts.delete(draftKey(personaId, name));
   else drafts.set(draftKey(personaId, name), draft);

@@ -37,5 +37,5 @@ export const restoreVersion = (name: DocumentName, version: number) =>
   post(`${DOCUMENT}/versions/{version}/restore`, undefined, { ...nameQuery(name), version: String(version) });
 
 export const getPendingPeriods = () => get("/api/hub/rollups").then(({ periods }) => periods);
-/** Returns when the language model has written it. */
+/** Resolves when the language model has written it. */
 export const writeRollup = (name: DocumentName) => post("/api/hub/rollups/{kind}/{filename}", undefined, nameQuery(name));

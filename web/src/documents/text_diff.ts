@@ -10,7 +10,7 @@ export interface DiffPart {
 /** Longer texts are compared by lines: a comparison by words would take too long. */
 const BY_WORDS_MAX = 40_000;
 const TIMEOUT_MS = 1_000;
-/** Characters kept at each end of a long unchanged part. */
+/** Characters to show at each end of a long unchanged part. */
 const CONTEXT = 160;
 
 export function diffText(before: string, after: string, words = new Intl.Segmenter(undefined, { granularity: "word" })): DiffPart[] {
@@ -19,7 +19,7 @@ export function diffText(before: string, after: string, words = new Intl.Segment
     ? diffWordsWithSpace(before, after, { intlSegmenter: words, timeout: TIMEOUT_MS })
     : diffLines(before, after, { timeout: TIMEOUT_MS });
   if (changes) return changes.map(({ value, added, removed }) => ({ text: value, change: changeOf(added, removed) }));
-  // The comparison timed out: nothing in common.
+  // The comparison timed out: show the texts as completely different.
   const whole: DiffPart[] = [
     { text: before, change: "removed" },
     { text: after, change: "added" },

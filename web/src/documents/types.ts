@@ -8,7 +8,7 @@ export type DocumentText = ResponseBody<"/api/hub/documents/{kind}/{filename}">;
 export type DocumentVersion = ResponseBody<"/api/hub/documents/{kind}/{filename}/versions">["versions"][number];
 export type PendingPeriod = ResponseBody<"/api/hub/rollups">["periods"][number];
 
-/** What identifies a document. */
+/** The fields that identify a document. */
 export type DocumentName = Pick<HubDocument, "kind" | "filename">;
 
 export const IDENTITY_KINDS = ["self", "user", "relationship", "custom"] as const;

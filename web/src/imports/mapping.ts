@@ -1,10 +1,10 @@
-// Who is who in imported files.
+// Assigns speakers of imported files to the user and the persona.
 
 import type { Look, Mapping } from "./requests";
 
 export type Side = "user" | "persona" | "other";
 
-/** What the format says; the person may change it. */
+/** The format's suggestion, which the reader can change. */
 export function suggestedSides(look: Look): Record<string, Side> {
   return Object.fromEntries(look.speakers.map((speaker) => [speaker.name, speaker.role as Side]));
 }
@@ -19,7 +19,7 @@ export interface Choices {
 
 export function mappingOf(look: Look, { sides, zone, since, without }: Choices): Mapping {
   const speakersOn = (side: Side) => look.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
-  // The look lists at most a thousand speakers; the format decides about the others.
+  // A preview lists at most a thousand speakers; the format determines the roles of the others.
   const listsAll = look.speaker_count === look.speakers.length;
   const taken = look.conversations.map((conversation) => conversation.id).filter((id) => !without.has(id));
   return {
@@ -32,9 +32,9 @@ export function mappingOf(look: Look, { sides, zone, since, without }: Choices):
   };
 }
 
-/** Conversations to leave out, so that only starred ones are taken. */
+/** Conversations to leave out, so that only starred ones are imported. */
 export const withoutUnstarred = (look: Look): ReadonlySet<string> =>
   new Set(look.conversations.filter((conversation) => !conversation.starred).map((conversation) => conversation.id));
 
-/** Whether somebody is the user or the persona. */
+/** True if a speaker is mapped to the user or the persona. */
 export const isMapped = (sides: Record<string, Side>): boolean => Object.values(sides).some((side) => side !== "other");

@@ -10,7 +10,7 @@ export const STATE_NAMES: Record<ImportRow["state"], MessageKey> = {
   done: "importDone",
 };
 
-/** The steps of an import and the states that are part of them. */
+/** The steps of an import, with their states. */
 export const STEPS: [MessageKey, ImportRow["state"][]][] = [
   ["importStepLook", []],
   ["importStepMap", ["uploaded"]],

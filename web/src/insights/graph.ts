@@ -44,8 +44,8 @@ export function graphOf({ nodes, entities }: MemorySet): Graph {
 }
 
 /**
- * Whether a lower-case text mentions an entity, by the server's rule: the text contains its name or an alias; a Latin name
- * must be a whole word.
+ * Matches a lower-case text that mentions an entity, by the server's rule: the text contains its name or an alias; a
+ * Latin name must be a whole word.
  */
 export function nameMatcher({ canonical_name, aliases }: Pick<Entity, "canonical_name" | "aliases">): (text: string) => boolean {
   const names = [...new Set([canonical_name, ...aliases].map((name) => name.trim().toLocaleLowerCase()))].filter(Boolean);

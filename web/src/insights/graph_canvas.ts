@@ -52,7 +52,7 @@ export function draw(canvas: HTMLCanvasElement, graph: Graph, view: View, hovere
   context.font = `${12 / view.scale}px ${style.fontFamily}`;
   for (const dot of graph.dots) {
     if (dot.group !== "entity" && dot !== hovered) continue;
-    // Zoomed out, only the larger names are shown.
+    // At a small scale, only large nodes are labelled.
     if (dot !== hovered && dot.radius * view.scale < 5) continue;
     const label = dot.label.length > LABEL_CHARACTERS_MAX ? `${dot.label.slice(0, LABEL_CHARACTERS_MAX)}…` : dot.label;
     context.fillText(label, dot.x ?? 0, (dot.y ?? 0) + dot.radius + 13 / view.scale);

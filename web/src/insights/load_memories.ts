@@ -4,14 +4,14 @@ import { getEntities, getNodes, type NodeList } from "../memory/requests";
 import type { Entity, MemoryNode } from "../memory/types";
 import type { Id } from "../wire";
 
-/** Most memories of a kind, and most names, that are loaded. */
+/** Maximum memories of a kind, and maximum names, to load. */
 export const MEMORIES_MAX = 1_000;
 const PAGE_SIZE = 100;
 
 export interface MemorySet {
   nodes: MemoryNode[];
   entities: Entity[];
-  /** There is more than was loaded. */
+  /** True if there are more than were loaded. */
   cut: boolean;
 }
 

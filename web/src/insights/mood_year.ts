@@ -6,7 +6,7 @@ import type { Id } from "../wire";
 
 export type MoodShift = ResponseBody<"/api/admin/memory/mood/history">["items"][number];
 
-/** Most shifts that are loaded. */
+/** Maximum shifts to load. */
 export const SHIFTS_MAX = 1_000;
 const PAGE_SIZE = 100;
 const DAY_MS = 86_400_000;
@@ -17,7 +17,7 @@ export interface MoodPoint {
   shift: MoodShift;
   /** 0 at the beginning of the year, 1 now. */
   time: number;
-  /** 0 (drained) to 1 (bursting). */
+  /** Energy from 0 (exhausted) to 1 (very energetic). */
   height: number;
 }
 

@@ -3,7 +3,10 @@
 import { localDay } from "../dates";
 import type { MemoryNode } from "../memory/types";
 
-/** The strongest impact on each side. Kept apart, because a mean of +8 and −8 would look like a quiet day. */
+/**
+ * The strongest positive and negative impact. They are separate, because the mean of +8 and −8 would look like a
+ * quiet day.
+ */
 export interface Impact {
   /** 0 to 10; 0 when nothing was positive. */
   high: number;
@@ -31,7 +34,7 @@ const DAY_MS = 86_400_000;
 
 const dayOf = (node: MemoryNode, timeZone?: string) => localDay(node.event_time?.start ?? node.said_at, timeZone);
 
-/** The years in which something happened, the newest first. */
+/** The years with events, the newest first. */
 export function yearsOf(nodes: readonly MemoryNode[], timeZone?: string): string[] {
   const years = nodes.filter((node) => node.node_type === "event").map((node) => dayOf(node, timeZone).slice(0, 4));
   return [...new Set(years)].sort().reverse();

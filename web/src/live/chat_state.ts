@@ -19,11 +19,11 @@ import type { EpisodicState, EventData, HistoryPage, PersonaResponse, ServerEven
 /** The user of this page; the owner's stream also carries other users' messages. */
 export const USER_ID = "self";
 
-/** Most messages kept while the end is visible; older ones are fetched again on scrolling. */
+/** Maximum messages in memory while the end is visible; older ones are fetched again when the reader scrolls. */
 export const MESSAGES_MAX = 2_000;
-/** Most memories kept while new ones form. */
+/** Maximum memories in memory while new ones are added. */
 export const MEMORIES_MAX = 1_000;
-/** Most ended sessions kept; far more than the kept messages belong to. */
+/** Maximum ended sessions in memory: far more than the messages in memory belong to. */
 const CLOSINGS_MAX = 4_000;
 
 export interface Closing {
@@ -36,7 +36,7 @@ export interface Closing {
 export interface ChatState {
   personaId: string | null;
   personaName: string;
-  /** Whether there is a picture of the persona. */
+  /** True if the persona has a picture. */
   hasAvatar: boolean;
   mood: Pick<EpisodicState, "mood" | "updated_at"> & { energy: number | null } | null;
   /** Null while a language model is connected. */
@@ -44,13 +44,13 @@ export interface ChatState {
   /** The persona has not been described yet. */
   blank: boolean;
   messages: Message[];
-  /** Where earlier messages continue; null when there are none, undefined before the first page. */
+  /** Cursor of earlier messages; null if there are none, undefined before the first page. */
   earlierMessages: Cursor | null | undefined;
   memories: Memory[];
   earlierMemories: Cursor | null;
   /** Sessions known to be closed, by id. */
   closings: ReadonlyMap<string, Closing>;
-  /** Seconds of silence after which a conversation becomes memory; null while unknown. */
+  /** Seconds of silence after which a conversation is consolidated; null while unknown. */
   idleSeconds: number | null;
 }
 
@@ -102,7 +102,7 @@ export function withEvent(chat: ChatState, event: ServerEvent, now: string): Cha
       const { closed_session_id, at, events_count, thoughts_count } = event.data;
       if (closed_session_id === null) return next;
       const known = next.closings.get(String(closed_session_id));
-      // Published twice; the first one tells when it ended.
+      // Published twice; the first event has the time of the end.
       const closing = {
         at: known?.at ?? at ?? now,
         events: events_count ?? known?.events ?? 0,
@@ -138,7 +138,7 @@ export function withoutOldest(chat: ChatState, keep = MESSAGES_MAX): ChatState {
   return first ? { ...chat, messages, earlierMessages: { name: "before", value: first } } : chat;
 }
 
-/** What the reader has paged back to is kept. */
+/** Memories that the reader has paged back to stay. */
 function maxMemories(chat: ChatState): number {
   return Math.max(MEMORIES_MAX, chat.memories.length);
 }
@@ -148,8 +148,8 @@ function limitClosings(closings: Map<string, Closing>): Map<string, Closing> {
 }
 
 /**
- * Merges the newest page, or an older one when `older`. `asked` holds the ids known at the time of the request: those that
- * the page should contain and does not were deleted.
+ * Merges the newest page, or an older one if `older`. `asked` has the ids known at the time of the request: those
+ * that the page should contain but does not were deleted.
  */
 export function withHistoryPage(before: ChatState, page: HistoryPage, older: boolean, asked?: ReadonlySet<string>): ChatState {
   const chat = asked ? { ...before, messages: withoutDeleted(before.messages, page, asked) } : before;
@@ -159,11 +159,11 @@ export function withHistoryPage(before: ChatState, page: HistoryPage, older: boo
   }
   const held = new Set(chat.messages.map((m) => m.id));
   if (page.has_more && !page.messages.some((item) => held.has(String(item.id)))) {
-    // The page does not reach the shown messages: start again from it.
+    // The page does not reach the messages in memory: start again from it.
     const open = chat.messages.filter((m) => m.delivery !== "kept");
     return { ...chat, messages: withHistory(open, page.messages), earlierMessages: earlier };
   }
-  // The reader's position is kept: the cursor does not move.
+  // The reader's position stays: the cursor does not move.
   return { ...chat, messages: withHistory(chat.messages, page.messages) };
 }
 
@@ -174,7 +174,7 @@ function withoutDeleted(messages: Message[], page: HistoryPage, asked: ReadonlyS
   return messages.filter((m) => m.id === null || !asked.has(m.id) || there.has(m.id) || timeOf(m) <= from);
 }
 
-/** Merges the newest page, or an older one when `older`. `asked` holds the keys known at the time of the request. */
+/** Merges the newest page, or an older one if `older`. `asked` has the keys known at the time of the request. */
 export function withTimelinePage(chat: ChatState, page: TimelinePage, older: boolean, asked?: ReadonlySet<string>): ChatState {
   const memories = older ? withOlderPage(chat.memories, page.items) : withNewestPage(chat.memories, page.items, asked);
   const closings = new Map(chat.closings);

@@ -1,4 +1,4 @@
-// An event stream over fetch: the browser's EventSource cannot send the page's half of the login.
+// An event stream over fetch: the browser's EventSource can't send the page's key of the login.
 
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { openStream } from "../api";
@@ -40,7 +40,7 @@ export class FetchEventSource implements EventSourceLike {
         this.#listeners.get(event)?.(new MessageEvent(event, { data, lastEventId: id ?? "" }));
       }
     } catch {
-      // The page asks the server for the reason, and connects again.
+      // The page then asks the server for the reason, and connects again.
     }
     if (this.#abort.signal.aborted) return;
     this.readyState = EVENT_SOURCE_CLOSED;

@@ -44,14 +44,14 @@ import { storeUnsent, withStoredUnsent } from "./unsent";
 
 export type Connection = "connecting" | "live" | "lost" | "unauthorized";
 
-/** Page size while a message far back is searched. */
+/** Page size while searching for a message far back. */
 const SEARCH_PAGE = 200;
 /** With more messages than this, larger pages are loaded. */
 const FAR_BACK = 250;
-/** Pages that are searched for a message. */
+/** Maximum pages to search for a message. */
 const SEARCH_PAGES_MAX = 250;
 
-/** Events after which the lists are fetched again: they do not carry all that changed. */
+/** Events after which the lists are fetched again, because they do not contain all changes. */
 const STALE_AFTER = new Set(["chat.connection.lagged", "chat.settings.updated"]);
 
 /** Events that remove or change text: a response from before them is outdated. */
@@ -71,7 +71,7 @@ class Live {
   announcement = $state("");
   /** Replies that arrived while the reader was on another screen or scrolled up. */
   unread = $state(0);
-  /** Whether the end of the conversation is visible. */
+  /** True if the end of the conversation is visible. */
   atEnd = $state(true);
   /** The message to scroll to. */
   scrollTarget: string | null = $state(null);
@@ -80,7 +80,7 @@ class Live {
   workVersion = $state(0);
   /** Incremented when the persona's picture may have changed: its URL stays the same. */
   avatarVersion = $state(0);
-  /** Incremented when an import has come further. */
+  /** Incremented when an import has progressed. */
   importVersion = $state(0);
   /** Incremented when somebody was logged in or a token was created. */
   accessVersion = $state(0);
@@ -104,16 +104,16 @@ class Live {
     },
     onRejected: () => void this.start(),
   });
-  /** Whether the conversation is shown. */
+  /** True if the conversation is shown. */
   #reading = false;
-  /** While a message far back is searched, loaded pages are not trimmed. */
+  /** True while searching for a message far back; loaded pages are not dropped meanwhile. */
   #searching = false;
   /** References of the messages that this page has sent. */
   #sent = new Set<string>();
-  /** Messages that did not reach the server; they are sent once more when it answers again. */
+  /** Messages that did not reach the server; they are sent again once it responds. */
   #unreached = new Map<string, { text: string; recordingId: string | null }>();
   #earlier: Promise<boolean> | null = null;
-  /** Number of times that text was removed or changed. */
+  /** Counts removals and changes of text. */
   #textVersion = 0;
   #refreshing: Promise<void> | null = null;
   #refreshAgain = false;
@@ -121,7 +121,7 @@ class Live {
   /** The turn whose reply is being written. */
   writing = $derived(this.chat.messages.findLast((m) => m.delivery === "streaming")?.turnId ?? null);
 
-  /** Messages of this page that wait for a reply which has not begun: they are read together. */
+  /** Messages of this page that wait for a reply which has not started: the server answers them together. */
   awaiting = $derived.by(() => {
     const from = this.chat.messages.findLastIndex((m) => m.role === "persona") + 1;
     const waiting = this.chat.messages.slice(from).filter((m) => m.role === "user" && this.#sent.has(m.externalRef ?? ""));
@@ -129,7 +129,7 @@ class Live {
   });
 
   async start(): Promise<void> {
-    // A rejected stream does not say why, so a plain request goes first.
+    // A rejected stream gives no reason, so a plain request goes first.
     this.errorText = null;
     if (await this.#fetch(getState, withState)) {
       this.#stream.start();
@@ -142,18 +142,21 @@ class Live {
     }
   }
 
-  /** Days and words such as "yesterday" are the reader's. Offered once by each browser, so that a zone that was removed stays so. */
+  /**
+   * Days and words such as "yesterday" refer to the reader's zone. It is offered only once by each browser, so that a
+   * zone that was removed stays removed.
+   */
   async #offerTimezone(): Promise<void> {
     const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (readItem("zone") === timezone) return;
-    // It is offered again with the next visit.
+    // After a failure it is offered again at the next visit.
     await offerTimezone(timezone).then(
       () => writeItem("zone", timezone),
       () => undefined,
     );
   }
 
-  /** Reads again which models answer. */
+  /** Reloads which models are in use. */
   async refreshState(): Promise<void> {
     await this.#fetch(getState, withState);
   }
@@ -171,11 +174,11 @@ class Live {
   }
 
   async listPersonas(): Promise<void> {
-    // Without a list there is nothing to choose from.
+    // Without a list, the selection is empty.
     personas.all = await getPersonas().catch(() => []);
   }
 
-  /** Resolutions elsewhere are not announced, so conflicts are counted on every refresh. */
+  /** Conflicts settled elsewhere send no event, so they are counted at every refresh. */
   async countConflicts(): Promise<void> {
     const hub = await getHubStatus().catch(() => null);
     if (!hub) return;
@@ -194,7 +197,7 @@ class Live {
     await this.#deliver(externalRef, text, recordingId);
   }
 
-  /** In the order in which they were written. One that fails again waits for the reader. */
+  /** Sends them in the order of writing. One that fails again stays unsent. */
   async #sendUnreached(): Promise<void> {
     const unreached = [...this.#unreached];
     this.#unreached.clear();
@@ -211,7 +214,7 @@ class Live {
     await this.#deliver(externalRef, text);
   }
 
-  /** Retries the reply of a failed turn; the messages are stored either way. */
+  /** Retries the reply of a failed turn; its messages are stored already. */
   async retryReply(turnId: string): Promise<void> {
     // It may fail again before the response, so the old failure is cleared first.
     const failure = this.chat.messages.find((m) => m.turnId === turnId && m.failure)?.failure;
@@ -220,7 +223,7 @@ class Live {
     if (failure) this.#setMessages(withFailure(this.chat.messages, { turn_id: turnId, ...failure }));
   }
 
-  /** Whether more is being written. A report that fails costs no more than the usual wait. */
+  /** Reports if the reader is typing. A failed report only means the usual delay. */
   async reportTyping(isTyping: boolean): Promise<void> {
     await reportTyping(isTyping).catch(() => undefined);
   }
@@ -241,7 +244,7 @@ class Live {
   }
 
   async loadEarlierMessages(): Promise<void> {
-    // Far back, larger pages are loaded.
+    // Far back, pages are larger.
     await this.#loadEarlier(this.chat.messages.length < FAR_BACK ? PAGE_SIZE : SEARCH_PAGE);
   }
 
@@ -257,7 +260,7 @@ class Live {
     );
   }
 
-  /** Pages back until the message is there. False when it is not in this conversation, or too far back. */
+  /** Loads earlier pages until the message is found. False if it is not in this conversation, or too far back. */
   async scrollToMessage(messageId: string): Promise<boolean> {
     const isLoaded = () => this.chat.messages.some((m) => m.id === messageId);
     this.#searching = true;
@@ -272,7 +275,7 @@ class Live {
     return isLoaded();
   }
 
-  /** Reports whether the end of the conversation is visible. */
+  /** Sets if the end of the conversation is visible. */
   setAtEnd(atEnd: boolean): void {
     this.#reading = true;
     this.atEnd = atEnd;
@@ -307,7 +310,7 @@ class Live {
     let came: boolean;
     do {
       textVersion = this.#textVersion;
-      // If the list changed in between, the page would leave a gap or bring back deleted text.
+      // If the list has changed meanwhile, the page would leave a gap or bring back deleted text.
       const isCurrent = (chat: ChatState) => chat.earlierMessages === from && textVersion === this.#textVersion;
       came = await this.#fetch(
         () => getHistory(from, limit),
@@ -317,7 +320,7 @@ class Live {
     return came;
   }
 
-  /** Drops a message that could not be sent. */
+  /** Removes a message that could not be sent. */
   discard(externalRef: string): void {
     this.#setMessages(this.chat.messages.filter((m) => m.externalRef !== externalRef));
     storeUnsent(personas.selectedId, this.chat.messages);
@@ -365,7 +368,7 @@ class Live {
         void this.countConflicts();
       }
       if (event.name === "import.progress") {
-        // Messages of other days have appeared.
+        // An import has added messages on other days.
         stale ||= this.importProgress?.state === "recording" && event.data.state !== "recording";
         this.importProgress = event.data;
         this.importVersion += 1;
@@ -384,18 +387,18 @@ class Live {
       stale ||= STALE_AFTER.has(event.name) || closed || emptied || (textChanged && this.#refreshing !== null);
       if (closed) this.workVersion += 1;
     }
-    // While the reader is scrolled up nothing is trimmed; a hidden page does not grow.
+    // Nothing is dropped while the reader is scrolled up, unless the page is hidden.
     if (this.atEnd || !this.#reading) this.#trim();
     if (stale) this.#refetch();
   }
 
   #trim(): void {
-    // A message that was found is about to be shown.
+    // The message that was searched for will be shown next.
     const isOnTheWay = this.#searching || (this.scrollTarget !== null && this.chat.messages.some((m) => m.id === this.scrollTarget));
     if (!isOnTheWay) this.chat = withoutOldest(this.chat);
   }
 
-  /** Fetches what may have been missed. */
+  /** Fetches changes that may have been missed. */
   #refetch(): void {
     this.memoryVersion += 1;
     this.workVersion += 1;

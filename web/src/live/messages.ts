@@ -11,16 +11,16 @@ export interface Failure {
 }
 
 export interface Message {
-  /** Stable while the page is open, also when the id becomes known. */
+  /** Stable while the page is open, even when the id becomes known. */
   key: string;
   id: string | null;
   turnId: string | null;
   sessionId: string | null;
-  /** Of a message that nobody asked for: the decision behind it. */
+  /** For a proactive message: the decision that sent it. */
   decisionId: string | null;
   channelId: string | null;
   role: "user" | "persona" | "other" | "system";
-  /** The name of the one who said it, with the role `other`. */
+  /** The speaker's name, with the role `other`. */
   speaker: string | null;
   text: string;
   /** RFC 3339, UTC. */
@@ -33,7 +33,7 @@ export interface Message {
 
 type Messages = readonly Message[];
 
-/** Parsing times is slow, and a long history is compared often. */
+/** Parsing times is slow, and a long history is sorted often. */
 const times = new WeakMap<Message, number>();
 
 /** Milliseconds since 1970. */
@@ -70,7 +70,7 @@ export function withAccepted(messages: Messages, externalRef: string, answer: Se
 }
 
 export function withUnsent(messages: Messages, externalRef: string, failure: Failure): Message[] {
-  // The request may fail after the message was announced: then it is stored.
+  // The request may fail after the server announced the message: then it is stored.
   return changed(messages, (m) => m.externalRef === externalRef && m.delivery === "sending", (m) => ({
     ...m,
     delivery: "unsent",
@@ -86,7 +86,7 @@ export function withUserAppended(
   const id = idOf(data.message_id);
   const byRef = (m: Message) => !!data.external_ref && m.externalRef === data.external_ref;
   const byId = (m: Message) => id !== null && m.id === id;
-  // Without either, the same text in the same turn is the same message.
+  // Without either id, the same text in the same turn is the same message.
   const byWords = (m: Message) =>
     m.role === "user" && !!data.turn_id && m.turnId === data.turn_id && m.text === data.content &&
     (id === null || m.id === null) && (!data.external_ref || m.externalRef === null);
@@ -118,7 +118,7 @@ export function withTypingStarted(messages: Messages, turnId: string, now: strin
 export function withToken(messages: Messages, turnId: string, delta: string, now: string): Message[] {
   const known = messages.findLast((m) => m.role === "persona" && m.turnId === turnId);
   const started = known ? messages : withTypingStarted(messages, turnId, now);
-  // A complete reply (the history came first) takes no more tokens.
+  // A complete reply (the history arrived first) gets no more tokens.
   return changed(started, (m) => m.turnId === turnId && m.delivery === "streaming", (m) => ({
     ...m,
     text: m.text + delta,
@@ -191,7 +191,7 @@ export function withHistory(messages: Messages, page: readonly HistoryItem[]): M
 function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] | null {
   const first = messages[0];
   if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
-  // A message that was heard first has this browser's time, which may be later than the server's.
+  // A message received by an event first has this browser's time, which may be later than the server's.
   if (page.some((item) => String(item.id) === first.id)) return null;
   const older = inOrder(unique(page.map(fromHistory)));
   const newest = older.at(-1);

@@ -5,7 +5,7 @@ import { EVENT_NAMES, type EventName, type ServerEvent } from "../wire";
 
 /** Beyond this, queued events are dropped and the page fetches everything again. */
 export const EVENTS_WAITING_MAX = 10_000;
-/** Events within this time are handled together: many tokens cause one redraw. */
+/** Events within this time are handled together, so that many tokens cause one redraw. */
 const GATHER_MS = 16;
 const RECONNECT_MS_MIN = 1_000;
 const RECONNECT_MS_MAX = 30_000;

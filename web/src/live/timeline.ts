@@ -9,7 +9,7 @@ export interface Memory {
   kind: MemoryKind;
   /** RFC 3339, UTC. */
   at: string;
-  /** A description, a name or a mood. */
+  /** The description, name or mood. */
   text: string;
   /** `intention`, `expectation`, … for nodes; `pet`, `person`, … for entities. */
   type: string | null;
@@ -18,20 +18,20 @@ export interface Memory {
   energy: number | null;
   note: string | null;
   counts: { events: number; thoughts: number } | null;
-  /** When what it tells of happened, or was said; null where that is `at`. Of an import it lies years before. */
+  /** Time of the event or of its evidence; null if it equals `at`. For an import it is years earlier. */
   about: string | null;
-  /** It formed while the page was open. */
+  /** True if it was added while the page was open. */
   fresh: boolean;
 }
 
-/** How the channels of imported conversations begin. */
+/** Prefix of the channels of imported conversations. */
 export const IMPORT_CHANNEL_PREFIX = "import-";
 
 type Memories = readonly Memory[];
 
 /**
- * Merges the newest page, which is authoritative for everything as new as its oldest item, except what formed since the
- * request. `asked` holds the keys known at the time of the request; by default, nothing formed since.
+ * Merges the newest page, which replaces everything as new as its oldest item, except memories added since the
+ * request. `asked` has the keys known at the time of the request; by default, nothing was added since.
  */
 export function withNewestPage(
   memories: Memories,
@@ -50,14 +50,14 @@ export function withOlderPage(memories: Memories, items: readonly TimelineItem[]
   return sortedUnique([...memories, ...items.map(fromItem).filter((m) => m !== null)]);
 }
 
-/** Adds a memory that has just formed; a known one moves to the top. */
+/** Adds a new memory; a known one moves to the top. */
 export function withNewMemory(memories: Memories, memory: Memory): Memory[] {
   const before = memories.find((m) => m.key === memory.key);
   const merged = before?.note && !memory.note ? { ...memory, note: before.note } : memory;
   const others = before ? memories.filter((m) => m !== before) : memories;
   const [newest] = others;
   const list = [{ ...merged, fresh: true }, ...others];
-  // A new memory is nearly always the newest; then the rest is in order already.
+  // A new memory is nearly always the newest; then the list is already sorted.
   return !newest || Date.parse(merged.at) >= Date.parse(newest.at) ? list : sortedUnique(list);
 }
 

@@ -1,4 +1,4 @@
-// Messages that were written and not accepted yet: this browser keeps them, so that a reload does not lose them.
+// Messages that the server has not accepted yet. This browser stores them, so that a reload does not lose them.
 
 import { readItem, writeItem } from "../storage";
 import type { HistoryItem } from "../wire";
@@ -11,7 +11,7 @@ export interface UnsentMessage {
   at: string;
 }
 
-/** The clocks of the browser and the server may differ by this much. */
+/** Maximum difference between the clocks of the browser and the server. */
 const CLOCK_DIFFERENCE_MS = 60_000;
 
 const itemName = (personaId: string | null) => `unsent.${personaId ?? ""}`;
@@ -25,7 +25,7 @@ function loadUnsent(personaId: string | null): UnsentMessage[] {
   }
 }
 
-/** Messages that are being sent count: whether they arrived is unknown until the answer. */
+/** Includes messages that are being sent: it is unknown if they arrived until there is a response. */
 export function storeUnsent(personaId: string | null, messages: readonly Message[]): void {
   const unsent = messages.flatMap(({ delivery, externalRef, text, at }) =>
     externalRef !== null && (delivery === "unsent" || delivery === "sending") ? [{ externalRef, text, at }] : [],
@@ -33,7 +33,7 @@ export function storeUnsent(personaId: string | null, messages: readonly Message
   writeItem(itemName(personaId), unsent.length ? JSON.stringify(unsent) : null);
 }
 
-/** Shows again what an earlier visit could not send. */
+/** Adds messages that an earlier visit could not send. */
 export function withStoredUnsent(
   messages: readonly Message[],
   history: readonly HistoryItem[],
@@ -48,7 +48,7 @@ export function withStoredUnsent(
   );
 }
 
-/** Without those that the history holds: they arrived, only the response was lost. */
+/** Without messages that are in the history: they arrived, only the response was lost. */
 function notIn(history: readonly HistoryItem[], unsent: readonly UnsentMessage[]): UnsentMessage[] {
   const wasStored = ({ text, at }: UnsentMessage) =>
     history.some(

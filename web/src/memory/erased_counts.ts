@@ -2,7 +2,7 @@ import { language } from "../language.svelte";
 import type { PluralKey } from "../i18n";
 import type { ErasureReceipt } from "./types";
 
-/** What can be erased, in the order in which it is shown. */
+/** Kinds of erased rows, in the order of display. */
 const COUNTED: [keyof ErasureReceipt["counts"], PluralKey][] = [
   ["messages", "messageCount"],
   ["events", "eventCount"],

@@ -1,4 +1,4 @@
-// Correct, pin and forget, each with an undo.
+// Corrects, pins and forgets memories, each with an undo.
 
 import { language } from "../language.svelte";
 import { live } from "../live/live.svelte";
@@ -6,7 +6,7 @@ import { toasts } from "../toasts.svelte";
 import type { Id } from "../wire";
 import { correct, deleteNode, pin, undoCorrection } from "./requests";
 
-/** True once the new text is stored. Calls `changed` again on undo. */
+/** True once the new text is stored. Calls `changed` again after an undo. */
 export async function correctWithUndo(id: Id, text: string, changed: (text: string | null) => void): Promise<boolean> {
   try {
     await correct(id, text);
@@ -25,14 +25,14 @@ export async function correctWithUndo(id: Id, text: string, changed: (text: stri
 }
 
 export async function pinWithUndo(id: Id, pinned: boolean, changed: (pinned: boolean) => void): Promise<void> {
-  const set = async (value: boolean) => {
+  const setPinned = async (value: boolean) => {
     await pin(id, value);
     changed(value);
     live.memoryVersion += 1;
   };
   try {
-    await set(pinned);
-    toasts.withUndo(language.t(pinned ? "pinned" : "unpinned"), () => set(!pinned));
+    await setPinned(pinned);
+    toasts.withUndo(language.t(pinned ? "pinned" : "unpinned"), () => setPinned(!pinned));
   } catch (error) {
     toasts.showError(error);
   }

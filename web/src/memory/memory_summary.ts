@@ -1,4 +1,4 @@
-// What is known about a memory in lists; its detail view loads the rest.
+// The fields of a memory in lists; its detail view loads the rest.
 
 import type { Memory } from "../live/timeline";
 import type { Id } from "../wire";

@@ -14,7 +14,7 @@ export const getEntities = (cursor: Id | null, limit = PAGE_SIZE) => get("/api/a
 export const getRejected = () => get("/api/admin/memory/rejected");
 export const getReceipts = (cursor: Id | null) => get("/api/admin/memory/receipts", { limit: PAGE_SIZE, cursor });
 export const search = (q: string) => get("/api/admin/memory/search", { q, limit: PAGE_SIZE });
-/** Messages that hold the words, the best first. */
+/** Messages that contain the words, the best first. */
 export const searchMessages = (q: string, cursor: string) =>
   get("/api/admin/memory/search", { q, type: "messages", limit: PAGE_SIZE, cursor });
 export const recall = (text: string) => post("/api/admin/memory/recall", { text, ...persona() });
@@ -24,7 +24,7 @@ export const correct = (id: Id, text: string) => patch("/api/admin/memory/nodes/
 export const pin = (id: Id, pinned: boolean) => patch("/api/admin/memory/nodes/{id}", { pinned }, { id });
 export const undoCorrection = (id: Id) => post("/api/admin/memory/nodes/{id}/undo", undefined, { id });
 
-/** The thoughts that an event led to. */
+/** The thoughts that cite an event. */
 export const getDependents = (id: Id) =>
   get("/api/admin/memory/events/{id}/dependents", { id }).then((answer) => answer.dependent_thoughts);
 export const getSources = (id: Id) =>
@@ -32,7 +32,7 @@ export const getSources = (id: Id) =>
 
 export const previewDelete = (id: Id) => post("/api/admin/memory/preview-delete", { node_id: id });
 
-/** `silence`: the words on which it rests are not brought up again either. */
+/** `silence`: also silences the text that is its evidence. */
 export function deleteNode(id: Id, type: string, choice: Choice, silence = false): Promise<unknown> {
   const list = type === "thought" || type === "expectation" ? "thoughts" : "events";
   return remove(`/api/admin/memory/${list}/{id}`, { id, choice, silence });

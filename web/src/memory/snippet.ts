@@ -1,4 +1,4 @@
-// Snippets of the search: HTML whose only marks are `<b>`.
+// Snippets of the search: HTML whose only tags are `<b>`.
 
 export interface SnippetPart {
   text: string;

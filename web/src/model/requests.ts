@@ -18,7 +18,7 @@ export type TryEvent =
   | { event: "done"; model: string; first_words_ms: number; whole_ms: number; tokens_per_second: number | null }
   | { event: "failed"; detail: string; code: string };
 
-/** Asks a model for one sentence, and hands on each piece as it comes. */
+/** Asks a model for a sentence, and passes on each piece. */
 export async function tryModel(
   choice: ModelChoice,
   language: string,

@@ -1,13 +1,13 @@
-// Services that people have keys for. Each is spoken with at its documented address.
+// Services for which people have keys, each with its documented address.
 
 export interface Service {
   id: string;
   name: string;
   provider: "openai" | "anthropic";
-  /** Empty for the provider's own address, which the program knows. */
+  /** Empty for the provider's own address, which the server knows. */
   address: string;
   host: string;
-  /** A model's name may be left out. */
+  /** True if the model's name may be left empty. */
   hasDefault: boolean;
 }
 
@@ -32,7 +32,7 @@ export const SERVICES: Service[] = [
   compatible("zhipu", "智谱 (GLM)", "https://open.bigmodel.cn/api/paas/v4"),
 ];
 
-/** Where the page starts for what is configured: a server of this machine, a service, another address, or no model. */
+/** The selection that matches the configuration: a server of this machine, a service, another address, or no model. */
 export interface Place {
   kind: "local" | "service" | "address" | "rules";
   /** The address of a local server, or the id of a service. */

@@ -1,4 +1,4 @@
-// What saving would change of a persona that is stored already.
+// Changes that saving would make to a persona that is stored already.
 
 import type { MessageKey } from "../i18n";
 import { CORE_BLOCKS, type CoreBlock, type PersonaResponse } from "../wire";
@@ -25,7 +25,7 @@ export const storedTexts = (found: PersonaResponse): Texts => ({
   style: found.core_blocks?.style ?? "",
 });
 
-/** Whether anything of the persona was written. A name alone was chosen by the program. */
+/** True if a text of the persona was written. A name alone does not count, because the program sets one. */
 export const isWritten = (texts: Texts) => CORE_BLOCKS.some((block) => texts[block].trim() !== "");
 
 export function differencesOf(stored: Texts, wanted: Texts): Difference[] {

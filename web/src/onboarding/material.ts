@@ -1,4 +1,4 @@
-// Files from which a persona is made, read by the program as an import is.
+// Files from which a persona is made. The server reads them like an import.
 
 import { get, persona, post } from "../api";
 import type { ResponseBody } from "../api_types";
@@ -10,10 +10,10 @@ export type Material =
   | { kind: "character"; importId: string; draft: CharacterDraft }
   | { kind: "conversations"; messages: number }
   | { kind: "text"; text: string }
-  /** `reason` is empty where nothing was found at all. */
+  /** `reason` is empty if nothing was found at all. */
   | { kind: "none"; reason: string };
 
-/** Looks at what files hold. The upload of conversations waits in the importer; any other without a character is deleted. */
+/** Examines files. An upload with conversations stays in the importer; any other without a character is deleted. */
 export async function readMaterial(files: File[]): Promise<Material> {
   const { run_id: importId, look } = await sendFiles(files);
   if (look && (look.cards + look.core_drafts > 0 || (look.lorebooks > 0 && look.messages === 0))) {
@@ -25,6 +25,9 @@ export async function readMaterial(files: File[]): Promise<Material> {
   return { kind: "none", reason: look?.skipped[0]?.reason ?? "" };
 }
 
-/** Saves what goes beyond the texts: the picture, documents, and the greeting of this number as the first message. */
+/**
+ * Saves the other parts of a character: the picture, documents, and the greeting with this number as the first
+ * message.
+ */
 export const saveCharacter = (importId: string, greeting: number | null) =>
   post("/api/admin/imports/{id}/character", { greeting, ...persona() }, { id: importId });

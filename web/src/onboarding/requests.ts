@@ -10,7 +10,7 @@ export const draftFrom = (material: string, name: string, locale: string) =>
     persona_display_name: name || undefined,
   });
 
-/** Drafts the texts from what an import has left in memory. */
+/** Drafts the texts from the memories of an import. */
 export const draftFromImport = (runId: string, name: string) =>
   post("/api/admin/persona/bootstrap-from-material", { pipeline_id: runId, persona_display_name: name || undefined });
 

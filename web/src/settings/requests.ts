@@ -18,7 +18,7 @@ export const makeToken = (name: string, scopes: string[], user: string) =>
 export const endToken = (name: string) => remove("/api/admin/tokens/{name}", { name });
 
 export const getLogins = () => get("/api/admin/logins");
-/** `current` is this browser's own. */
+/** `current` is this browser's own login. */
 export const endLogin = (id: string) => remove("/api/admin/logins/{id}", { id });
 export const endLogins = () => remove("/api/admin/logins");
 
@@ -27,7 +27,7 @@ export const getSessions = (status: SessionRow["status"] | null, cursor: Id | nu
 export const closeSession = (id: Id) => post("/api/admin/sessions/{id}/close", undefined, { id });
 export const retrySession = (id: Id) => post("/api/admin/sessions/{id}/retry", undefined, { id });
 
-/** Without a token the one that is known is used. */
+/** Without a token, the stored one is used. */
 export const setUpChannel = (id: string, token: string) => put("/api/admin/channels/{id}", token ? { token } : {}, { id });
 export const switchChannelOff = (id: string) => remove("/api/admin/channels/{id}", { id });
 export const createLinkCode = (id: string) => post("/api/admin/channels/{id}/link-code", {}, { id });

@@ -21,12 +21,12 @@ export async function getUser(id: string): Promise<User> {
   try {
     return await get("/api/admin/users/{id}", { id });
   } catch (error) {
-    if (!isNobody(error)) throw error;
+    if (!isNotFound(error)) throw error;
     return { id, display_name: null, timezone: null, created_at: null, identities: [] };
   }
 }
 
-const isNobody = (error: unknown) => error instanceof ApiError && error.status === 404;
+const isNotFound = (error: unknown) => error instanceof ApiError && error.status === 404;
 
 export const makeUser = (id: string, name: string, timezone: string) =>
   post("/api/admin/users", { id, display_name: name || undefined, timezone: timezone || undefined });

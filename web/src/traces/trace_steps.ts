@@ -33,7 +33,7 @@ export function formatDuration(ms: number): string {
   return language.number(ms, { style: "unit", unit: "millisecond", maximumFractionDigits: digits });
 }
 
-/** What the step processed, in a few phrases. */
+/** The step's numbers and names, in a few phrases. */
 export function stepDetails({ stage, detail }: Step): string[] {
   const number = (name: string) => (typeof detail[name] === "number" ? (detail[name] as number) : 0);
   const formatNumber = (name: string) => language.number(number(name));

@@ -1,4 +1,4 @@
-// Plays replies: one at a time, a stored one whole, one that is being written sentence by sentence.
+// Plays one reply at a time: a stored one as a whole, one that is being written sentence by sentence.
 
 import { readItem, writeItem } from "../storage";
 import { toasts } from "../toasts.svelte";
@@ -6,15 +6,15 @@ import type { ServerEvent } from "../wire";
 import { getVoice, speakMessage, type VoiceStatus } from "./requests";
 
 class Player {
-  /** Null until it was fetched, and where it can't be. */
+  /** Null until it was fetched, or if that failed. */
   status: VoiceStatus | null = $state.raw(null);
-  /** Whether new replies are played by themselves. */
+  /** True to play new replies automatically. */
   autoplay = $state(readItem("voice.autoplay") === "on");
-  /** Whether a transcript is shown before it is sent. */
+  /** True to show a transcript before it is sent. */
   checkTranscript = $state(readItem("voice.transcript") !== "send");
-  /** The message that is heard, or prepared; by its id. */
+  /** The id of the message that is played or being prepared. */
   messageId: string | null = $state(null);
-  /** The turn whose sentences are heard. */
+  /** The turn whose sentences are played. */
   turnId: string | null = $state(null);
   /** Played share of the message, 0 to 1. */
   progress = $state(0);
@@ -72,7 +72,7 @@ class Player {
   apply(event: ServerEvent): void {
     if (event.name === "chat.message.voice_sentence" && this.autoplay && event.data.user_id === "self") {
       if (this.turnId !== event.data.turn_id) {
-        // What the reader plays by hand is not interrupted.
+        // A message that the reader plays is not interrupted.
         if (this.messageId !== null) return;
         this.stop();
         this.turnId = event.data.turn_id;
@@ -88,11 +88,11 @@ class Player {
   async #nextSentence(): Promise<void> {
     const url = this.#sentences.shift();
     if (url === undefined) {
-      // More may come while the reply is written.
+      // More sentences may follow while the reply is written.
       this.#audio = null;
       return;
     }
-    // A browser that does not allow sound before a click stays quiet.
+    // A browser that does not allow sound before a click stays silent.
     await this.#play(url).catch(() => this.stop());
   }
 

@@ -2,7 +2,7 @@
 
 import { levelOf } from "./wav";
 
-/** Longer recordings end by themselves. */
+/** Maximum length of a recording, after which it ends by itself. */
 const RECORDING_MS_MAX = 9 * 60_000;
 const LEVEL_MS = 80;
 

@@ -1,7 +1,7 @@
-// Sound that the browser can decode, as a WAV file: one channel, 16 bits.
+// Converts sound that the browser can decode to a WAV file: one channel, 16 bits.
 
 const HEADER_BYTES = 44;
-/** Samples a second of speech for recognition. */
+/** Samples per second of speech for transcription. */
 export const SPEECH_RATE = 16_000;
 
 /** A WAV file of samples between -1 and 1. */
@@ -33,7 +33,7 @@ export function levelOf(frame: Float32Array): number {
   return Math.max(0, Math.min(1, 1 + Math.log10(Math.max(mean, 1e-9)) / 6));
 }
 
-/** Null for a file that holds no sound. `rate`: samples a second of the result. */
+/** Null for a file without sound. `rate`: samples per second of the result. */
 export async function toWav(file: Blob, rate: number): Promise<Blob | null> {
   const decoder = new OfflineAudioContext(1, 1, rate);
   // Decoding resamples to the rate of its context.

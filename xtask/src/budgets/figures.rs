@@ -1,4 +1,4 @@
-//! Figures as the benches print them: rows of a table with `p50 ms` and `aim ms`, or lines of a name, a value and an aim.
+//! Parses the benches' figures: rows of a table with `p50 ms` and `aim ms`, or lines of a name, a value and an aim.
 
 /// A figure that a bench printed.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,5 @@
-//! How recall grows with the past, drawn: both axes logarithmic, so that a cost that grew in step with the past would be
-//! a straight rise of one decade per decade.
+//! Draws how recall grows with the past: both axes are logarithmic, so that a cost proportional to the past would
+//! rise by one decade per decade.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub(super) fn plot(figures: &[Figure]) -> Option<String> {
         return None;
     }
     let mut svg = String::new();
-    // Writing to a text never fails.
+    // Writing to a string never fails.
     let _ = draw(&mut svg, &lines, &budgets(figures));
     Some(svg)
 }

@@ -1,5 +1,5 @@
-//! Compares what the benches print with the budgets that stand beside the figures (design: scale and reliability).
-//! Never part of the tests: times depend on the machine and on who else uses it.
+//! Compares the benches' output with the budgets (design: scale and reliability). Never part of the tests, because
+//! times depend on the machine and its load.
 
 mod figures;
 mod growth;

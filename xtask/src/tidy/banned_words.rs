@@ -1,4 +1,4 @@
-//! Words that the vocabulary bans from code, docs and the web UI. The count of each may only fall.
+//! Words that the vocabulary bans from code, docs and the web UI. The count of each may only decrease.
 
 use super::Finding;
 use super::project::ProjectFile;

@@ -1,4 +1,4 @@
-//! Who may import whom, and which outside crate belongs in which room.
+//! Allowed dependencies between crates, and the crates that may use each external one.
 
 use super::Finding;
 use super::project::Member;

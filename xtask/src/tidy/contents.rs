@@ -1,4 +1,4 @@
-//! What may not lie in a file that others get.
+//! Content that no committed file may have.
 
 use super::Finding;
 use super::project::ProjectFile;

@@ -1,4 +1,4 @@
-//! Doc comments that repeat a name, or that name the reader's question instead of answering it.
+//! Doc comments that repeat a name, or that state the reader's question instead of answering it.
 
 use super::Finding;
 use super::project::ProjectFile;

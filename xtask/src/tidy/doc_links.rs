@@ -1,4 +1,4 @@
-//! Documents point at files that exist.
+//! Links in documents must point to existing files.
 
 use super::Finding;
 use super::project::ProjectFile;
@@ -73,7 +73,7 @@ fn resolve(folder: &str, target: &str) -> Option<String> {
         match part {
             "" | "." => {}
             ".." => {
-                // Above the root there is nothing of ours, so the rest will not be found either.
+                // Nothing of ours is above the root, so the rest will not be found either.
                 parts.pop();
             }
             part => parts.push(part),

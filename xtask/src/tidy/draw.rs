@@ -1,4 +1,4 @@
-//! Draws names and comments at random. A reader who knows the project by nothing else should understand them.
+//! Draws names and comments at random. A reader without knowledge of the project should understand them.
 
 use std::path::Path;
 

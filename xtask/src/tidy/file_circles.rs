@@ -1,4 +1,4 @@
-//! Files of a crate that import each other in a circle can only be understood together.
+//! Files of a crate that import each other in a circle, which can only be understood together.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! docs/limits.md says what the constants say.
+//! docs/limits.md must agree with the constants.
 
 use super::Finding;
 use super::project::ProjectFile;

@@ -1,4 +1,4 @@
-//! How many packages a build compiles, and how many of them twice.
+//! Counts the packages of a build, and those with several versions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A migration that was released is never edited: databases out there have run it as it was.
+//! A released migration is never edited: existing databases have run it unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;

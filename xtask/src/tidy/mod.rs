@@ -1,4 +1,4 @@
-//! Checks of the whole project. Each takes what it needs and returns what it found; none changes anything.
+//! Checks of the whole project. Each gets its input and returns its findings; none changes anything.
 
 mod banned_words;
 mod boundaries;

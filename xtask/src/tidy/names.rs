@@ -1,4 +1,4 @@
-//! Names that say nothing.
+//! Names without meaning.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the checks look at.
+//! The files that the checks read.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! As much of Rust's grammar as counting lines and finding names needs.
+//! The part of Rust's grammar needed for counting lines and finding names.
 
 /// Each line with its comments taken out and the inside of its literals blanked by `"`, so that what is left is
 /// code; a line that holds nothing but comment is empty.

@@ -1,4 +1,4 @@
-//! No file is longer than a reader can hold in mind.
+//! No file is longer than a reader can overview.
 
 use super::Finding;
 use super::project::ProjectFile;

@@ -1,4 +1,4 @@
-//! A test file that no binary lists never runs.
+//! A test file that is in no binary never runs.
 
 use super::Finding;
 use super::project::ProjectFile;

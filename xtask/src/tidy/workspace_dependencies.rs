@@ -1,4 +1,4 @@
-//! Every dependency is there for a reason that somebody wrote down, and is used.
+//! Every dependency has a written reason, and is used.
 
 use super::Finding;
 use super::project::{Member, Project};

@@ -59,7 +59,7 @@ enum End {
     Invalid,
     /// The bot is refused for a reason that a person has to remove.
     Refused(&'static str),
-    /// The platform wants to be left alone for so long.
+    /// The platform asks for a pause of this length.
     Wait(Duration),
 }
 
@@ -162,7 +162,7 @@ impl Gateway {
         let socket = match connecting {
             Ok(socket) => socket,
             Err(reason) => {
-                // An address for resuming may be gone; the next attempt asks for a new one.
+                // The address for resuming may no longer work; the next attempt requests a new one.
                 *session = None;
                 return End::Lost(reason);
             }
@@ -216,7 +216,8 @@ impl Connection<'_> {
             return end;
         }
         let clock = self.gateway.clock.clone();
-        // The first heartbeat comes at a moment of its own, so that clients that lost the gateway together do not return together.
+        // The first heartbeat is sent after a random delay, so that clients that lost the gateway together do not
+        // return together.
         let fraction = f64::from(clock.now().subsec_nanosecond().unsigned_abs()) / 1e9;
         let mut heartbeat = clock.sleep(interval.mul_f64(fraction));
         loop {
@@ -233,7 +234,7 @@ impl Connection<'_> {
                 },
                 _room = signals.reserve(), if !has_room => {}
                 () = &mut heartbeat => {
-                    // While nothing is read, no acknowledgement is either.
+                    // While no event is read, no acknowledgement is read either.
                     if has_room && !self.is_acknowledged {
                         self.socket.close(CLOSE_CODE_RESUMABLE).await;
                         return End::Lost("a heartbeat was not answered".to_owned());
@@ -251,7 +252,7 @@ impl Connection<'_> {
         }
     }
 
-    /// The interval of heartbeats, which is the first that the gateway says.
+    /// Returns the heartbeat interval, which the gateway's first message names.
     async fn read_hello(&mut self) -> Result<Duration, End> {
         let payload = tokio::select! {
             payload = self.socket.receive() => payload,
@@ -330,7 +331,7 @@ impl Connection<'_> {
         if let Some(signal) = signal
             && self.signals.try_send(signal).is_err()
         {
-            // It stays behind the session's sequence, and comes again when the session is resumed.
+            // The event is not counted in the session's sequence, and comes again when the session is resumed.
             return;
         }
         if let (Some(session), Some(sequence)) = (self.session.as_mut(), payload.s) {
@@ -361,7 +362,8 @@ impl Connection<'_> {
             4_010..=4_012 => {
                 End::Refused("Discord does not take this version's gateway connections; update EchoVessel")
             }
-            // A session that has timed out or lost its place begins again; after an ordinary end it is not known any more.
+            // A session that timed out or lost its position starts again; after an ordinary close it is unknown to
+            // the platform.
             4_003 | 4_007 | 4_009 | 1_000 | 1_001 => {
                 *self.session = None;
                 End::Lost(format!("the gateway ended the session (code {code})"))

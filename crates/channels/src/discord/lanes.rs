@@ -1,4 +1,4 @@
-//! Work of many conversations: in its order within each, and none waits for another conversation.
+//! Queues of work: in order within each conversation, while no conversation waits for another.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 /// Something to do in a conversation.
 pub(super) enum Task {
-    /// The history of the channel since the newest known number has to be read.
+    /// Reads the history of the channel after the newest known message.
     CatchUp { newest: i64 },
-    /// An event has to be taken.
+    /// Processes an event of the gateway.
     Event { name: String, data: Value },
 }
 
-/// Work that waits for earlier work in the same conversation. A conversation has an entry while something is done in it.
+/// Queues of tasks, one for each conversation. A conversation has an entry while one of its tasks runs.
 #[derive(Default)]
 pub(super) struct TaskQueues {
     lanes: HashMap<String, VecDeque<Task>>,
@@ -21,7 +21,8 @@ pub(super) struct TaskQueues {
 }
 
 impl TaskQueues {
-    /// Returns the work if nothing is being done in the conversation, so that it can begin at once. Otherwise it is queued.
+    /// Returns the task if no other runs in the conversation, so that it can start at once. Otherwise the task is
+    /// queued.
     pub(super) fn begin_work(&mut self, conversation: &str, work: Task) -> Option<Task> {
         match self.lanes.get_mut(conversation) {
             Some(lane) => {
@@ -49,12 +50,12 @@ impl TaskQueues {
     }
 }
 
-/// The work for a conversation in which messages were received before.
+/// The task that reads what a known conversation has missed.
 pub(super) fn catch_up_task((conversation, newest): (String, i64)) -> (String, Task) {
     (conversation, Task::CatchUp { newest })
 }
 
-/// The work for an event, with its conversation; none for events without one.
+/// The task for an event, with its conversation; `None` for events without one.
 pub(super) fn event_task(name: String, data: Value) -> Option<(String, Task)> {
     let conversation = data["channel_id"].as_str()?.to_owned();
     name.starts_with("MESSAGE_").then_some((conversation, Task::Event { name, data }))

@@ -1,4 +1,5 @@
-//! Discord's rate limits: what each route said about itself is kept, so that a call that would be refused is not made.
+//! Discord's rate limits: remembers what the platform reported about each route, so that no call is made that it
+//! would refuse.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +16,7 @@ const STORED_LIMITS_MAX: usize = 1_000;
 pub(super) struct Route {
     /// The method and path without ids.
     pub(super) template: &'static str,
-    /// Id of the channel; empty for routes without one.
+    /// Id of the channel; empty for routes that have none.
     pub(super) channel: String,
 }
 
@@ -34,7 +35,7 @@ struct KnownLimit {
 }
 
 impl Limits {
-    /// Time until the route may be called; none if it may be called now.
+    /// Time until the route may be called; `None` if it may be called now.
     pub(super) fn time_until_allowed(&self, route: &Route, now: Timestamp) -> Option<Duration> {
         let known = self.known.lock();
         let own = known.closed_until.get(&known.limit_key(route)).copied();

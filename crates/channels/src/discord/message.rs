@@ -1,4 +1,4 @@
-//! What Discord calls a message, and what of it is for the persona.
+//! Messages in Discord's format, and their conversion for the persona.
 
 use memory::messages::MESSAGE_LENGTH_MAX;
 use memory::ports::ReceivedPosition;
@@ -8,14 +8,15 @@ use serde_json::Value;
 
 use crate::channel::{PieceOrigin, Update, UpdateKind, with_quote};
 
-/// Numbers of messages begin with milliseconds; events of the last five minutes may come again or in another order.
+/// Period, as a difference of message ids, whose messages may be repeated or arrive in another order. The upper bits
+/// of an id are milliseconds.
 pub(super) const SNOWFLAKE_OVERLAP: i64 = (5 * 60 * 1_000) << SNOWFLAKE_TIME_SHIFT;
 const SNOWFLAKE_TIME_SHIFT: u32 = 22;
-/// Milliseconds of the moment from which the platform counts.
+/// The platform's epoch, in Unix milliseconds.
 const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 /// Kinds of messages that people write: an ordinary one, a reply.
 const PERSON_MESSAGE_KINDS: [u8; 2] = [0, 19];
-/// The file that the platform's programs make of a long text.
+/// Name of the file into which the platform's apps turn a long text.
 const PASTE_NAME: &str = "message.txt";
 /// Largest pasted file that is read, in bytes: no message may be longer.
 pub(super) const PASTE_BYTES_MAX: usize = 4 * MESSAGE_LENGTH_MAX;
@@ -55,7 +56,7 @@ struct QuotedMessage {
     content: String,
 }
 
-/// A message as it was when it was forwarded.
+/// The content of a forwarded message at the time of forwarding.
 #[derive(Deserialize)]
 struct Snapshot {
     message: SnapshotMessage,
@@ -91,7 +92,7 @@ struct Attachment {
     text: Option<String>,
 }
 
-/// A long text that came as a file.
+/// A long text that the platform turned into a file.
 pub(super) struct Paste<'a> {
     pub(super) address: &'a str,
     /// Receives the file's text.
@@ -104,13 +105,13 @@ struct Sticker {
     name: String,
 }
 
-/// The number of a message written at this moment, in milliseconds; at least zero.
+/// The smallest id of a message written at this time, in Unix milliseconds; at least zero.
 pub(super) fn first_number_at(milliseconds: i64) -> i64 {
     milliseconds.saturating_sub(PLATFORM_EPOCH).max(0) << SNOWFLAKE_TIME_SHIFT
 }
 
 impl Message {
-    /// The number of the message; 0 if its id is not one.
+    /// The id of the message as a number; 0 if it is not one.
     pub(super) fn number(&self) -> i64 {
         self.id.parse().unwrap_or_default()
     }
@@ -125,7 +126,7 @@ impl Message {
         self.edited_timestamp.is_some()
     }
 
-    /// True if it is this piece: sent by a bot after the piece was written, with its nonce or its text.
+    /// True if `self` is this part of a reply: sent by a bot after the part was created, with the same nonce or text.
     pub(super) fn is_delivered_piece(&self, nonce: &str, text: &str, written_at: i64) -> bool {
         let is_bot = self.author.as_ref().is_some_and(|author| author.bot);
         let has_nonce = self.nonce.as_ref().and_then(Value::as_str) == Some(nonce);
@@ -133,7 +134,7 @@ impl Message {
         is_bot && (has_nonce || has_text)
     }
 
-    /// True if it came by the gateway in a server, where others read it.
+    /// True if the message came from a server, where others read it.
     pub(super) fn is_in_server(&self) -> bool {
         self.guild_id.is_some()
     }
@@ -144,7 +145,7 @@ impl Message {
             && self.author.as_ref().is_some_and(|author| !author.bot)
     }
 
-    /// The message as something that a person wrote to the bot; none for all others.
+    /// The update for a message that a person wrote to the bot; `None` for all other messages.
     pub(super) fn to_update(&self, bot: &str, is_direct: bool) -> Option<Update> {
         let (sender, external, text) = self.to_inbound_message(bot, is_direct)?;
         let recording = self.is_voice_message().then(|| external.to_string());
@@ -163,14 +164,14 @@ impl Message {
         self.attachments.first().and_then(|attachment| attachment.url.as_deref())
     }
 
-    /// The files that the platform's programs make of a text that is too long for a message.
+    /// The files into which the platform's apps turn a text that is too long for a message.
     pub(super) fn pasted_files(&mut self) -> impl Iterator<Item = Paste<'_>> {
         self.attachments.iter_mut().filter(|attachment| attachment.is_paste()).filter_map(|attachment| {
             Some(Paste { address: attachment.url.as_deref()?, text: &mut attachment.text })
         })
     }
 
-    /// The message as one that a person has changed. The words of a voice message are ours.
+    /// The update for a message that a person has edited. Voice messages have none: their text is our transcript.
     pub(super) fn to_edit_update(&self, bot: &str) -> Option<Update> {
         if self.is_voice_message() {
             return None;
@@ -179,7 +180,7 @@ impl Message {
         Some(Update { position: None, kind: UpdateKind::Edited { sender, external, text } })
     }
 
-    /// The message as something that is passed over and does not have to be looked at again.
+    /// The update for a message that is skipped and not looked at again.
     pub(super) fn to_skipped_update(&self) -> Update {
         Update { position: Some(self.received_position()), kind: UpdateKind::Other }
     }

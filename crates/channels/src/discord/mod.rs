@@ -33,24 +33,24 @@ use message::{Message, PASTE_BYTES_MAX, SNOWFLAKE_OVERLAP, external_message, fir
 use rest::{ApiError, HISTORY_PAGE, RestClient};
 
 pub const DISCORD_API: &str = "https://discord.com/api/v10";
-/// Longest message of the platform; it counts characters, which are never more than UTF-16 units.
+/// Longest message of the platform. The platform counts characters, of which a text never has more than UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 2_000;
-/// The form that the platform asks of bots; others are blocked before they reach the API.
+/// User agent in the form that the platform requires of bots; it blocks others before they reach the API.
 const USER_AGENT: &str = concat!("DiscordBot (https://echovessel.example, ", env!("CARGO_PKG_VERSION"), ")");
 /// Time for a connection to the platform. It takes well under a second; on a bad network the next attempt does better
 /// than a longer wait.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Events that wait to be taken; when there are so many, no more are read.
 const WAITING_EVENTS_MAX: usize = 1_024;
-/// Conversations whose history is read side by side. More would only wait at the platform's limit for all routes together.
+/// Conversations whose history is read side by side. More would only wait for the platform's global rate limit.
 const HISTORIES_AT_ONCE: usize = 8;
-/// Most pages of a conversation's history that are read after a gap. They hold 5,000 messages.
+/// Maximum pages of a conversation's history that are read after a gap. They hold 5,000 messages.
 const PAGES_MAX: usize = 50;
 /// Period of history to read for an allowed account without stored messages.
 const FIRST_HISTORY_PERIOD: SignedDuration = SignedDuration::from_hours(24);
-/// Most conversations that are begun at once: the platform takes many for spam.
+/// Maximum conversations to open at a start: the platform treats many as spam.
 const OPENED_CONVERSATIONS_MAX: usize = 20;
-/// Most attempts to fetch a paste. The text of the message itself is answered without it.
+/// Maximum attempts to fetch a paste. If all fail, the message is answered without it.
 const PASTE_ATTEMPTS: u32 = 5;
 /// Waits between attempts to read a history or a file; a minute at most, as people wait for what is behind them.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
@@ -158,8 +158,8 @@ impl Discord {
         }
     }
 
-    /// The conversations of allowed accounts from whom nothing has come yet, with the number from which they are read: as far back
-    /// as other platforms keep what a program has missed.
+    /// Conversations of allowed accounts without stored messages, each with the message id from which its history is
+    /// read. The period is the one for which other platforms store missed messages.
     async fn unheard_conversations(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Shutdown> {
         let mut unheard = Vec::new();
         let earliest = first_number_at((inbound.clock().now() - FIRST_HISTORY_PERIOD).as_millisecond())
@@ -192,7 +192,7 @@ impl Discord {
         (conversation, done)
     }
 
-    /// Takes what was written in a conversation while there was no session.
+    /// Stores what was written in a conversation while the bot was not connected.
     async fn catch_up_conversation(
         &self,
         inbound: &dyn Inbound,
@@ -220,14 +220,14 @@ impl Discord {
             if is_last {
                 return Ok(());
             }
-            // The rest is read from here on, also after another gap.
+            // Later messages are read from here on, also after another interruption.
             inbound.accept_update(passed_over).await?;
         }
         tracing::warn!(channel = "discord", "a conversation has more messages than are read after a gap");
         Ok(())
     }
 
-    /// Takes what was changed among the newest messages while there was no session. What is known already changes nothing.
+    /// Stores edits of the newest messages made while the bot was not connected. Known ones change nothing.
     async fn accept_missed_edits(
         &self,
         inbound: &dyn Inbound,
@@ -246,7 +246,7 @@ impl Discord {
         Ok(())
     }
 
-    /// Takes an event of the gateway; one that is not understood is passed over.
+    /// Processes an event of the gateway; one of an unknown kind is skipped.
     async fn accept_event(
         &self,
         inbound: &dyn Inbound,
@@ -301,7 +301,7 @@ impl Discord {
         if message.to_edit_update(bot).is_some() {
             self.read_pastes(inbound, &mut message).await?;
         }
-        // An event of an old message may come when its file is gone: what was read of it before stays.
+        // An event of an old message may arrive when its file is no longer available: then the stored text stays.
         if message.pasted_files().any(|paste| paste.text.is_none()) {
             return Ok(());
         }
@@ -311,7 +311,7 @@ impl Discord {
         }
     }
 
-    /// Reads the texts that came as files. One that can't be read is named, like other files.
+    /// Reads the texts of pasted files. A file that can't be read is named, like other attachments.
     async fn read_pastes(&self, inbound: &dyn Inbound, message: &mut Message) -> Result<(), Shutdown> {
         for paste in message.pasted_files() {
             for attempt in 0..PASTE_ATTEMPTS {
@@ -330,7 +330,7 @@ impl Discord {
         Ok(())
     }
 
-    /// The id of a piece that may have been sent, if it is there.
+    /// The platform's id of a piece that may have been delivered; `None` if it was not.
     async fn find_delivered_piece(
         &self,
         piece: Piece<'_>,
@@ -360,7 +360,7 @@ impl Discord {
         };
         let Some(origin) = piece.origin else { return create(None).await };
         let nonce = nonce(origin);
-        // The platform remembers a nonce for some minutes, and an attempt may be older.
+        // The platform remembers a nonce for some minutes, and the attempt may be older.
         if origin.is_doubtful
             && let Some(id) = self.find_delivered_piece(piece, origin, &nonce).await?
         {
@@ -436,7 +436,7 @@ impl From<ApiError> for DeliveryError {
     }
 }
 
-/// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.
+/// Repeats a request until the platform answers; `None` if it refuses because the conversation no longer exists.
 async fn request_until_answered<T, W>(
     inbound: &dyn Inbound,
     ask: impl Fn() -> W,

@@ -1,4 +1,4 @@
-//! As much of Discord's REST API as a companion needs.
+//! The part of Discord's REST API that a companion needs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) const HISTORY_PAGE: usize = 100;
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// Wait when the platform names none. The next answer may name one.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
-/// The platform draws no preview of addresses in the message.
+/// Message flag that turns off link previews.
 const NO_PREVIEWS: u32 = 1 << 2;
 /// Hosts of files in messages.
 const FILE_HOSTS: [&str; 2] = ["discordapp.com", "discordapp.net"];
@@ -51,7 +51,7 @@ pub(super) enum ApiError {
     Broken(u16),
 }
 
-/// The address of the gateway, and the number of sessions that may still begin.
+/// The address of the gateway, and the number of sessions that may still start.
 #[derive(Deserialize)]
 pub(super) struct GatewayInfo {
     pub(super) url: String,
@@ -61,7 +61,7 @@ pub(super) struct GatewayInfo {
 #[derive(Deserialize)]
 pub(super) struct SessionStarts {
     pub(super) remaining: u64,
-    /// Milliseconds until more sessions may begin.
+    /// Milliseconds until more sessions may start.
     pub(super) reset_after: u64,
 }
 
@@ -137,7 +137,8 @@ impl RestClient {
         self.call(get("GET /gateway/bot", "", &["gateway", "bot"])).await
     }
 
-    /// Sends a message and gives its id; one with the same nonce as another of the last minutes is not sent again.
+    /// Sends a message and returns its id. The platform does not send a message whose nonce it saw in the last
+    /// minutes.
     pub(super) async fn create_message(
         &self,
         channel: &str,
@@ -155,7 +156,7 @@ impl RestClient {
         Ok(sent.id)
     }
 
-    /// Sends a voice message and gives its id.
+    /// Sends a voice message and returns its id.
     pub(super) async fn create_voice_message(
         &self,
         channel: &str,
@@ -201,7 +202,8 @@ impl RestClient {
         fetch(&self.client, address.ok_or_else(nowhere)?, bytes_max).await
     }
 
-    /// True if files may be fetched there: the platform's own hosts, or the host of its API.
+    /// True if files may be fetched from this address: it is at one of the platform's own hosts, or at the host of
+    /// its API.
     fn is_platform_address(&self, address: &Url) -> bool {
         let host = address.host_str().unwrap_or_default();
         host == self.host()
@@ -219,7 +221,7 @@ impl RestClient {
         Ok(messages)
     }
 
-    /// The direct conversation with an account; it is begun if there is none yet, which the account does not see.
+    /// The direct conversation with an account. It is opened if there is none, which the account does not notice.
     pub(super) async fn open_direct(&self, account: &str) -> Result<String, ApiError> {
         let path = ["users", "@me", "channels"];
         let body = Body::Json(json!({"recipient_id": account}));
@@ -283,14 +285,14 @@ impl RestClient {
                 let message = message.unwrap_or_else(|| status.to_string());
                 error_of_status(status, code, &mask_key(&message, Some(&self.token)))
             }
-            // The page of a proxy before the platform.
+            // The body is an HTML page of a proxy before the platform.
             None if status != StatusCode::UNAUTHORIZED => ApiError::Broken(status.as_u16()),
             None => ApiError::Refused,
         })
     }
 }
 
-/// Cloudflare, which is in front of the platform, takes the request for one of a misbehaving program.
+/// Cloudflare, which serves the platform, has blocked the request as one of a misbehaving program.
 const BLOCKED_BY_CLOUDFLARE: u64 = 40_333;
 
 fn error_of_status(status: StatusCode, code: u64, message: &str) -> ApiError {

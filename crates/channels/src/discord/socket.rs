@@ -1,5 +1,5 @@
-//! The gateway's connection: JSON over a WebSocket that reqwest opens, so that addresses and certificates are checked as for
-//! every other request.
+//! The connection to the gateway: JSON over a WebSocket. reqwest opens it, so that addresses and certificates are
+//! checked as for all other requests.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use reqwest::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
@@ -89,7 +89,7 @@ impl Socket {
     /// Ends the connection. With code 1000 the session ends too; with another it can be resumed.
     pub(super) async fn close(&mut self, code: u16) {
         let frame = CloseFrame { code: CloseCode::from(code), reason: "".into() };
-        // It may be closed or broken already.
+        // The socket may be closed or broken already.
         let _ = self.stream.close(Some(frame)).await;
     }
 }

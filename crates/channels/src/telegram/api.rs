@@ -1,4 +1,4 @@
-//! As much of Telegram's Bot API as a companion needs.
+//! The part of Telegram's Bot API that a companion needs.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ const ATTACHMENTS: [(&str, &str); 8] = [
     ("contact", "contact"),
 ];
 
-/// Why a call failed. No text holds the address, which contains the token.
+/// Why a call failed. No error text contains the address, because the address contains the token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ApiError {
     #[error(
@@ -202,7 +202,7 @@ impl Api {
         self.call::<Bot>("getMe", &json!({}), ANSWER_WITHIN).await.map(|bot| format!("@{}", bot.username))
     }
 
-    /// Waits so many seconds for updates from a position on; an empty list when none came in time.
+    /// Waits `POLL_SECONDS` at most for updates after a position; an empty list if none arrived.
     pub(super) async fn updates(
         &self,
         offset: Option<i64>,
@@ -236,7 +236,7 @@ impl Api {
         sent.await.map(|sent: SentMessage| sent.message_id)
     }
 
-    /// The address of a file; it holds the token.
+    /// The address of a file. It contains the token.
     pub(super) async fn address_of_file(&self, file_id: &str) -> Result<Url, ApiError> {
         let file: File = self.call("getFile", &json!({"file_id": file_id}), ANSWER_WITHIN).await?;
         let path = file.file_path.filter(|path| !path.contains(".."));
@@ -297,7 +297,7 @@ impl Api {
                 let description = description.unwrap_or_else(|| status.to_string());
                 Err(error_of_answer(status, mask_key(&description, Some(&self.token)), parameters))
             }
-            // The page of a proxy before the platform.
+            // The body is an HTML page of a proxy before the platform.
             None if status == StatusCode::TOO_MANY_REQUESTS => Err(ApiError::Wait(WAIT_DEFAULT)),
             None => Err(ApiError::Broken(status.as_u16())),
         }

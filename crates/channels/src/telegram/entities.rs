@@ -1,9 +1,9 @@
-//! Markdown as Telegram shows it: plain text, and entities that say which part of it is bold, code or a link.
+//! Converts Markdown to Telegram's format: plain text, with entities for bold text, code and links.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
-/// A part of a text that is shown in another way. Offsets and lengths are in UTF-16 units.
+/// A formatted range of a text. Offsets and lengths are in UTF-16 units.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Entity {
     #[serde(rename = "type")]
@@ -16,14 +16,14 @@ pub(super) struct Entity {
     language: Option<String>,
 }
 
-/// A text without Markdown's marks.
+/// A text whose Markdown has become entities.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FormattedText {
     pub(super) text: String,
     pub(super) entities: Vec<Entity>,
 }
 
-/// An entity whose end has not come yet.
+/// An entity whose end has not been reached yet.
 struct OpenEntity {
     kind: &'static str,
     start: usize,
@@ -31,7 +31,7 @@ struct OpenEntity {
     language: Option<String>,
 }
 
-/// Reads Markdown. What Telegram can't show is left as text.
+/// Parses Markdown. What Telegram can't show stays text.
 pub(super) fn format(markdown: &str) -> FormattedText {
     let mut formatter = Formatter::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_STRIKETHROUGH) {
@@ -44,7 +44,7 @@ pub(super) fn format(markdown: &str) -> FormattedText {
 struct Formatter {
     output: FormattedText,
     open: Vec<OpenEntity>,
-    /// The next number of each open list; none if its items are not numbered.
+    /// The next number of each open list; `None` for lists without numbers.
     lists: Vec<Option<u64>>,
     /// Set when a block has ended: the next one starts behind an empty line.
     is_block_over: bool,
@@ -173,7 +173,7 @@ impl Formatter {
         let Some(open) = self.open.pop() else { return };
         let text = &self.output.text;
         let covered = text[open.start..].trim_end();
-        // A quotation within another is not shown as one: Telegram refuses it.
+        // Nested quotations are flattened, because Telegram refuses them.
         let is_inner_quote =
             open.kind == "blockquote" && self.open.iter().any(|one| one.kind == "blockquote");
         if covered.is_empty() || is_inner_quote {
@@ -190,7 +190,7 @@ impl Formatter {
 
     fn finish(mut self) -> FormattedText {
         self.output.text.truncate(self.output.text.trim_end().len());
-        // As the platform orders them: longer ones first where they begin together.
+        // The platform's order: of entities with the same start, the longer one first.
         self.output.entities.sort_by_key(|entity| (entity.offset, std::cmp::Reverse(entity.length)));
         self.output
     }

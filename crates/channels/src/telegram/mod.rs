@@ -27,8 +27,9 @@ const PIECE_LENGTH_MAX: usize = 4_096;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the token, or another program receives with it. Only a person can change either.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
-/// Largest distance below the position at which an answer counts as a repetition; twice the number of updates in one answer. After a
-/// week without updates the next id is random, so an answer that ends further below starts a new sequence.
+/// Maximum distance below the position at which an answer counts as a repetition: twice the number of updates in one
+/// answer. After a week without updates the next id is random, so an answer that ends further below starts a new
+/// sequence.
 const REPEATED_DISTANCE_MAX: i64 = 200;
 
 /// A request for updates.
@@ -36,11 +37,11 @@ const REPEATED_DISTANCE_MAX: i64 = 200;
 struct PollRequest {
     /// Time for which the platform may hold the request open, in seconds.
     seconds: u64,
-    /// True if the request confirms the updates received before.
+    /// True if the request confirms the updates received before it.
     confirms: bool,
 }
 
-/// A word in all of the platform's refusals of a formatting.
+/// A word that all of the platform's refusals of a formatting contain.
 const FORMATTING_REFUSAL: &str = "entit";
 
 /// Settings of the connection to Telegram.
@@ -76,13 +77,13 @@ impl Telegram {
         Ok(Self { api: Api::new(base, settings.token)? })
     }
 
-    /// The host that it speaks with.
+    /// The host that the channel connects to.
     pub fn host(&self) -> &str {
         self.api.host()
     }
 
-    /// Earlier versions had one position for all bots. Without it, updates that were taken but not confirmed would be taken
-    /// again, also those whose messages were erased since.
+    /// Takes over the position of earlier versions, which had one for all bots. Without it, updates that were stored
+    /// but not confirmed would be stored again, also those whose messages were erased since.
     async fn adopt_position(&self, inbound: &dyn Inbound) -> Result<(), Shutdown> {
         let source = self.api.update_sequence_name();
         if inbound.read_position(&source).await?.is_none()
@@ -93,8 +94,8 @@ impl Telegram {
         Ok(())
     }
 
-    /// Takes the updates of one request. Returns whether all of them were known already, which means that the platform does not
-    /// know the position.
+    /// Stores the updates of one request. Returns true if all of them were known, which means that the platform does
+    /// not know the position.
     async fn poll(
         &self,
         inbound: &dyn Inbound,
@@ -163,8 +164,8 @@ impl Channel for Telegram {
             return stopped;
         }
         let mut failures: u32 = 0;
-        // The first request does not wait: until it is answered nobody knows whether the channel works. It confirms nothing either:
-        // numbers may have started again, below what was received.
+        // The first request does not wait, because the channel's state is unknown until it is answered. It also
+        // confirms nothing, because the platform's numbers may have restarted below the received ones.
         let mut poll = PollRequest { seconds: 0, confirms: false };
         loop {
             let wait = match self.poll(inbound, poll).await {
@@ -197,12 +198,12 @@ impl Channel for Telegram {
 
     async fn deliver(&self, piece: Piece<'_>) -> Result<DeliveredPiece, DeliveryError> {
         let mut text = entities::format(piece.text);
-        // A list that numbers its items itself can be longer than its Markdown; a lone comment is shown as nothing.
+        // Numbering a list's items can make it longer than its Markdown; a text with only a comment is shown empty.
         if text.text.trim().is_empty() || text.text.encode_utf16().count() > PIECE_LENGTH_MAX {
             text = FormattedText { text: piece.text.to_owned(), entities: Vec::new() };
         }
         let sent = match self.api.send_message(piece.conversation, &text).await {
-            // Better with its marks than not at all.
+            // It is better to send the text with its Markdown than not at all.
             Err(ApiError::Rejected { description }) if description.contains(FORMATTING_REFUSAL) => {
                 let plain = FormattedText { text: piece.text.to_owned(), entities: Vec::new() };
                 self.api.send_message(piece.conversation, &plain).await
@@ -262,7 +263,7 @@ fn to_update_kind(update: UpdateContent) -> UpdateKind {
                     written_at,
                 })
             }
-            // The words of a voice message are ours; only its caption can be changed.
+            // The text of a voice message is our transcript; only its caption can be edited.
             (None, Some(message)) if message.recording_id().is_some() => None,
             (None, Some(message)) => direct_message(message)
                 .map(|(sender, external, text)| UpdateKind::Edited { sender, external, text }),

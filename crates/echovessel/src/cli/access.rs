@@ -1,4 +1,4 @@
-//! Arguments of the commands about who may come in.
+//! Arguments of the commands about tokens, logins and the audit log.
 
 use clap::Subcommand;
 use memory::access::AccessScope;

@@ -1,4 +1,4 @@
-//! `echovessel logins` and `echovessel audit`: who came in, and what was done.
+//! `echovessel logins` and `echovessel audit`: lists logins and administrative actions.
 
 use anyhow::bail;
 use memory::access::{AuditEntry, Login};
@@ -11,7 +11,7 @@ use crate::cli::{LoginsCommand, SharedOptions};
 use crate::home::Home;
 use crate::system::SystemClock;
 
-/// Entries that are read at once. It is what one answer of the API holds at most.
+/// Entries that are read at once: the maximum of one answer of the API.
 const PAGE_SIZE: u32 = 200;
 
 pub(crate) async fn logins(
@@ -116,7 +116,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An id as a part of a path. Any other text is none.
+/// An id as a path segment; `None` for any other text.
 fn path_part(id: &str) -> &str {
     if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) { id } else { "-" }
 }

@@ -1,4 +1,4 @@
-//! `echovessel backup`: one file that holds the whole memory; also the timer of `[backup] every`.
+//! `echovessel backup`: writes the whole memory to one file. Also the timer of `[backup] every`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -129,7 +129,7 @@ const UNFINISHED_ENDINGS: [&str; 3] = [".new", ".copied", ".partial"];
 /// Of two in one second the later one stays.
 const FOLDER_LOCK: &str = "backups.lock";
 
-/// Writes a backup named after the time, and removes those beyond the newest `backup.keep`.
+/// Writes a backup named after the time, and removes all but the newest `backup.keep`.
 async fn back_up_to_folder(
     config: &Config,
     home: &Home,
@@ -202,7 +202,7 @@ fn remove_oldest(folder: &Path, keep: usize) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Names of the backups, oldest first: they sort by time. What is not named as a backup is not looked at.
+/// Names of the backups, oldest first: they sort by time. Other files are ignored.
 fn backup_names(folder: &Path) -> std::io::Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

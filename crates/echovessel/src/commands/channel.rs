@@ -1,4 +1,4 @@
-//! `echovessel channel`: the channels of the running daemon, and codes that link accounts to users.
+//! `echovessel channel`: lists the channels of the running daemon, and creates codes that link accounts to users.
 
 use anyhow::{Context as _, bail};
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! `echovessel chat`: talk in the terminal, with the running daemon or, if none runs, with one for this command.
+//! `echovessel chat`: a conversation in the terminal, with the running daemon, or with a private one if none runs.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -18,7 +18,7 @@ use crate::home::Home;
 
 /// Memories that `/memory` and `/why` show. They fit into a terminal of 24 lines.
 const SHOWN_MAX: usize = 10;
-/// Most characters of a memory on one line. It fits into a terminal of 100 columns with the date before it.
+/// Maximum characters of a memory on one line. With the date before it, the line fits into a terminal of 100 columns.
 const LINE_LENGTH: usize = 90;
 
 const HELP: &str = "\
@@ -39,7 +39,7 @@ enum Listener {
     Program,
 }
 
-/// A line of the terminal: words for the persona, or a command.
+/// A line typed into the terminal: a message for the persona, or a command.
 #[derive(Debug, PartialEq, Eq)]
 enum TypedLine<'a> {
     Words(&'a str),
@@ -61,7 +61,7 @@ impl<'a> TypedLine<'a> {
             "/forget" => Self::Forget(rest.trim()),
             "/help" | "/?" => Self::Help,
             "/quit" | "/exit" | "/bye" => Self::Quit,
-            // The persona's side takes this one, as on all channels.
+            // The client's locale is also the persona's, as on all channels.
             "/quiet" => Self::Words(line),
             _ => match name.strip_prefix('/') {
                 Some(word) if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()) => {
@@ -90,7 +90,7 @@ pub(crate) async fn chat(
     talked
 }
 
-/// A talk in the terminal.
+/// A conversation in the terminal.
 struct Talk<'a> {
     daemon: &'a Daemon,
     user: &'a str,
@@ -116,7 +116,7 @@ impl<'a> Talk<'a> {
 
     async fn run(&mut self) -> anyhow::Result<()> {
         while let Some(line) = self.next_line(&format!("{}> ", self.name)).await? {
-            // One failed reply does not end the talk: the words are safe and the next may work.
+            // A failed reply does not end the conversation: the message is stored and the next reply may succeed.
             let done = match TypedLine::from_line(&line) {
                 TypedLine::Quit => return Ok(()),
                 TypedLine::Help => {
@@ -251,7 +251,7 @@ impl Listener {
 
 fn show(piece: &str) {
     print!("{piece}");
-    // A terminal that went away is noticed at the next read.
+    // A closed terminal is noticed at the next read.
     let _ = std::io::stdout().flush();
 }
 

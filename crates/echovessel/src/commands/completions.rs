@@ -1,4 +1,4 @@
-//! `echovessel completions`: what a shell reads to complete the command line.
+//! `echovessel completions`: prints the completion script of a shell.
 
 use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
@@ -6,7 +6,7 @@ use clap_complete::{Shell, generate};
 use crate::cli::Cli;
 
 pub(crate) fn completions(shell: Shell) {
-    // Written at once: the generator can't bear a reader that goes away.
+    // Written in one call, because the generator panics if its reader closes the pipe.
     let mut script = Vec::new();
     generate(shell, &mut Cli::command(), "echovessel", &mut script);
     print!("{}", String::from_utf8_lossy(&script));

@@ -30,7 +30,7 @@ pub(crate) fn config(shared: &SharedOptions, home: &Home, command: &ConfigComman
             let mut schema = serde_json::to_value(schemars::schema_for!(Config))?;
             let keys = config::known_keys()?.into_iter().map(|(key, _)| key);
             let live: Vec<String> = keys.filter(|key| config::is_live(key)).collect();
-            // Keys that a running daemon resumes at once; the others need a restart.
+            // Keys that a running daemon applies at once; the others need a restart.
             schema["x-live"] = serde_json::json!(live);
             println!("{}", serde_json::to_string_pretty(&schema)?);
         }

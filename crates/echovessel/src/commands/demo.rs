@@ -1,5 +1,5 @@
-//! `echovessel demo`: one sentence becomes a memory, on a temporary home, with a fast clock and no model. Each layer is
-//! printed as it is written, read back from the database.
+//! `echovessel demo`: shows one sentence becoming a memory, on a temporary home, with a fast clock and without a
+//! model. Each layer is read back from the database and printed as it is written.
 
 use llm::ProviderKind;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ const IDLE_TIME: Duration = Duration::from_secs(31 * 60);
 /// Time that a reply of the offline provider may take. It takes milliseconds, so a demo that waits longer has failed.
 const REPLY_LIMIT: Duration = Duration::from_secs(20);
 
-/// The language of the machine's locale, for what is said and for what is printed.
+/// The language of the machine's locale, in which the demo talks and prints.
 fn language_of_locale() -> Language {
     let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(|name| std::env::var(name).ok());
     let locale = locale.into_iter().find(|locale| !locale.is_empty()).unwrap_or_default();
@@ -86,7 +86,7 @@ pub(crate) async fn demo(args: &Demo) -> anyhow::Result<()> {
     } else {
         run_demo(folder.clone(), language).await
     };
-    // The scratch home has served; an error here is not worth a word.
+    // The temporary home is no longer needed, so an error here does not matter.
     let _ = std::fs::remove_dir_all(&folder);
     outcome
 }
@@ -96,7 +96,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     home.create()?;
     let mut config = Config::default();
     config.llm.provider = ProviderKind::Offline;
-    // The story happens on several channels, and nobody adds to a message.
+    // The demo uses several channels, where no messages are grouped.
     let channels = &mut config.channels;
     for debounce in
         [&mut channels.web.debounce, &mut channels.discord.debounce, &mut channels.telegram.debounce]

@@ -1,5 +1,5 @@
-//! `echovessel demo --channels`: one persona on Discord and Telegram, on a temporary home, without an account. Servers on this
-//! machine speak the platforms' protocols and fail as the real ones may.
+//! `echovessel demo --channels`: shows one persona on Discord and Telegram, on a temporary home, without an account.
+//! Simulated servers on this machine use the platforms' protocols, with faults.
 
 use llm::ProviderKind;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use crate::wiring::{Services, wire};
 
 /// The bot's token on both platforms, which are on this machine.
 const TOKEN: &str = "demo";
-/// The account that writes.
+/// The platform's id of the account that writes to the bot.
 const PERSON: u64 = 7;
 const HEARTBEAT: Duration = Duration::from_millis(41_250);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -165,7 +165,7 @@ impl ChannelStory {
         bail!("the deletion did not reach memory")
     }
 
-    /// Writes on a channel, waits for what comes back, and prints both.
+    /// Writes a message on a channel, waits for the reply, and prints both.
     async fn say_on_channel(&self, channel: &str, text: &str) -> anyhow::Result<()> {
         let sent = || if channel == "discord" { self.discord.sent_to(PERSON) } else { self.telegram_texts() };
         let before = sent().len();
@@ -182,7 +182,7 @@ impl ChannelStory {
         Ok(())
     }
 
-    /// Number of messages of the user with this text are stored.
+    /// True once this many messages of the user have this text.
     async fn count_stored(&self, text: &str) -> anyhow::Result<usize> {
         let messages = self.services.runtime.store().messages_before(&self.scope, None, 100).await?;
         Ok(messages.iter().filter(|one| one.role == Role::User && one.content == text).count())

@@ -1,4 +1,4 @@
-//! `echovessel doctor`: checks everything that a home needs; prints problems and fixes.
+//! `echovessel doctor`: checks everything that a home needs, and prints problems and fixes.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::wiring::bare_host;
 
 /// Characters of a token that can't be guessed: of 64 kinds, 96 bits.
 const TOKEN_LENGTH_MIN: usize = 16;
-/// Maximum time that a message may be ahead of the clock before the clock is reported as wrong.
+/// Maximum time that a message may be ahead of the clock before the clock counts as wrong.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Debug, Serialize)]
@@ -262,7 +262,7 @@ fn open_database(config: &Config, home: &Home) -> anyhow::Result<Option<HomeStor
     }
 }
 
-/// The check, and the time of the newest session's last message.
+/// Runs the database's own check; also returns the time of the newest session's last message.
 async fn run_check(database: &HomeStore) -> Result<(Check, Option<Timestamp>), StoreError> {
     let found = database.check().await?;
     let newest = database.sessions(SessionFilter { limit: 1, ..SessionFilter::default() }).await?;

@@ -1,4 +1,4 @@
-//! Backups that a passphrase opens, in the age format.
+//! Backups encrypted with a passphrase, in the age format.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -13,11 +13,11 @@ use crate::database::copy_to_file;
 use crate::home::{Home, create_private_folder, open_private};
 use crate::system::random_bytes;
 
-/// Folder of the plain copy, before it is encrypted and after it is decrypted. It is in the home: the database beside it says the
-/// same, and the place of the backup may be readable by others. A folder, because copying leaves files of other names beside
-/// its target when it is killed.
+/// Folder of the plain copy, before it is encrypted or after it is decrypted. It is in the home, whose database holds
+/// the same texts; the folder of the backup may be readable by others. It is a folder because a copy that is killed
+/// leaves files of other names beside its target.
 const PLAIN_COPY: &str = "plain-copy";
-/// Locked by the process that has a plain copy, so that a file nobody holds is known as one that was left behind.
+/// Locked by the process that has a plain copy. A copy that nobody has locked was left by a process that was killed.
 const PLAIN_COPY_LOCK: &str = "plain-copy.lock";
 
 /// Reads a passphrase from an environment variable.
@@ -31,7 +31,7 @@ pub(super) fn passphrase(variable: &str) -> anyhow::Result<SecretString> {
     }
 }
 
-/// Writes an encrypted backup. The file gets its name when it is whole.
+/// Writes an encrypted backup. The file is renamed to its final name once it is complete.
 pub(super) async fn back_up_encrypted(
     home: &Home,
     database: HomeDatabase,
@@ -55,7 +55,7 @@ pub(super) async fn back_up_encrypted(
     Ok(BackupReport { bytes, ..report })
 }
 
-/// A backup as a database that can be read; removes a decrypted copy at its end.
+/// A backup opened for reading. A decrypted copy is removed when this is dropped.
 pub(super) struct OpenedBackup {
     path: PathBuf,
     _copy: Option<PlainCopy>,
@@ -91,15 +91,15 @@ impl OpenedBackup {
     }
 }
 
-/// Removes the plain copy that a command left behind when it was killed: an erasure would not reach it.
+/// Removes the plain copy of a command that was killed: an erasure would not reach it.
 pub(super) fn remove_leftover_copy(home: &Home) {
     if home.folder().join(PLAIN_COPY).exists() {
-        // Dropped at once. A copy that another process works with stays.
+        // Dropped at once, which removes it, unless another process uses it.
         let _removed = PlainCopy::create(home);
     }
 }
 
-/// A plain copy that no other process works with. Its folder is removed when it is dropped.
+/// A plain copy, locked by this process. Its folder is removed when this is dropped.
 struct PlainCopy {
     folder: PathBuf,
     path: PathBuf,
@@ -107,7 +107,7 @@ struct PlainCopy {
 }
 
 impl PlainCopy {
-    /// Removes what a command that was killed left there.
+    /// Creates the folder, after removing a copy left by a command that was killed.
     fn create(home: &Home) -> anyhow::Result<Self> {
         let lock = open_private(&home.folder().join(PLAIN_COPY_LOCK), false)?;
         if lock.try_lock().is_err() {

@@ -1,4 +1,4 @@
-//! `echovessel export`: the whole memory as one archive, or talk and persona for other programs.
+//! `echovessel export`: writes the whole memory as one archive, or conversations and persona for other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub(crate) async fn export(
     Ok(())
 }
 
-/// Writes the export; the file appears under its name when it is complete.
+/// Writes the export. The file gets its name once it is complete.
 async fn write_export(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     let persona =
         asked.persona.as_deref().map(|id| format!("&persona_id={}", encode_query(id))).unwrap_or_default();
@@ -41,7 +41,7 @@ async fn write_export(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     let part = partial_path(&asked.file);
     let downloaded = daemon.download(&path, &part).await;
     if downloaded.is_err() {
-        // What is there of it is good for nothing.
+        // A partial file is of no use.
         let _removed = std::fs::remove_file(&part);
     }
     let bytes = downloaded?;
@@ -50,7 +50,7 @@ async fn write_export(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// The format as the API names it. The ending of the file selects the container of a card.
+/// The format as the API names it. The file's extension selects the container of a card.
 fn export_format(asked: &Export) -> anyhow::Result<&str> {
     if asked.format != "card" {
         return Ok(&asked.format);

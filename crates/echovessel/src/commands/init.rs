@@ -1,4 +1,4 @@
-//! `echovessel init`: a home with every key explained in `config.toml`, and a token.
+//! `echovessel init`: creates a home with a token and a `config.toml` that explains every key.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -52,7 +52,7 @@ fn explain_config(config: &Config) -> anyhow::Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Config))?;
     let chosen = toml::Table::try_from(config)?;
     let mut defaults = config::known_keys()?;
-    // A section may be in the file only once, and a section inside another interrupts it.
+    // A section may be in the file only once, and must not be interrupted by another.
     defaults.sort_by(|(one, _), (other, _)| section_of(one).cmp(section_of(other)));
     let mut text = String::from(
         "# EchoVessel. Every default works; a key that is commented out stands at its default.\n",

@@ -1,8 +1,7 @@
 //! `echovessel mcp`: the hub's tools over standard input and output, for one embodiment.
 //!
-//! Whoever holds the home owns the memory. This process takes it if nobody does, and speaks with the owner over the
-//! home's socket if somebody else does. When the owner goes, the next one takes over, and the client notices nothing but
-//! a moment's wait.
+//! The process that holds the home owns the memory. This process takes a free home, or else connects to the holder
+//! over the home's socket. When the holder ends, another one takes over, and the client only notices a short delay.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,14 +28,14 @@ use crate::wiring::{Services, wire};
 
 /// Time that an owner may take to open its socket, or to stop.
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
-/// Pause between two checks. A client waits for it at each start.
+/// Pause between two checks. It is short because a client waits for them at each start.
 const FILE_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The same interval for a home on a database server, which is asked over the network.
 const SERVER_POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Buffer for one message on its way within the process: most tool answers fit, so that writing one does not wait for its reader.
+/// Buffer for a message within the process. Most tool answers fit, so that writing one does not block.
 const PIPE_BYTES: usize = 256 * 1024;
 
-/// A connection with whoever owns the home.
+/// A connection to the process that holds the home.
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
@@ -70,7 +69,7 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
     }
 }
 
-/// Takes the home if no program has it, else connects to the program that has.
+/// Takes the home if no process has it, else connects to the process that has.
 async fn join_home(
     config: &Config,
     home: &Home,
@@ -114,15 +113,15 @@ async fn join_home(
 
 /// The daemons of a home on other machines.
 enum RemoteDaemons {
-    /// There are none: this process may take the home.
+    /// No daemon uses the home: this process may take it.
     Nobody,
-    /// A connection with the program that holds the home.
+    /// A connection to the process that holds the home.
     Holder(Reader, Writer),
     /// A daemon is about to take the home.
     Waiting,
 }
 
-/// Looks for daemons on other machines, where the memory is on a server that they can share.
+/// Looks for daemons on other machines, if the memory is on a database server.
 async fn find_remote_daemons(
     config: &Config,
     home: &Home,
@@ -166,7 +165,7 @@ impl HostHome {
         Ok(Self { desk: Arc::new(desk), socket, wired, serving, abandon, _lock: lock })
     }
 
-    /// A connection within the process.
+    /// Opens a connection within the process.
     fn connect(&self, instance: Option<&InstanceId>) -> (Reader, Writer) {
         let (ours, theirs): (DuplexStream, DuplexStream) = tokio::io::duplex(PIPE_BYTES);
         let speaker = match instance {
@@ -181,7 +180,7 @@ impl HostHome {
         (Box::new(reader), Box::new(writer))
     }
 
-    /// Lets what was begun end, and closes the home.
+    /// Finishes running work and closes the home.
     async fn stop(self) -> anyhow::Result<()> {
         if let Some(socket) = self.socket {
             socket.close().await;
@@ -189,7 +188,7 @@ impl HostHome {
         self.abandon.cancel();
         let serving = self.serving.into_inner();
         for connection in serving {
-            // A panic in it has been told already and must not keep the database open.
+            // Its panic was reported already and must not keep the database open.
             let _ = connection.await;
         }
         self.wired.channels.stop().await;

@@ -1,4 +1,4 @@
-//! `echovessel memory`: what is remembered, what depends on it, and forgetting it.
+//! `echovessel memory`: lists memories and what depends on them, and forgets them.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -20,7 +20,7 @@ use crate::home::Home;
 pub(super) const ERASE_PATH: &str = "/api/admin/memory/erase";
 /// Most characters of a memory on one line. It fits into a terminal of 80 columns with the mark before it.
 const LINE_LENGTH: usize = 70;
-/// Texts that are shown of what would be erased.
+/// Maximum texts that the preview of an erasure prints.
 const TEXTS_SHOWN: usize = 10;
 
 pub(crate) async fn memory(
@@ -66,7 +66,7 @@ async fn list(shared: &SharedOptions, daemon: &Daemon, asked: &List) -> anyhow::
     Ok(())
 }
 
-/// One row a line: its id, its day, what kind of thing or who said it, and the text.
+/// Prints one row a line: its id, its day, its kind or speaker, and the text.
 pub(super) fn print_list(rows: &[Value]) {
     if rows.is_empty() {
         println!("Nothing is there.");
@@ -81,7 +81,7 @@ fn list_line(row: &Value) -> String {
     if let (Some(kind), Some(filename)) = (field("kind"), field("filename")) {
         return format!("{}  {kind}/{filename}", local_day(&row["updated_at"]));
     }
-    // Of a memory, the day of which it tells, else the one on which it was said; it may have been written years later.
+    // For a memory, the day of its event, else the day on which it was said; it may have been stored years later.
     let moments = [&row["event_time"]["start"], &row["said_at"], &row["created_at"]];
     let day = local_day(moments.into_iter().find(|moment| moment.is_string()).unwrap_or(&Value::Null));
     let text = ["canonical_name", "description", "content"].iter().find_map(|name| field(name));
@@ -99,14 +99,14 @@ fn list_line(row: &Value) -> String {
     format!("{}  {day}  {kind:<8}  {text}{note}", field("id").unwrap_or_default())
 }
 
-/// The day of a moment, in the zone of this machine.
+/// The day of a time in this machine's time zone.
 fn local_day(moment: &Value) -> String {
     let moment = moment.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     let day = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d").to_string());
     day.unwrap_or_else(|| " ".repeat(10))
 }
 
-/// Path of a document in the API; none if the name is no document's.
+/// Path of a document in the API; `None` if the name is not that of a document.
 fn document_path(name: &str, user: &str) -> Option<String> {
     let (kind, filename) = name.split_once('/')?;
     let filename = if filename.ends_with(".md") { filename.to_owned() } else { format!("{filename}.md") };
@@ -161,7 +161,7 @@ async fn show(shared: &SharedOptions, daemon: &Daemon, asked: &Show) -> anyhow::
     Ok(())
 }
 
-/// Documents of these names. A name that ends in `*` selects all that begin so, such as those of a lorebook.
+/// Documents with these names. A trailing `*` selects all names with that prefix, such as those of a lorebook.
 async fn documents_named(daemon: &Daemon, user: &str, names: &[String]) -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();
     for name in names {
@@ -198,7 +198,7 @@ pub(super) fn erasure_body(
         "choice": if keeps_thoughts { "orphan" } else { "cascade" },
     });
     if !ids.is_empty() {
-        // An id says of itself what it names; a kind it does not name passes it over.
+        // An id identifies its own kind; those of other kinds are skipped.
         for kind in ["message_ids", "event_ids", "session_ids", "entity_ids"] {
             body[kind] = json!(ids);
         }
@@ -231,7 +231,7 @@ async fn forget(shared: &SharedOptions, daemon: &Daemon, asked: &Forget) -> anyh
         print_receipt(shared, &shown, "would be erased")?;
     }
     if is_nothing_found(&shown) {
-        // Said above; as JSON it is the answer.
+        // Printed above for people; as JSON it is the result.
         return if shared.json { print_receipt(shared, &shown, "would be erased") } else { Ok(()) };
     }
     if !asked.yes && !ask_consent()? {
@@ -242,13 +242,13 @@ async fn forget(shared: &SharedOptions, daemon: &Daemon, asked: &Forget) -> anyh
     print_receipt(shared, &receipt, "erased permanently")
 }
 
-/// True if none of the rows that the command names exists.
+/// True if none of the ids that the command names exists.
 pub(super) fn is_nothing_found(receipt: &Value) -> bool {
     let is_none = |count: &Value| count.as_u64() == Some(0);
     receipt["counts"].as_object().is_none_or(|counts| counts.values().all(is_none))
 }
 
-/// Asks the person at the terminal; a program has to say `--yes`.
+/// Asks the person at the terminal to confirm; a program must pass `--yes`.
 fn ask_consent() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!(

@@ -1,4 +1,4 @@
-//! One file per command; a command reads its arguments, does one thing, and says what happened.
+//! One file per command. A command parses its arguments, does one thing, and prints the result.
 
 pub(crate) mod run;
 pub(crate) mod mcp;

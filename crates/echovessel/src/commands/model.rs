@@ -1,4 +1,4 @@
-//! `echovessel model`: the embedding model, fetched with progress and checked against its digest.
+//! `echovessel model`: downloads the embedding model with progress, and verifies its digest.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(crate) async fn model(
     }
 }
 
-/// The model itself, or one that the hub has where it is installed from a file alone.
+/// The wanted model if it can be downloaded, else one that can.
 fn fetchable_model(wanted: &'static ModelDescription) -> &'static ModelDescription {
     let Some(other) = KNOWN_MODELS.into_iter().find(|known| known.repository.is_some()) else {
         return wanted;
@@ -74,7 +74,8 @@ fn is_model_installed(folder: &Path, model: &'static ModelDescription) -> anyhow
     Ok(model_files::verify(folder, model).is_ok())
 }
 
-/// Installs the wanted model from a file or folder; where none was named, whichever known one the source holds.
+/// Installs the wanted model from a file or folder. If none was named, installs any known model that the source
+/// holds.
 fn install(
     shared: &SharedOptions,
     config: &Config,
@@ -104,7 +105,7 @@ fn install(
     Err(first.unwrap_or_else(|| anyhow::anyhow!("{} holds no known model", source.display())))
 }
 
-/// True if the source simply does not hold that model.
+/// True if the source does not hold that model.
 fn is_absent(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ModelError::Missing { .. }))
 }

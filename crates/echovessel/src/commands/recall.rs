@@ -1,4 +1,4 @@
-//! `echovessel recall`: what a text brings to mind, and why.
+//! `echovessel recall`: recalls memories for a text, with reasons.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn print_documents(documents: &[Value]) {
     }
 }
 
-/// The table: one candidate a row, and with `explain` each term of its score and the reason it was used or fell.
+/// Prints the table: one candidate a row, and with `explain` each term of its score and why it was used or dropped.
 pub(crate) fn print(candidates: &[Candidate], explain: bool) {
     let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| explain || candidate.used).collect();
     if shown.is_empty() {

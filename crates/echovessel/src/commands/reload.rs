@@ -1,4 +1,4 @@
-//! `echovessel reload`: the daemon reloads `config.toml` and reports what took effect.
+//! `echovessel reload`: makes the daemon reload `config.toml`, and prints what took effect.
 
 use reqwest::Method;
 use serde_json::Value;

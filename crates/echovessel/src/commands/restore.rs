@@ -1,4 +1,5 @@
-//! `echovessel restore`: a backup takes the place of the memory, which is kept aside; erasures since then are repeated.
+//! `echovessel restore`: replaces the memory by a backup. The former memory is renamed, and erasures since the backup
+//! are repeated.
 
 use std::fs;
 use std::io::{IsTerminal as _, Write as _};
@@ -95,7 +96,7 @@ async fn restore_into_file(
     Ok((aside, erased))
 }
 
-/// Repeats the missed erasures in a file, then copies the file into the database in one transaction.
+/// Erases in a file what was erased since the backup, then copies the file into the database in one transaction.
 async fn restore_into_server(
     home: &Home,
     backup: &Path,
@@ -108,7 +109,7 @@ async fn restore_into_server(
         let aside = if has_memory { Some(copy_aside(home, database).await?) } else { None };
         let erased = match &aside {
             Some(aside) => erase_again(&fresh, aside).await?,
-            // Also of an older version, which is upgraded by opening it.
+            // Backups of older versions too: opening one upgrades it.
             None => HomeStore::open(&fresh, StoreOptions::default())?
                 .close()
                 .await
@@ -122,7 +123,7 @@ async fn restore_into_server(
     outcome
 }
 
-/// Puts the home of a file in the place of what a database on a server holds.
+/// Replaces the home in a database on a server by that of a file.
 pub(super) async fn replace(fresh: &Path, database: &HomeDatabase) -> anyhow::Result<()> {
     let (from, to) = (HomeDatabase::File(fresh.to_owned()), database.clone());
     let settings = CopySettings { replaces: true, ..CopySettings::default() };
@@ -130,7 +131,7 @@ pub(super) async fn replace(fresh: &Path, database: &HomeDatabase) -> anyhow::Re
     Ok(())
 }
 
-/// Copies what a database on a server holds to a file in the home; no daemon may use it.
+/// Copies the home in a database on a server to a file. No daemon may use the database.
 pub(super) async fn copy_aside(home: &Home, database: &HomeDatabase) -> anyhow::Result<PathBuf> {
     let aside = replaced_database_path(&home.database())?;
     let (from, to) = (database.clone(), HomeDatabase::File(aside.clone()));
@@ -139,7 +140,7 @@ pub(super) async fn copy_aside(home: &Home, database: &HomeDatabase) -> anyhow::
     Ok(aside)
 }
 
-/// Runs what blocks on a thread that may.
+/// Runs blocking code on a thread for it.
 pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> anyhow::Result<T> {
@@ -152,7 +153,7 @@ struct RepeatedErasures {
     things: usize,
 }
 
-/// Erases in the restored memory what had been erased in the memory that it replaces.
+/// Erases in the restored memory everything that was erased in the memory that it replaces.
 async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedErasures> {
     let store = HomeStore::open(database, StoreOptions::default())?;
     let missed = match store.missed_erasures(before).await {
@@ -182,8 +183,8 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedE
     Ok(erased)
 }
 
-/// Renames the database with its side files, so that they stay together; `None` if there are none. Side files without a database are
-/// renamed too: they would be applied to the next database of that name.
+/// Renames the database and its side files together; `None` if there are none. Side files without a database are
+/// renamed too: SQLite would apply them to the next database of that name.
 pub(super) fn rename_database_aside(database: &Path) -> anyhow::Result<Option<PathBuf>> {
     let aside = replaced_database_path(database)?;
     let mut is_there = false;
@@ -211,7 +212,7 @@ fn same_file(one: &Path, other: &Path) -> bool {
     matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Asks at the terminal; a program has to say `--yes`.
+/// Asks at the terminal to confirm; a program must pass `--yes`.
 fn is_confirmed(database: &HomeDatabase) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!(

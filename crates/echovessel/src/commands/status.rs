@@ -1,4 +1,4 @@
-//! `echovessel status`: state of the running daemon.
+//! `echovessel status`: prints the state of the running daemon.
 
 use reqwest::Method;
 use serde_json::Value;

@@ -13,7 +13,7 @@ use crate::system::SystemClock;
 
 /// Time that a daemon may take to stop: streaming replies get 20 seconds, the rest is quick.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
-/// Time between two checks whether the daemon has ended. Nobody notices so short a delay.
+/// Time between two checks if the daemon has ended. It is too short to be noticed.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(crate) async fn stop(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {

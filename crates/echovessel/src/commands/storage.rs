@@ -1,4 +1,4 @@
-//! `echovessel storage`: where the memory is kept.
+//! `echovessel storage`: copies the memory to another database.
 
 use std::io::Write as _;
 
@@ -22,8 +22,8 @@ pub(crate) async fn storage(
     }
 }
 
-/// Copies a home whole. Neither this home's daemon nor that of the source may run: what they stored meanwhile would be in
-/// one of both only.
+/// Copies a home. Neither this home's daemon nor that of the source may run: what they stored meanwhile would be
+/// missing in one of the two.
 async fn copy(
     shared: &SharedOptions,
     config: &Config,
@@ -64,7 +64,7 @@ async fn copy(
     Ok(())
 }
 
-/// The lock of the home that a file belongs to, if it is another one.
+/// The lock of the home that a database file belongs to; `None` if it is this home.
 fn lock_of(from: &HomeDatabase, home: &Home) -> anyhow::Result<Option<HomeLock>> {
     let HomeDatabase::File(path) = from else { return Ok(None) };
     let Some(folder) = path.parent().filter(|folder| folder.join("lock").exists()) else { return Ok(None) };
@@ -75,11 +75,11 @@ fn lock_of(from: &HomeDatabase, home: &Home) -> anyhow::Result<Option<HomeLock>>
     }
 }
 
-/// One line of standard error for each table that has rows, and for every so many rows of a large one.
+/// Prints a line to standard error for each table that has rows, and repeatedly for a large one.
 fn print_progress(progress: CopyProgress<'_>) {
     if progress.rows > 0 {
         let more = if progress.is_complete { "" } else { " so far" };
-        // Progress that nobody reads is not a failure.
+        // A closed output is not a failure.
         let _ = writeln!(std::io::stderr(), "{}: {} rows{more}", progress.table, progress.rows);
     }
 }

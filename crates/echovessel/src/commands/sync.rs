@@ -1,4 +1,4 @@
-//! `echovessel sync`: this home as an embodiment of another, and the programs that share the hub of this home.
+//! `echovessel sync`: connects this home to another one as its hub, and lists the programs that use this home's hub.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::wiring::own_instance;
 
 /// Environment variable of the hub's token, unless the command names another source.
 const TOKEN_VARIABLE: &str = "ECHOVESSEL_HUB_TOKEN";
-/// Documents on a page while those of the hub are counted. The hub puts no more on a page.
+/// Documents on a page while the hub's documents are counted. The hub allows no more.
 const DOCUMENTS_PER_PAGE: u32 = 1_000;
 
 pub(crate) async fn sync(
@@ -45,7 +45,7 @@ pub(crate) async fn sync(
     }
 }
 
-/// Input of `connect`: the answer of the hub, and the token for it.
+/// Input of `connect`: the hub's answer, and the token.
 struct HubCheck {
     status: RemoteStatus,
     instance: InstanceId,
@@ -110,7 +110,7 @@ async fn connect(
     fail_unless_synchronised(&standing)
 }
 
-/// Asks the hub who it is, with every check that can be made before anything is written.
+/// Asks the hub for its identity, after every check that can be made before anything is written.
 async fn check_hub(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubCheck> {
     let (token, is_entered) = read_token(wanted)?;
     let ca_file = wanted.ca_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
@@ -141,7 +141,7 @@ async fn check_hub(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubC
     Ok(HubCheck { status, instance, token, is_entered, documents })
 }
 
-/// The token, and whether it was entered rather than found in the environment.
+/// Returns the token, and true if it was entered rather than found in the environment.
 fn read_token(wanted: &SyncConnect) -> anyhow::Result<(SecretString, bool)> {
     let variable = wanted.token_env.as_deref().unwrap_or(TOKEN_VARIABLE);
     let given = std::env::var(variable).ok().map(|token| token.trim().to_owned());
@@ -165,7 +165,7 @@ fn read_token(wanted: &SyncConnect) -> anyhow::Result<(SecretString, bool)> {
     }
 }
 
-/// Asks at the terminal; a program has to say `--yes`.
+/// Asks at the terminal to confirm; a program must pass `--yes`.
 fn is_confirmed() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!("without a terminal to ask for confirmation, pass --yes. Nothing was changed");
@@ -188,7 +188,7 @@ async fn count_own_documents(config: &Config, home: &Home) -> anyhow::Result<usi
     Ok(listed.map_or(0, |listed| listed.iter().filter(is_own).count()))
 }
 
-/// Writes keys into the file, and lets a running daemon take them up.
+/// Writes keys into the file, and makes a running daemon apply them.
 async fn change_config(home: &Home, changes: &Value) -> anyhow::Result<()> {
     let path = home.config();
     let text = match std::fs::read_to_string(&path) {
@@ -230,7 +230,7 @@ async fn disconnect(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Exchanges now. Returns the state afterwards, and what the hub of this home reports.
+/// Exchanges now. Returns the state afterwards, and the hub's report if there is one.
 async fn exchange(config: &Config, home: &Home) -> anyhow::Result<(Value, Value)> {
     let daemon = AnyDaemon::open(config, home).await?;
     let standing = daemon.daemon().ask(Method::POST, "/api/sync/now", None).await;
@@ -277,7 +277,7 @@ async fn status(shared: &SharedOptions, config: &Config, home: &Home) -> anyhow:
     Ok(())
 }
 
-/// One line: the hub, how many documents wait, the last exchange, the error.
+/// One line with the hub, the number of waiting documents, the last exchange, and the error if any.
 pub(crate) fn standing_line(sync: &Value) -> String {
     let waiting = sync["waiting"].as_u64().unwrap_or_default();
     let last = sync["last_exchange"].as_str().map_or_else(|| "never".to_owned(), str::to_owned);

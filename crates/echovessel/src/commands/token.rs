@@ -1,4 +1,4 @@
-//! `echovessel token`: the owner's token, a new one-time link to the page, and named tokens for others.
+//! `echovessel token`: prints the owner's token, creates one-time links to the web UI, and manages named tokens.
 
 use anyhow::{Context as _, bail};
 use memory::UserId;
@@ -164,7 +164,7 @@ async fn revoke(shared: &SharedOptions, home: &Home, name: &str) -> anyhow::Resu
     Ok(())
 }
 
-/// The daemon of this home; none if none runs.
+/// The daemon of this home; `None` if it is not running.
 pub(super) fn running_daemon(home: &Home) -> anyhow::Result<Option<Daemon>> {
     match Daemon::find(home) {
         Ok(daemon) => Ok(Some(daemon)),

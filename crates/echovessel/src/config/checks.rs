@@ -1,4 +1,4 @@
-//! What a configuration has to be beyond its types.
+//! Conditions of the configuration that types can't express.
 
 use reqwest::Url;
 
@@ -205,7 +205,7 @@ fn check_variables(config: &Config) -> Result<(), WrongSetting> {
             && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
     };
     if let Some((key, _)) = variables.into_iter().find(|(_, name)| !is_name(name)) {
-        // The value is not shown: it may be the secret itself.
+        // The value is not printed, as it may be the secret itself.
         return Err((key, format!("{key} is the name of an environment variable, not a secret itself")));
     }
     Ok(())

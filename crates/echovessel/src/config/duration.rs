@@ -1,4 +1,4 @@
-//! Durations as a person writes them: `500ms`, `2s`, `30m`, `12h`, `14d`.
+//! Parses durations as people write them: `500ms`, `2s`, `30m`, `12h`, `14d`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Changes in `config.toml` that leave a person's comments, order and spelling alone.
+//! Edits `config.toml` without changing a person's comments, order and formatting.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConfigChange {
     pub(crate) key: String,
-    /// The new value; none for its default.
+    /// The new value; `None` resets the key to its default.
     pub(crate) value: Option<Value>,
 }
 
-/// Reads `{section: {key: value}}` or `{"section.key": value}`. The error is for a person.
+/// Parses `{section: {key: value}}` or `{"section.key": value}`. The error is shown to a person.
 pub(crate) fn changes_in(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<ConfigChange>, String> {
     let Some(sections) = wanted.as_object().filter(|sections| !sections.is_empty()) else {
         return Err("the body has to be an object of sections with at least one key in it".to_owned());
@@ -55,7 +55,7 @@ fn to_change(key: String, value: &Json, known: &[(String, Value)]) -> Result<Con
     Ok(ConfigChange { key, value })
 }
 
-/// The value in the kind of the key's default, where it can be said in it. What does not fit is refused later, with the
+/// Converts a JSON value to the TOML type of the key's default. A value that does not fit is refused later, with the
 /// key's own reason.
 fn as_toml(value: &Json, default: &Value) -> Option<Value> {
     match (value, default) {
@@ -70,7 +70,7 @@ fn as_toml(value: &Json, default: &Value) -> Option<Value> {
     }
 }
 
-/// Reads an item of a list: a text, or a table of plain values.
+/// Converts an item of a list: a text, or a table of plain values.
 fn list_item(item: &Json) -> Option<Value> {
     let plain = |value: &Json| as_toml(value, &Value::Boolean(false)).filter(|value| !value.is_array());
     match item {
@@ -84,7 +84,7 @@ fn list_item(item: &Json) -> Option<Value> {
     }
 }
 
-/// The text of `config.toml` with the wishes in it. The error says what in the present text is in the way.
+/// Applies changes to the text of `config.toml`. The error says what in the present text prevents it.
 pub(crate) fn apply_changes(text: &str, wishes: &[ConfigChange]) -> Result<String, String> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())?;
@@ -105,7 +105,7 @@ pub(crate) fn apply_changes(text: &str, wishes: &[ConfigChange]) -> Result<Strin
     Ok(document.to_string())
 }
 
-/// A table that is written only if it holds a key itself, not if it holds sections alone.
+/// A table that is written only if it holds keys of its own, not if it holds only sections.
 fn new_section() -> Table {
     let mut table = Table::new();
     table.set_implicit(true);
@@ -115,7 +115,7 @@ fn new_section() -> Table {
 fn set_value(place: &mut dyn TableLike, name: &str, value: &Value) {
     let mut fresh = to_toml(value);
     if let Some(present) = place.get(name).and_then(Item::as_value) {
-        // What a person wrote behind the value stays behind it.
+        // A comment after the value stays.
         *fresh.decor_mut() = present.decor().clone();
     }
     match place.get_mut(name) {
@@ -152,8 +152,8 @@ pub(crate) fn key_line(text: &str, key: &str) -> Option<usize> {
     Some(text.get(..place)?.matches('\n').count() + 1)
 }
 
-/// The text with a key and its value replaced by spaces, so that all other keys stay on their lines. None if the result would not
-/// be valid TOML.
+/// The text with a key and its value replaced by spaces, so that all other keys stay on their lines; `None` if the
+/// result would not be valid TOML.
 pub(crate) fn without_key(text: &str, key: &str) -> Option<String> {
     let span = key_span(text, key)?;
     let start = text.get(..span.start)?.rfind('\n').map_or(0, |end| end + 1);
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// The seeds of the fuzz target `config`: a text, and after a zero byte a change of it.
+    /// Each seed of the fuzz target `config` is a text, a zero byte and a change.
     #[test]
     fn every_seed_is_read_or_refused_and_a_change_leaves_something_readable() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/config");

@@ -20,9 +20,8 @@ pub(crate) enum ConfigError {
     UnknownKey {
         /// The file or the environment variable.
         origin: String,
-        /// The key as written.
         key: String,
-        /// The key that was perhaps meant.
+        /// A known key with a similar name.
         nearest: Option<String>,
     },
     /// A value that the key can't take.

@@ -1,6 +1,7 @@
-//! Which keys a running daemon resumes at once. The one table: the schema, the API, `init` and the book go by it.
+//! Keys that a running daemon applies at once. This is the only table: the schema, the API, `init` and the book use
+//! it.
 
-/// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
+/// Keys, or whole sections as `recall.*`, that apply without a restart.
 const LIVE_KEYS: [&str; 27] = [
     "persona.display_name",
     "llm.*",

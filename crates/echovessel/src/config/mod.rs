@@ -1,4 +1,4 @@
-//! What a person can set: `config.toml`, the environment, and defaults that work with neither.
+//! Settings: `config.toml`, the environment, and defaults that work without either.
 
 mod duration;
 mod values;

@@ -1,22 +1,22 @@
-//! Which keys can't be changed with a token. The one table, for all sections.
+//! Keys that can't be changed with a token. This is the only table, for all sections.
 
 use server::ConfigAuthor;
 
 /// Right that is needed to change a key while the daemon runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
-    /// Everybody with the right to administer.
+    /// Anybody with the right to administer.
     Open,
-    /// The owner: it bounds what others may ask for, or what is recorded of them.
+    /// The owner. The key limits what others may do, or what is recorded of them.
     Owner,
-    /// The owner in a browser: it names a host that receives words, or the key that goes with them.
+    /// The owner, logged in with a browser. The key names a host that receives texts, or a secret sent to it.
     Login,
-    /// Nobody over HTTP, only those who can write the file: it names a program to run, a secret in the environment, or where
-    /// the memory itself is.
+    /// Nobody over HTTP; only those who can write the file. The key names a program to run, a secret in the
+    /// environment, or the database.
     File,
 }
 
-/// Keys by their last word.
+/// Protection of keys by the last part of their name.
 const PROTECTED_KEY_ENDINGS: [(&str, Protection); 9] = [
     ("_env", Protection::File),
     ("_command", Protection::File),
@@ -28,7 +28,7 @@ const PROTECTED_KEY_ENDINGS: [(&str, Protection); 9] = [
     ("_url", Protection::Login),
     (".url", Protection::Login),
 ];
-/// Sections that are the owner's.
+/// Sections that only the owner may change.
 const PROTECTED_SECTIONS: [(&str, Protection); 3] =
     [("limits.", Protection::Owner), ("server.", Protection::Owner), ("trace.", Protection::Owner)];
 

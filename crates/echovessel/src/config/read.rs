@@ -1,4 +1,4 @@
-//! Reads the configuration: file, then environment, every key checked by name before anything is believed.
+//! Reads the configuration: the file, then the environment. Every key is checked by name first.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::sections::Config;
 /// Prefix of environment variables that set a key, as `ECHOVESSEL__SESSION__IDLE=5m`.
 const PREFIX: &str = "ECHOVESSEL__";
 
-/// Most mistakes that are listed: a file of another program has a mistake in each line.
+/// Maximum mistakes to list: a file of another program has a mistake in each line.
 const MISTAKES_MAX: usize = 50;
 
 /// An error in the configuration, with its place.
@@ -21,7 +21,7 @@ struct Mistake {
     place: SettingPlace,
 }
 
-/// The place of the setting to change.
+/// The setting that an error asks to change.
 #[derive(Clone, PartialEq)]
 enum SettingPlace {
     /// A key, set in the file or not at all.
@@ -32,18 +32,19 @@ enum SettingPlace {
     File,
 }
 
-/// Lines of the text that an error may name: those of a file, or none.
+/// If the lines of the text may be named in an error.
 #[derive(Clone, Copy, PartialEq)]
 enum ErrorLines {
-    /// The text is the file.
+    /// The text is the content of the file.
     Named,
-    /// The text was only proposed, so its lines are in no file.
+    /// The text is a proposal, so its line numbers refer to no file.
     Unnamed,
 }
 
-/// The configuration of a home: `config.toml` if it is there, then the environment's `ECHOVESSEL__SECTION__KEY`.
+/// Reads the configuration of a home: `config.toml` if it exists, then the environment's `ECHOVESSEL__SECTION__KEY`.
 ///
 /// # Errors
+///
 /// Every mistake that can be found.
 pub(crate) fn load(
     path: &Path,
@@ -58,9 +59,10 @@ pub(crate) fn load(
     }
 }
 
-/// The configuration that this text would be as the content of the file.
+/// Parses a text as the content of the file.
 ///
 /// # Errors
+///
 /// Every mistake that can be found.
 pub(crate) fn parse(
     text: &str,
@@ -70,7 +72,8 @@ pub(crate) fn parse(
     read(text.to_owned(), path, ErrorLines::Unnamed, environment)
 }
 
-/// Reads, and after a mistake once more without what it is about, until no other mistake is found.
+/// Reads the configuration. After each mistake it reads again without the key in question, until no new mistake is
+/// found.
 fn read(
     mut text: String,
     path: &Path,
@@ -105,7 +108,7 @@ fn read(
     }
 }
 
-/// Reads as far as the first mistake that is not about one of the places that are known.
+/// Reads up to the first mistake that is not at one of the known places.
 fn read_once(
     text: &str,
     path: &Path,
@@ -128,7 +131,7 @@ fn read_once(
         check_key(&at(&key), &key, &known)
             .map_err(|error| Mistake { error, place: SettingPlace::Key(key.clone()) })?;
     }
-    // The file by itself first, so that a mistake in it is not blamed on a variable.
+    // The file is read alone first, so that its mistakes are not attributed to a variable.
     if let Err(error) = toml::from_str::<Config>(text) {
         let (message, place) = match leaf_keys(&table).into_iter().find(|key| !fits_type(&table, key)) {
             Some(key) => (format!("{}: {key}: {}", at(&key), plain_reason(&error)), SettingPlace::Key(key)),
@@ -139,7 +142,7 @@ fn read_once(
     for (name, value) in overrides {
         let of_variable = |error| Mistake { error, place: SettingPlace::Variable(name.clone()) };
         apply_variable(&mut table, &known, name, value).map_err(of_variable)?;
-        // The file by itself was right, and every variable before this one.
+        // The file alone was valid, and so was every variable before this one.
         parse_config(&table).map_err(|reason| {
             of_variable(ConfigError::BadValue(format!("{}: {reason}", variable_label(name))))
         })?;
@@ -161,12 +164,12 @@ fn read_once(
     }
 }
 
-/// The reason without the words of the parser that only its developers know.
+/// The reason without those words of the parser that only developers understand.
 fn plain_reason(error: &toml::de::Error) -> String {
     error.message().replace("unknown variant", "unknown value")
 }
 
-/// True if the configuration accepts this type of value for a key.
+/// True if a key of the configuration accepts a value of this type.
 fn fits_type(table: &Table, key: &str) -> bool {
     let mut parts = key.split('.');
     let first = parts.next().and_then(|part| table.get(part));

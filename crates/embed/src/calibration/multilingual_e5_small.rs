@@ -1,9 +1,9 @@
-//! Mean vectors of multilingual-e5-small in hundred-thousandths, of the mean of each data set the mean.
+//! Mean vectors of multilingual-e5-small in hundred-thousandths: the mean over data sets of their means.
 //!
-//! Chinese: MADial-Bench zh and LifeBench zh; English: MADial-Bench en, RealMem and LoCoMo, of each the half that is for
-//! tuning. `echovessel-eval calibrate` measures such means.
+//! Chinese: MADial-Bench zh and LifeBench zh; English: MADial-Bench en, RealMem and LoCoMo, only the half of each for
+//! tuning. Measured by `echovessel-eval calibrate`.
 
-/// Of Chinese texts that are to be found.
+/// Mean of Chinese passages.
 pub(super) const HAN_PASSAGES: [i16; 384] = [
     6177, -705, -4194, -2438, 9171, -1505, 709, 2155, 6978, 530, 3651, -396, 6740, -3212, -6506, 2704, 5454,
     -4448, -3361, -6533, 4474, 1491, -4244, 1913, 7731, 3959, -4918, 3643, 4611, -7408, -4254, -4352, 4721,
@@ -30,7 +30,7 @@ pub(super) const HAN_PASSAGES: [i16; 384] = [
     2686, 6802, -2300, 3581, -3683, -4994, 6742, 4734, -5752, -2018, 5286, 4083, 5677, 378, 650, -210, 4555,
     -8863, 6523, 3602, -5659, -522, -3964, -4462, -6494, 4573, -5493, -5654, 3361, 7629, 5164, 5863,
 ];
-/// Of English texts that are to be found.
+/// Mean of English passages.
 pub(super) const OTHER_PASSAGES: [i16; 384] = [
     3575, -1494, -4613, -3564, 6964, -4366, 2672, 1338, 6277, 1626, 4397, 1232, 6301, -4550, -4446, 3884,
     5567, -4106, -4932, -7053, 3797, 92, -2964, 3282, 5454, 6421, -2153, 1980, 3676, -8017, -5054, -3296,
@@ -57,7 +57,7 @@ pub(super) const OTHER_PASSAGES: [i16; 384] = [
     1359, 6723, -3537, 5709, -3764, -5355, 4204, 4535, -4741, 3, 4294, 5049, 5820, 5134, -1489, 462, 4025,
     -5436, 6050, 4422, -4253, -567, -3359, -5846, -2621, 6107, -6170, -5630, 3194, 7687, 3492, 6082,
 ];
-/// Of Chinese texts that are looked for.
+/// Mean of Chinese queries.
 pub(super) const HAN_QUERIES: [i16; 384] = [
     5971, -771, -5654, -2850, 10255, -3021, 1270, 2691, 7765, 1549, 3822, -182, 7179, -2161, -5566, 2251,
     6812, -5056, -4257, -6798, 3160, 1539, -5532, 2234, 7250, 3893, -5363, 3084, 4938, -8366, -4725, -4411,
@@ -84,7 +84,7 @@ pub(super) const HAN_QUERIES: [i16; 384] = [
     6377, -3013, 2270, -4075, -4051, 5805, 4520, -5146, -2149, 4742, 3711, 5245, 1100, 562, -688, 4611,
     -8913, 5613, 4281, -6055, -529, -2450, -4300, -6353, 4027, -5350, -4619, 2687, 7415, 6487, 6123,
 ];
-/// Of English texts that are looked for.
+/// Mean of English queries.
 pub(super) const OTHER_QUERIES: [i16; 384] = [
     4657, -2020, -5299, -3714, 7628, -4570, 3323, 1783, 5890, 1958, 5501, 468, 6014, -4571, -3517, 3642,
     6497, -3571, -4902, -7640, 2459, -960, -4182, 3924, 4498, 6253, -3671, 1212, 3949, -7881, -5885, -4350,

@@ -1,4 +1,4 @@
-//! One request to an endpoint, and what its refusal means.
+//! One request to an endpoint, and the interpretation of errors.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -16,22 +16,22 @@ use crate::ModelError;
 
 /// The address of OpenAI's own API.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
-/// Most bytes of an answer: 64 vectors of 4,096 components with ten digits each are 4 MB.
+/// Maximum bytes of an answer: 64 vectors of 4,096 components with ten digits each are 4 MB.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Most bytes that are read of a refusal: a proxy may answer with a whole page.
+/// Maximum bytes to read of an error answer: a proxy may send a whole page.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
-/// Most characters of a refusal that a message repeats.
+/// Maximum characters of the endpoint's error text to repeat in ours.
 const QUOTED_CHARACTERS_MAX: usize = 200;
 
-/// Why there are no vectors, by what the caller does about it. The messages are for people and hold no secret.
+/// Why a request failed, grouped by how the caller reacts. The texts are for people and hold no secret.
 pub(super) enum Refusal {
-    /// Down, slow, cut off or too busy: the same request may succeed later.
+    /// The endpoint is down, slow or too busy: the same request may succeed later.
     Passing {
         /// Time that the endpoint asks to wait.
         retry_after: Option<Duration>,
         message: String,
     },
-    /// The endpoint does not take one of these texts, or the model's name.
+    /// The endpoint refuses one of the texts, or the model's name.
     Text(String),
     /// A person has to act.
     Final(String),
@@ -73,8 +73,8 @@ impl Endpoint {
     pub(super) fn new(settings: &EndpointSettings) -> Result<Self, ModelError> {
         let url = checked_url(settings)?;
         let local = is_loopback(&url);
-        // Redirects are not followed, because they would carry words and key elsewhere. A client for this machine uses no
-        // proxy and loads no certificates, so that a local model works where none exist.
+        // Redirects are not followed, because they would send texts and the key elsewhere. A client for this machine
+        // uses no proxy and loads no certificates, so that a local model works without any.
         let builder = client_builder()
             .user_agent(concat!("echovessel/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(settings.connect_timeout)
@@ -99,7 +99,7 @@ impl Endpoint {
         &self.host
     }
 
-    /// One vector per input, in order, of any one length and not of unit length.
+    /// Returns one vector per input, in order. All have the same length; they are not scaled to unit length.
     pub(super) async fn ask(&self, inputs: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
         let mut request = self
             .client
@@ -146,7 +146,7 @@ impl Endpoint {
         Ok(vectors)
     }
 
-    /// The body, or none when it is larger than `most`; what is too large is not read to its end.
+    /// Reads the body; `None` if it is larger than `most`, and then it is not read to its end.
     async fn read(
         &self,
         response: &mut Response,
@@ -218,7 +218,7 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint's own words, on one line, short, and without the key.
+    /// The endpoint's error text in one short line, without the key.
     fn shorten_answer(&self, body: &[u8]) -> String {
         let text = match serde_json::from_slice::<Value>(body) {
             Ok(value) => match &value["error"] {
@@ -238,7 +238,7 @@ impl Endpoint {
     }
 }
 
-/// Reads and checks the address: http(s), no user information, and no plain HTTP to another machine.
+/// Parses and checks the address: http(s), no user name or password, and no plain HTTP to another machine.
 fn checked_url(settings: &EndpointSettings) -> Result<Url, ModelError> {
     let base = match settings.base_url.trim().trim_end_matches('/') {
         "" => OPENAI_BASE_URL,
@@ -274,7 +274,7 @@ fn is_loopback(url: &Url) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The innermost reason, which never holds the address or the key.
+/// The innermost cause, which never contains the address or the key.
 fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else { return "no further reason".to_owned() };
     while let Some(deeper) = cause.source() {

@@ -1,5 +1,5 @@
-//! Byte-level BPE (Sennrich et al. 2016, Radford et al. 2019): a text's bytes are spelled as letters, and the pair that was
-//! learned first is merged again and again.
+//! Byte-level BPE (Sennrich et al. 2016, Radford et al. 2019): the bytes of a text are encoded as letters, and the
+//! pair that was learned first is merged repeatedly.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,11 +14,11 @@ use super::{Piece, Symbol};
 /// Contractions that are words of their own.
 const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
-/// A vocabulary of letters that encode bytes, and the merges that make longer pieces of them.
+/// A vocabulary of byte-level BPE: letters that encode bytes, and the merges that make longer pieces.
 pub(crate) struct BytePairs {
-    /// Pieces of single bytes; none for a byte that the vocabulary lacks.
+    /// Pieces of single bytes; `None` for a byte that the vocabulary lacks.
     bytes: Vec<Option<u32>>,
-    /// Rank of a merge, the lowest first, and the piece that it makes.
+    /// Rank of each merge, the lowest first, and the resulting piece.
     merges: HashMap<(u32, u32), (u32, u32)>,
     has_space_in_front: bool,
 }
@@ -93,8 +93,8 @@ impl BytePairs {
         pieces.extend(left.map(|part| Piece { id: part.id, source: part.source }));
     }
 
-    /// Merges neighbours until no merge applies. A heap finds the next one, so that a page without spaces takes no more than
-    /// its length times the logarithm of it.
+    /// Merges neighbours until no merge applies. A heap finds the next merge, so that a page without spaces takes
+    /// only O(n log n).
     fn merge(&self, parts: &mut [MergedBytes]) {
         let mut heap = BinaryHeap::new();
         let candidate = |parts: &[MergedBytes], left: usize| {
@@ -105,7 +105,7 @@ impl BytePairs {
         heap.extend((0..parts.len()).filter_map(|left| candidate(parts, left)));
         while let Some(Reverse((_, left, pair, merged))) = heap.pop() {
             let right = parts[left].next;
-            // A candidate is stale once one of its halves became part of something else.
+            // A candidate is outdated once one of its halves became part of another piece.
             let is_current = !parts[left].is_merged
                 && parts.get(right).is_some_and(|part| (parts[left].id, part.id) == pair);
             if !is_current {
@@ -129,7 +129,7 @@ struct MergedBytes {
     id: u32,
     source: Range<usize>,
     before: Option<usize>,
-    /// The number of parts if none follows.
+    /// Index of the following part; the number of parts if there is none.
     next: usize,
     /// True if this part has become the right half of another part.
     is_merged: bool,
@@ -181,7 +181,8 @@ fn class_of(character: char) -> Class {
     }
 }
 
-/// The letter that spells a byte: printable bytes are themselves, the others, in ascending order, the letters from U+0100 on.
+/// The letter that encodes a byte: printable bytes encode themselves, the others, in ascending order, letters from
+/// U+0100 on.
 fn letter_of(byte: u8) -> Option<char> {
     if is_spelled_as_itself(byte) {
         return Some(char::from(byte));
@@ -194,7 +195,7 @@ fn is_spelled_as_itself(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff)
 }
 
-/// Undoes the spelling of bytes as letters. Parts of characters are dropped.
+/// Decodes letters to bytes, and these to text. Incomplete characters are dropped.
 pub(crate) fn text_of_letters(piece: &str) -> String {
     let bytes: Vec<u8> =
         piece.chars().filter_map(|letter| (0..=255).find(|byte| letter_of(*byte) == Some(letter))).collect();

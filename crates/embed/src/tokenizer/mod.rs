@@ -1,9 +1,9 @@
-//! Splits text into the pieces of a model's vocabulary, as its `tokenizer.json` describes it.
+//! Splits text into the pieces of a model's vocabulary, following its `tokenizer.json`.
 //!
-//! The file is in the format of Hugging Face's `tokenizers`. Supported is what encoders of the BERT family use: WordPiece
-//! (BERT, DistilBERT), Unigram (XLM-RoBERTa, CamemBERT) and byte-level BPE (RoBERTa). Any other part is an error that names
-//! it: pieces that differ from those of the training would give vectors that look right and are not.
-//! `reference/` compares the pieces with those of the `tokenizers` crate.
+//! The file is in the format of Hugging Face's `tokenizers`. Supported is what BERT-like encoders use: WordPiece
+//! (BERT, DistilBERT), Unigram (XLM-RoBERTa, CamemBERT) and byte-level BPE (RoBERTa). Any other part is an error that
+//! names it: pieces that differ from those of the training would give wrong vectors that look plausible. `reference/`
+//! compares the pieces with those of the `tokenizers` crate.
 
 mod normalizer;
 mod word_piece;
@@ -22,7 +22,7 @@ use self::normalizer::Normalizer;
 use self::unigram::PieceTable;
 use self::word_piece::WordPiece;
 
-/// A character on its way to a piece, and the bytes of the original text that it came from.
+/// A character of the normalised text, with the bytes of the original that it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Symbol {
     pub(crate) character: char,
@@ -54,12 +54,11 @@ struct AddedToken {
     takes_space_after: bool,
 }
 
-/// A `tokenizer.json` that was read.
 pub(crate) struct Tokenizer {
     added: Vec<AddedToken>,
     normalizer: Normalizer,
     algorithm: Algorithm,
-    /// Numbers of all pieces, added tokens included.
+    /// Ids of all pieces, added tokens included.
     vocabulary: HashMap<String, u32>,
     start: Vec<u32>,
     end: Vec<u32>,
@@ -118,12 +117,12 @@ impl Tokenizer {
         Ok(Self { added, normalizer, algorithm, vocabulary, start, end })
     }
 
-    /// The pieces of a text, without the marks around it.
+    /// The pieces of a text, without the marks at its ends.
     pub(crate) fn split(&self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let mut from = 0;
         for token in self.find_added_tokens(text) {
-            // White space between two tokens belongs to the first that takes it.
+            // White space between two tokens belongs to the first one that takes it.
             let start = token.source.start.max(from);
             if from < start {
                 pieces.extend(self.split_between(text, from..start));
@@ -137,7 +136,7 @@ impl Tokenizer {
         pieces
     }
 
-    /// Finds the added tokens of a text, from left to right. Of those that overlap, the first and then the longest counts.
+    /// Finds the added tokens of a text, from left to right. Of overlapping ones the first counts, then the longest.
     fn find_added_tokens(&self, text: &str) -> Vec<Piece> {
         let mut found: Vec<(usize, &AddedToken)> = Vec::new();
         for token in &self.added {
@@ -161,14 +160,14 @@ impl Tokenizer {
         found.into_iter().map(piece).collect()
     }
 
-    /// The pieces of a part of the text that has no added token.
+    /// The pieces of a text between added tokens.
     fn split_between(&self, text: &str, part: Range<usize>) -> Vec<Piece> {
         let symbols = self.normalizer.apply(text, part);
         match &self.algorithm {
             Algorithm::WordPiece(model) => model.split(&symbols),
             Algorithm::Unigram(table) => {
                 let mut pieces = table.likeliest_pieces(symbols);
-                // Unknown characters in a row are one piece; all of them count as unread.
+                // Consecutive unknown characters are one piece; all of them count as unreadable.
                 pieces.dedup_by(|next, piece| {
                     let is_unknown = table.is_unknown(next.id) && next.id == piece.id;
                     if is_unknown {
@@ -182,17 +181,17 @@ impl Tokenizer {
         }
     }
 
-    /// Number of a piece or an added token.
+    /// Id of a piece or an added token.
     pub(crate) fn piece_id(&self, piece: &str) -> Option<u32> {
         self.vocabulary.get(piece).copied()
     }
 
-    /// All pieces and added tokens with their numbers.
+    /// All pieces and added tokens with their ids.
     pub(crate) fn vocabulary(&self) -> &HashMap<String, u32> {
         &self.vocabulary
     }
 
-    /// The numbers that are put before and after every text.
+    /// The ids that are put before and after every text.
     pub(crate) fn mark_ids(&self) -> (&[u32], &[u32]) {
         (&self.start, &self.end)
     }
@@ -207,7 +206,7 @@ fn part_type(part: &Value) -> &str {
     part["type"].as_str().unwrap_or_default()
 }
 
-/// A part of the description as its steps: itself, what `list` holds where it is a sequence, nothing where it is null.
+/// The steps of a part of the description: the items of a sequence, nothing for null, else the part itself.
 fn sequence_steps<'a>(part: &'a Value, list: &str) -> Vec<&'a Value> {
     match part_type(part) {
         "Sequence" => {
@@ -222,7 +221,7 @@ fn read_id(value: &Value) -> Option<u32> {
     value.as_u64().and_then(|id| u32::try_from(id).ok())
 }
 
-/// Reads an object of numbers (WordPiece, BPE) or a list of pieces with their scores (Unigram).
+/// Parses an object of ids (WordPiece, BPE) or a list of pieces with their scores (Unigram).
 fn read_vocabulary(vocabulary: &Value) -> Result<HashMap<String, u32>, String> {
     let damaged = || "its model has no vocabulary".to_owned();
     let entries: Option<HashMap<String, u32>> = match vocabulary {
@@ -237,7 +236,7 @@ fn read_vocabulary(vocabulary: &Value) -> Result<HashMap<String, u32>, String> {
     entries.filter(|entries| !entries.is_empty()).ok_or_else(damaged)
 }
 
-/// The numbers before and after every text.
+/// The ids before and after every text.
 fn read_marks(
     post_processor: &Value,
     vocabulary: &HashMap<String, u32>,
@@ -255,7 +254,7 @@ fn read_marks(
             other => return Err(format!("its post_processor {other:?} is not supported")),
         }
     }
-    // A file without a template of its own: the family's customary marks.
+    // The file has no template: use the usual marks of the model's family.
     let named = |names: [&str; 2]| names.iter().find_map(|name| vocabulary.get(*name)).copied();
     let (start, end) = (named(["[CLS]", "<s>"]), named(["[SEP]", "</s>"]));
     Ok((start.into_iter().collect(), end.into_iter().collect()))

@@ -1,4 +1,4 @@
-//! Rewrites a text before it is split, and remembers which bytes each character came from.
+//! Normalises a text before it is split, and tracks which bytes each character came from.
 
 use std::iter::once;
 use std::ops::Range;
@@ -17,9 +17,9 @@ use super::{Symbol, part_type, sequence_steps};
 /// One rewriting step of the normalizer, applied to the whole text.
 enum Step {
     CleanText,
-    /// Makes every white space a blank.
+    /// Replaces white space by spaces.
     BlankWhiteSpace,
-    /// Puts blanks around Han characters, so that each is a word.
+    /// Puts spaces around Han characters, so that each is a word.
     SpaceHan,
     StripAccents,
     Lowercase,
@@ -60,7 +60,7 @@ impl Normalizer {
             match part_type(step) {
                 "BertNormalizer" => read.extend(bert_steps(step)),
                 "Precompiled" => {
-                    // The table maps composed characters; what is composed of several is found by composing it first.
+                    // The table only has composed characters, so a sequence of several is composed first.
                     read.push(Step::Form(UnicodeForm::Nfc));
                     let table = step["precompiled_charsmap"].as_str().unwrap_or_default();
                     let table = STANDARD.decode(table).map_err(|_| "its precompiled_charsmap is damaged")?;
@@ -91,7 +91,7 @@ impl Normalizer {
         self.steps.extend([Step::BlankWhiteSpace, Step::Strip { left: true, right: true }]);
     }
 
-    /// Rewrites a part of `text`; sources are places in the whole.
+    /// Normalises a part of `text`. Source ranges refer to the whole text.
     pub(crate) fn apply(&self, text: &str, part: Range<usize>) -> Vec<Symbol> {
         let symbols = text[part.clone()].char_indices().map(|(at, character)| {
             let start = part.start + at;
@@ -193,7 +193,7 @@ impl Step {
     }
 }
 
-/// Replaces each character by those that are pushed for it.
+/// Replaces each character by those that `push` receives for it.
 fn rewrite(symbols: Vec<Symbol>, replace: impl Fn(char, &mut dyn FnMut(char))) -> Vec<Symbol> {
     let mut rewritten = Vec::with_capacity(symbols.len());
     for symbol in symbols {
@@ -241,7 +241,7 @@ fn is_control(character: char) -> bool {
     is_other && !matches!(character, '\t' | '\n' | '\r') || character == char::REPLACEMENT_CHARACTER
 }
 
-/// The blocks that BERT's original code counts as Chinese.
+/// The Unicode blocks that BERT's original code counts as Chinese.
 fn is_han(character: char) -> bool {
     matches!(
         character,

@@ -1,7 +1,7 @@
-//! Splits text into the pieces of a vocabulary with scores: the likeliest sequence (Kudo 2018), as SentencePiece does.
+//! Splits text into pieces with scores: finds the likeliest sequence (Kudo 2018), like SentencePiece.
 //!
-//! The vocabulary of a multilingual model has a quarter of a million pieces. They stay in one string with a table of
-//! hashes beside it, about 7 MB; a map of strings would take ten times that.
+//! The vocabulary of a multilingual model has a quarter of a million pieces. They are stored in one string with a
+//! hash table, about 7 MB; a map of strings would take ten times that.
 
 use std::ops::Range;
 
@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use super::{Piece, Symbol, read_id};
 
-/// Replaces a space inside pieces.
+/// Stands for a space in pieces.
 const SPACE_MARK: char = '\u{2581}';
-/// Cost of an unknown character beyond that of the rarest piece.
+/// Cost of an unknown character, added to that of the rarest piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 const EMPTY: u32 = u32::MAX;
 
-/// The pieces with their scores, and what characters are replaced with before splitting.
+/// The pieces with their scores, and the replacements before splitting.
 pub(crate) struct PieceTable {
     /// The texts of all pieces, joined together.
     text: Vec<u8>,
-    /// Start of each piece, and at the end the end of the last one.
+    /// Start of each piece, and the end of the last one.
     bounds: Vec<u32>,
     /// Logarithms of the pieces’ probabilities.
     scores: Vec<f32>,
-    /// Numbers of pieces by their hashes: the first free slot from the hash on.
+    /// Hash table of piece ids with open addressing.
     slots: Vec<u32>,
     longest: usize,
     unknown_score: f32,
@@ -41,10 +41,11 @@ pub(crate) struct Replacements {
 }
 
 impl Replacements {
-    /// Reads `count` entries: the character, how many replace it, and these.
+    /// Parses `count` entries: the character, the number of bytes that replace it, and these bytes.
     ///
     /// # Errors
-    /// What is wrong with them.
+    ///
+    /// A description of the first invalid entry.
     pub(crate) fn read(count: usize, bytes: &[u8]) -> Result<Self, String> {
         let damaged = || "its table of replaced characters is damaged".to_owned();
         let character = |bytes: &[u8]| {
@@ -69,10 +70,11 @@ impl Replacements {
         Ok(Self { ends, replaced })
     }
 
-    /// Reads SentencePiece's `precompiled_charsmap`: the bytes of a double-array trie after their number, and the texts that
-    /// its values point to, each with a zero byte behind it. Only entries of single characters are taken.
+    /// Parses SentencePiece's `precompiled_charsmap`: the size of a double-array trie, the trie, and the texts that
+    /// its values point to, each followed by a zero byte. Only entries of single characters are used.
     ///
     /// # Errors
+    ///
     /// If it is cut off, or a value points outside the texts.
     pub(crate) fn from_character_map(bytes: &[u8]) -> Result<Self, String> {
         let damaged = || "its precompiled_charsmap is damaged".to_owned();
@@ -93,7 +95,7 @@ impl Replacements {
         Ok(Self { ends, replaced })
     }
 
-    /// The replacement of `character`; none if the character stays as it is.
+    /// The replacement of `character`; `None` if it stays.
     pub(super) fn replacement_of(&self, character: char) -> Option<&[char]> {
         let at = self.ends.binary_search_by_key(&character, |entry| entry.0).ok()?;
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before].1);
@@ -101,9 +103,9 @@ impl Replacements {
     }
 }
 
-/// The value of a key in a double-array trie (Aoe 1989), laid out as by `darts-clone`: in a unit, the offset to its children
-/// is in the bits above 10, times 256 if bit 9 is set; bit 8 tells that a value follows; the lowest byte and bit 31 are the
-/// label.
+/// Looks up a key in a double-array trie (Aoe 1989) in the layout of `darts-clone`: in a unit, the offset to its
+/// children is in the bits above 10, times 256 if bit 9 is set; bit 8 says that a value follows; the lowest byte and
+/// bit 31 are the label.
 fn find_in_trie(trie: &[u32], key: &[u8]) -> Option<u32> {
     let offset = |unit: u32| (unit >> 10) << ((unit & (1 << 9)) >> 6);
     let mut unit = *trie.first()?;
@@ -121,10 +123,11 @@ fn find_in_trie(trie: &[u32], key: &[u8]) -> Option<u32> {
 }
 
 impl PieceTable {
-    /// From the `model` of a `tokenizer.json`, and the marks that it puts around a text.
+    /// Creates the table from the `model` of a `tokenizer.json`, and the marks that it puts around a text.
     ///
     /// # Errors
-    /// If a piece has no score, a mark no piece, or characters are spelled in bytes (`byte_fallback`).
+    ///
+    /// If a piece has no score, a mark has no piece, or characters are encoded as bytes (`byte_fallback`).
     pub(crate) fn from_model(model: &Value, start: &[u32], end: &[u32]) -> Result<Self, String> {
         if model["byte_fallback"].as_bool() == Some(true) {
             return Err("its model Unigram with byte_fallback is not supported".to_owned());
@@ -145,11 +148,12 @@ impl PieceTable {
         Self::new(text, bounds, scores, [mark(start), mark(end), unknown, unknown], none)
     }
 
-    /// From the pieces in one string, their bounds, their scores, and the numbers of the marks for a text's start, its
-    /// end, padding, and the unknown.
+    /// Creates the table from the pieces in one string, their bounds and scores, and the ids of the marks for start,
+    /// end, padding and unknown.
     ///
     /// # Errors
-    /// What is wrong with them.
+    ///
+    /// A description of what is wrong.
     pub(crate) fn new(
         text: Vec<u8>,
         bounds: Vec<u32>,
@@ -178,8 +182,8 @@ impl PieceTable {
         Ok(table)
     }
 
-    /// Marks get no slot: `</s>` in a text is what somebody wrote, not its end. Beside those that are named, a score of 0
-    /// tells a mark (`<mask>`), which no piece of a text has.
+    /// Adds the pieces to the hash table, except for marks: `</s>` in a text is what somebody wrote, not its end.
+    /// Besides the named marks, a score of 0 identifies a mark (`<mask>`); no ordinary piece has it.
     fn fill_slots(&mut self, marks: &[u32]) {
         for id in 0..self.scores.len() as u32 {
             let piece = self.piece_bytes(id);
@@ -205,7 +209,7 @@ impl PieceTable {
 
     fn find_piece(&self, hash: u64, piece: &[u8]) -> Option<u32> {
         let mut at = self.slot_index(hash);
-        // At most half of the slots are taken, so there is a free one.
+        // At most half of the slots are used, so there is a free one.
         loop {
             match self.slots[at] {
                 EMPTY => return None,
@@ -229,7 +233,7 @@ impl PieceTable {
         (self.start, self.end)
     }
 
-    /// True for the piece of characters that no other piece has.
+    /// True for the piece that represents unknown characters.
     pub(crate) fn is_unknown(&self, id: u32) -> bool {
         id == self.unknown
     }
@@ -248,7 +252,7 @@ impl PieceTable {
         symbols
     }
 
-    /// The likeliest pieces of a text. Each character that no piece has is an unknown one of its own.
+    /// The likeliest pieces of a text. Each character without a piece becomes an unknown piece of its own.
     pub(crate) fn likeliest_pieces(&self, symbols: Vec<Symbol>) -> Vec<Piece> {
         let symbols = MarkedText::from_symbols(symbols);
         let count = symbols.sources.len();
@@ -282,11 +286,11 @@ impl PieceTable {
     }
 }
 
-/// The best way to a place in the text.
+/// The best segmentation up to a position in the text.
 #[derive(Clone, Copy)]
 struct Step {
     score: f32,
-    /// The piece that leads here.
+    /// The last piece of the segmentation.
     id: u32,
     from: usize,
 }
@@ -299,10 +303,10 @@ impl Step {
     }
 }
 
-/// A text as pieces are looked for in it: spaces as marks and never two in a row, one in front.
+/// A text prepared for the search of pieces: spaces become marks, never two in a row, and one comes first.
 struct MarkedText {
     text: String,
-    /// Start of each character in `text`, and at the end the end of the last one.
+    /// Start of each character in `text`, and the end of the last one.
     bounds: Vec<usize>,
     /// The bytes of the original text that each character came from.
     sources: Vec<Range<usize>>,
@@ -343,7 +347,7 @@ impl MarkedText {
 
 const EMPTY_HASH: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Continues the hash of a text by more of it (Fowler, Noll and Vo), with the multiplication's upper half mixed in.
+/// Extends a hash by more text (Fowler–Noll–Vo), with the upper half of the product mixed in.
 fn hash(start: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(start, |hash, byte| {
         let mixed = (hash ^ u64::from(*byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::{Piece, Symbol, read_id};
 
-/// Characters of a word from which it is unknown, where the file names no other number. It is the value of the models that the
-/// tokenizer was made for.
+/// Maximum characters of a word; a longer one is unknown. This is the value of BERT's models, used if the file names
+/// no other.
 const WORD_CHARS_MAX: u64 = 100;
 
-/// A vocabulary whose pieces begin a word or, behind a prefix, continue it.
+/// A vocabulary of WordPiece: pieces that begin a word, and with a prefix, pieces that continue one.
 pub(crate) struct WordPiece {
     /// Pieces that begin a word.
     first: HashMap<Box<str>, u32>,
@@ -48,7 +48,7 @@ impl WordPiece {
         })
     }
 
-    /// Words end at white space; a punctuation mark is a word of its own.
+    /// Splits at white space; a punctuation mark is a word of its own.
     pub(crate) fn split(&self, symbols: &[Symbol]) -> Vec<Piece> {
         let categories = CodePointMapData::<GeneralCategory>::new();
         let is_punctuation = |character: char| {
@@ -66,7 +66,7 @@ impl WordPiece {
         pieces
     }
 
-    /// The longest piece from the left, again and again; a word with a part that no piece has is unknown as a whole.
+    /// Takes the longest piece from the left, repeatedly. A word with a part that has no piece is unknown as a whole.
     fn split_word(&self, word: &[Symbol], pieces: &mut Vec<Piece>) {
         let before = pieces.len();
         let mut push = |id: u32, part: &[Symbol]| {

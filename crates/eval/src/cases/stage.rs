@@ -1,4 +1,4 @@
-//! The scratch home of a case: a runtime on a clock that only moves when it is set.
+//! The temporary home of a case: a runtime with a clock that only moves when it is set.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use tokio::sync::watch;
 
 use super::{CaseSession, Expectation};
 
-/// Events that are looked at, the newest. A session gives three at most, and a case has a few sessions.
+/// Newest events that are read. A session makes three at most, and a case has a few sessions.
 const EVENTS_MAX: u32 = 50;
-/// Time between two lines of a talk. People answer about as fast, and no session ends meanwhile.
+/// Time between two messages of a conversation. People answer about as fast, and no session ends meanwhile.
 const LINE_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 /// Time from the last conversation to the questions. By then all sessions have ended and are consolidated.
 const QUESTION_DELAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Real time that a model may be silent before the clock is advanced.
+/// Real time without progress after which the clock is advanced.
 const NUDGE_AFTER: Duration = Duration::from_secs(10);
-/// Step by which the clock is moved on then.
+/// Step by which the clock is advanced.
 const CLOCK_STEP: SignedDuration = SignedDuration::from_secs(5);
-/// Most background steps that are waited for in one session. A case that needs more will not end by itself.
+/// Maximum number of times that the clock is advanced for one session. A case that needs more will never end.
 const NUDGES_MAX: u32 = 200;
-/// Waits shorter than this only let other tasks run first.
+/// Waits shorter than this only yield to other tasks.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
 
-/// A clock that stands where it is set. Whoever waits wakes when it is set beyond their time; who waits but a moment, to
-/// let others go first, is not held up.
+/// A clock that stands still until it is set. A sleeper wakes when the clock passes its time; very short sleeps only
+/// yield.
 #[derive(Debug)]
 pub struct StoryClock(watch::Sender<Timestamp>);
 
@@ -58,13 +58,13 @@ impl Clock for StoryClock {
         let mut now = self.0.subscribe();
         let end = self.now().checked_add(duration).unwrap_or(Timestamp::MAX);
         Box::pin(async move {
-            // The clock lives as long as whoever waits for it.
+            // The clock lives as long as its sleepers.
             let _ = now.wait_for(|now| *now >= end).await;
         })
     }
 }
 
-/// A running persona without a past.
+/// A running persona without history.
 pub struct Stage {
     runtime: Runtime,
     clock: Arc<StoryClock>,
@@ -73,9 +73,10 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts the runtime, which must have been made with this clock.
+    /// Starts the runtime, which must use this clock.
     ///
     /// # Errors
+    ///
     /// When the store fails.
     pub async fn new(runtime: Runtime, clock: Arc<StoryClock>) -> anyhow::Result<Self> {
         runtime.start().await?;
@@ -85,7 +86,7 @@ impl Stage {
         Ok(Self { runtime, clock, scope, events })
     }
 
-    /// Ends the background work.
+    /// Stops the background work.
     pub async fn stop(self) {
         self.runtime.stop().await;
     }
@@ -108,7 +109,7 @@ impl Stage {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                // A failed attempt is repeated after a wait, which passes only if the clock does.
+                // A failed attempt is repeated after a wait, which needs the clock to move.
                 Err(_) => self.clock.set(self.clock.now() + CLOCK_STEP),
             }
         }

@@ -1,23 +1,23 @@
 //! Maximum likelihood of choices by Newton's method.
 
-/// Rounds; the maximum is reached in far fewer.
+/// Maximum rounds; the fit converges in far fewer.
 const ROUNDS_MAX: usize = 50;
-/// Change of a weight from which on nothing more is gained.
+/// Change of a weight below which the fit has converged.
 const CHANGE_MIN: f64 = 1e-8;
-/// Ridge: keeps a weight finite that the data alone would send off without end.
+/// Ridge penalty: keeps weights finite that the data alone would let grow without end.
 const RIDGE: f64 = 0.5;
 
 /// One choice among candidates.
 pub(super) struct Choice {
     /// The values of each candidate.
     pub(super) values: Vec<Vec<f64>>,
-    /// Places of the right candidates.
+    /// Indexes of the right candidates.
     pub(super) answers: Vec<usize>,
     /// The weight of the choice.
     pub(super) weight: f64,
 }
 
-/// The `length` weights under which the right candidates are likeliest.
+/// The weights that make the right candidates likeliest.
 pub(super) fn fit_weights(choices: &[Choice], length: usize) -> Vec<f64> {
     let mut weights = vec![0.5; length];
     for _ in 0..ROUNDS_MAX {
@@ -33,7 +33,7 @@ pub(super) fn fit_weights(choices: &[Choice], length: usize) -> Vec<f64> {
     weights
 }
 
-/// Gradient of the log-likelihood and its curvature, turned positive.
+/// Gradient of the log-likelihood and its negated Hessian.
 fn gradient_and_curvature(choices: &[Choice], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let length = weights.len();
     let mut gradient: Vec<f64> = weights.iter().map(|weight| -RIDGE * weight).collect();

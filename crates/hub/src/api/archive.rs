@@ -1,4 +1,4 @@
-//! The whole hub in one file.
+//! Tools for the whole hub in one file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,10 +30,10 @@ pub struct ArchiveCounts {
     pub identity_files: usize,
     /// Number of memories of all granularities.
     pub memory_entries: usize,
-    /// Versions of documents and nodes, with those of what was deleted.
+    /// Versions of documents and nodes, including deleted ones.
     #[serde(default)]
     pub versions: usize,
-    /// Documents of which only their deletion is left.
+    /// Documents that were deleted.
     #[serde(default)]
     pub deleted: usize,
     /// Conflicts, open and settled ones.

@@ -1,4 +1,4 @@
-//! Versions that wait for a person's choice.
+//! Tools for conflicts between versions.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

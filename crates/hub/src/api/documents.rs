@@ -1,4 +1,4 @@
-//! Documents as a person looks after them.
+//! Documents for people: with history and editing.
 
 use jiff::Timestamp;
 use memory::recall::FormerValue;
@@ -35,8 +35,8 @@ pub struct DocumentEntry {
     pub in_conflict: bool,
     /// True if only people write the document.
     pub core_block: bool,
-    /// Present and true for a deleted document; `version` is then its last version with a text, which can be restored, and
-    /// the times and names are those of the deletion.
+    /// Present and true for a deleted document. `version` is then its last version with a text, which can be
+    /// restored; times and names are those of the deletion.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
 }
@@ -51,7 +51,7 @@ pub struct DocumentText {
     pub content: String,
     /// All changes that this version includes.
     pub version_vector: VersionVector,
-    /// Values in the text that were corrected since; the text stays until somebody rewrites it.
+    /// Values in the text that were corrected since. The text stays until somebody rewrites it.
     pub no_longer_current: Vec<FormerValue>,
 }
 
@@ -80,7 +80,7 @@ pub struct VersionEntry {
 pub struct DocumentEdit {
     /// The whole new text.
     pub content: String,
-    /// The version that was edited; another one that came meanwhile refuses the edit.
+    /// The version that was edited. If the document has a newer one, the edit is refused.
     pub version: Option<i64>,
     /// The new label of the document in prompts.
     pub prompt_label: Option<String>,

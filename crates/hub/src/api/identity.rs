@@ -1,4 +1,4 @@
-//! Identity documents.
+//! Tools for identity documents.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Dailies, roll-ups and significant memories.
+//! Tools for dailies, roll-ups and significant memories.
 
 use jiff::Timestamp;
 use memory::recall::FormerValue;
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::{DiaryDate, Granularity, InstanceId, Slug};
 
-/// `memory_create`. A daily is merged into what is there; another replaces what is there, and that stays as a version.
+/// Arguments of the tool `memory_create`. A daily is merged into the existing one; other memories replace the
+/// existing one, which stays as a version.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryCreate {
@@ -18,7 +19,7 @@ pub struct MemoryCreate {
     /// The text, as Markdown.
     #[schemars(length(min = 1))]
     pub content: String,
-    /// Chats that the memory tells of.
+    /// Chats that the memory is about.
     #[serde(default)]
     pub chat_ids: Vec<String>,
     /// The instance that writes the memory; a daily belongs to its instance.
@@ -54,10 +55,10 @@ pub struct MemorySearch {
     pub instance_id: InstanceId,
     /// The query's vector by the hub's own model, instead of embedding it.
     pub query_embedding: Option<Vec<f32>>,
-    /// Least final score, 0.2 if not given.
+    /// Minimum final score; default 0.2.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_score: Option<f64>,
-    /// Most results, 10 if not given.
+    /// Maximum number of results; default 10.
     #[schemars(range(min = 1, max = 50))]
     pub max_results: Option<u32>,
 }
@@ -95,7 +96,7 @@ pub struct FoundMemory {
     pub tier: Granularity,
     /// Whole days since the memory's last day.
     pub age_days: i64,
-    /// Relevance: clamped cosine, or that of the words where it is higher.
+    /// Relevance: the cosine, at least 0, or the relevance by words if it is higher.
     pub vector_score: f64,
     /// 1 / (1 + 0.007·age in days).
     pub recency_score: f64,
@@ -105,10 +106,10 @@ pub struct FoundMemory {
     pub instance_score: f64,
     /// The method by which the memory was found.
     pub method: SearchMethod,
-    /// True if it is about the query. True if its relevance, on the scale of recall, is at least 0.75 of the best one's,
-    /// and the best one's is at least 0.4.
+    /// True if the memory is about the query: its relevance, on the scale of recall, is at least 0.75 of the best
+    /// one's, and the best one's is at least 0.4.
     pub is_meant: bool,
-    /// A value in the excerpt that was corrected since, with the current one. The memory itself is not changed.
+    /// A value in the excerpt that was corrected since, with the current one. The memory itself does not change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_longer_current: Option<FormerValue>,
 }
@@ -129,15 +130,15 @@ pub struct SearchResults {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryGrep {
-    /// Words in any script; all that are found count.
+    /// Words in any script; a memory with some of them matches.
     #[schemars(length(min = 1))]
     pub query: String,
-    /// Most results, 20 if not given.
+    /// Maximum number of results; default 20.
     #[schemars(range(min = 1, max = 50), extend("default" = 20))]
     pub max_results: Option<u32>,
 }
 
-/// A memory that holds the words.
+/// A memory that contains the words.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GreppedMemory {
     /// The granularity of the memory.
@@ -161,7 +162,7 @@ pub struct GreppedMemory {
 pub struct GrepResults {
     /// Matches, the best first.
     pub results: Vec<GreppedMemory>,
-    /// Memories among which was searched.
+    /// Number of memories that were searched.
     pub total_scanned: usize,
 }
 
@@ -171,10 +172,10 @@ pub struct GrepResults {
 pub struct MemoryList {
     /// Lists this granularity only.
     pub granularity: Option<Granularity>,
-    /// Most entries, 20 if not given.
+    /// Maximum number of entries; default 20.
     #[schemars(range(min = 1, max = 100), extend("default" = 20))]
     pub limit: Option<u32>,
-    /// Entries to pass over.
+    /// Number of entries to skip.
     #[schemars(extend("default" = 0))]
     pub offset: Option<u32>,
     /// Only memories that begin on or before this day.
@@ -193,7 +194,7 @@ pub struct ListedMemory {
     pub id: String,
     /// The granularity of the memory.
     pub granularity: Granularity,
-    /// The date; of a significant memory with its slug.
+    /// The date; for a significant memory with its slug.
     pub date: String,
     /// The first 100 characters.
     pub preview: String,
@@ -210,7 +211,7 @@ pub struct ListedMemory {
 pub struct MemoryListing {
     /// Memories, the newest first.
     pub memories: Vec<ListedMemory>,
-    /// Number of there that are in all.
+    /// Total number of memories.
     pub total: usize,
 }
 
@@ -240,7 +241,7 @@ pub struct MemoryEntry {
     pub date: DiaryDate,
     /// The text, as Markdown.
     pub content: String,
-    /// Chats that the memory tells of.
+    /// Chats that the memory is about.
     pub chat_ids: Vec<String>,
     /// The instance that wrote the memory.
     pub source_instance: InstanceId,
@@ -277,7 +278,7 @@ pub struct MemoryReadResult {
     pub message: Option<String>,
 }
 
-/// `memory_update`: a correction by a person; the text before stays as a version.
+/// Arguments of the tool `memory_update`: a correction by a person. The text before stays as a version.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryUpdate {
@@ -300,11 +301,12 @@ pub struct MemoryUpdate {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryConsolidate {
-    /// Weekly, monthly or yearly; with no `targetDate`, everything that is behind at that level.
+    /// Weekly, monthly or yearly. Without `targetDate`, every finished period at that level whose roll-up is missing
+    /// or outdated.
     pub granularity: Option<Granularity>,
-    /// One period: its own name or any date in it. It is written even if it is not over.
+    /// One period: its own name or any date in it. It is summarised even if it is not over.
     pub target_date: Option<DiaryDate>,
-    /// Everything that is behind.
+    /// True to summarise every finished period whose roll-up is missing or outdated.
     #[serde(default)]
     pub all: bool,
 }
@@ -351,7 +353,7 @@ pub struct Consolidations {
 /// Result of the tool `memory_embedding_purge`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Purged {
-    /// Memories whose vectors were taken away.
+    /// Memories whose vectors were deleted.
     pub purged: u64,
     /// Memories that still have vectors.
     pub remaining: u64,

@@ -1,4 +1,4 @@
-//! What goes in and out of the hub's door: the tools' names and fields, as they stand on the wire.
+//! Types of the hub's interface: names and fields of its tools, as on the wire.
 
 pub mod documents;
 pub mod identity;

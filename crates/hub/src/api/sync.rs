@@ -1,4 +1,4 @@
-//! Instances that pull and push.
+//! Tools for synchronisation with other instances.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::version_vector::VersionVector;
 pub struct SyncPull {
     /// The instance that pulls.
     pub instance_id: InstanceId,
-    /// Everything that the instance has seen: only newer items are sent. Without it, all are.
+    /// Everything that the instance has seen: only newer items are sent. Without it, all items are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<VersionVector>,
     /// `nextCursor` of the answer before, for the next page; with the same `since`.
@@ -28,11 +28,12 @@ pub struct SyncPull {
     pub last_sync_version: Option<u64>,
 }
 
-/// A line that was erased from a document. Whoever holds it takes it out of every version that has not seen the erasure.
+/// A line that was erased from a document. Every holder of the document removes it from all versions that do not
+/// include the erasure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErasedLineItem {
-    /// SHA-256, in hexadecimal, of persona, user, kind and name of the document and the words of the line, each with a zero byte
-    /// behind it. Tags, list markers, case and white space do not count.
+    /// SHA-256, in hexadecimal, of persona, user, kind and name of the document and the words of the line, each
+    /// followed by a zero byte. Tags, list markers, case and white space are ignored.
     pub digest: String,
     /// The author of the change that erased the line.
     pub author: InstanceId,
@@ -40,7 +41,7 @@ pub struct ErasedLineItem {
     pub counter: u64,
 }
 
-/// A version of a document that is kept beside the shown one: neither has seen the other.
+/// A version of a document stored beside the shown one: neither includes the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConcurrentVersion {
@@ -56,7 +57,7 @@ pub struct ConcurrentVersion {
     /// Time at which the version was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// All changes that it includes, its own too.
+    /// All changes that the version includes, its own too.
     pub version_vector: VersionVector,
     /// Present and true for a deletion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -137,9 +138,9 @@ pub struct MemoryItem {
     /// The text; none if it was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Chats that the memory tells of.
+    /// Chats that the memory is about.
     pub chat_ids: Vec<String>,
-    /// The instance that wrote it; of a daily, the one that it belongs to.
+    /// The instance that wrote the memory; a daily belongs to it.
     pub source_instance: InstanceId,
     /// Other instances that took part.
     pub participating_instances: Vec<InstanceId>,
@@ -184,7 +185,8 @@ pub struct SyncToken {
     pub timestamp: Timestamp,
     /// Digest of the state; empty while pages follow.
     pub hash: String,
-    /// The state with everything in it: `since` of the next pull. While pages follow it is the `since` of this one.
+    /// All changes that the hub includes: `since` of the next pull. While pages follow, it repeats the `since` of
+    /// this pull.
     pub version_vector: VersionVector,
 }
 
@@ -210,7 +212,7 @@ pub struct SyncPulled {
 pub struct PushingInstance {
     /// The id of the instance.
     pub id: InstanceId,
-    /// The kind of program: `psycheros`, `sby`, `sillytavern`, `openwebui`, `claude-code`, `other` or any word.
+    /// The kind of program: `psycheros`, `sby`, `sillytavern`, `openwebui`, `claude-code`, `other` or any other word.
     #[serde(rename = "type")]
     pub kind: String,
     /// A display name of the instance.
@@ -244,11 +246,12 @@ pub struct IdentityChange {
     /// The instance that wrote the text, if that is another one than the author of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<String>,
-    /// True if a person wrote it: needed for the documents that only people write, and believed of a token that is not
-    /// bound to an instance.
+    /// True if a person wrote the text. Documents that only people write require it; it is accepted from tokens that
+    /// are not bound to an instance.
     #[serde(default)]
     pub by_person: bool,
-    /// All changes that it includes, its own too; without it the client's last pull is its base.
+    /// All changes that the version includes, its own too. Without it, the version of the client's last pull is
+    /// assumed as its base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
     /// True if the change is a deletion.
@@ -273,10 +276,10 @@ pub struct MemoryChange {
     /// The text; left out for a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Chats that the memory tells of.
+    /// Chats that the memory is about.
     #[serde(default)]
     pub chat_ids: Vec<String>,
-    /// The instance of a daily, else the author.
+    /// The instance of a daily; for other memories the author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<String>,
     /// Other instances that took part.
@@ -294,7 +297,8 @@ pub struct MemoryChange {
     /// The author of the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_by: Option<String>,
-    /// All changes that it includes, its own too; without it the client's last pull is its base.
+    /// All changes that the version includes, its own too. Without it, the version of the client's last pull is
+    /// assumed as its base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
     /// True if the change deletes the memory.
@@ -327,7 +331,7 @@ pub struct Erasure {
     /// Digests of the lines, as in `erasedLines` of a pull.
     #[serde(default)]
     pub lines: Vec<String>,
-    /// True if the name was erased too: the document goes, and only a digest of its name is kept.
+    /// True if the name was erased too: the document is deleted, and only a digest of its name is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub name_erased: bool,
 }
@@ -344,8 +348,7 @@ pub struct SyncPush {
     /// Changed memories of all granularities.
     #[serde(default)]
     pub memory_changes: Vec<MemoryChange>,
-    /// Erasures by a person at the pushing home. They are removed from every version here too, as far as that home wrote
-    /// it.
+    /// Erasures by a person at the pushing home. The hub removes the lines too, from versions that the home wrote.
     #[serde(default)]
     pub erasures: Vec<Erasure>,
     /// Kept for older clients; without effect.
@@ -357,7 +360,7 @@ pub struct SyncPush {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemStatus {
-    /// The item is shown now.
+    /// The version is now the shown one.
     Applied,
     /// The hub already had the item, or a later version that includes it.
     Known,
@@ -396,7 +399,7 @@ pub struct ItemResult {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPushed {
-    /// True if the push was taken; single items may still be refused.
+    /// True if the push was processed; single items may still be refused.
     pub success: bool,
     /// The token of the next pull.
     pub new_sync_token: SyncToken,
@@ -443,7 +446,7 @@ pub struct FollowingInstance {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtractionStatus {
-    /// True if there is a model that facts can be asked of.
+    /// True if there is a model that can extract facts.
     pub llm_available: bool,
     /// Time at which a model was last asked to extract the graph.
     #[schemars(with = "Option<String>")]
@@ -453,9 +456,9 @@ pub struct ExtractionStatus {
     pub last_success: Option<Timestamp>,
     /// The reason why the last extraction failed.
     pub last_error: Option<String>,
-    /// Number of times a model was asked to extract the graph.
+    /// Number of times that a model was asked to extract the graph.
     pub attempts_total: u64,
-    /// Number of times that succeeded.
+    /// Number of times that this succeeded.
     pub successes_total: u64,
     /// Nodes that extraction has created.
     pub nodes_created_total: u64,
@@ -476,15 +479,15 @@ pub struct HubPersona {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncStatus {
-    /// The version of the rules by which documents are exchanged. Homes with different ones do not exchange.
+    /// Version of the exchange protocol. Homes with different versions do not exchange.
     pub protocol_version: u32,
-    /// The persona whose hub this is.
+    /// The persona of the hub.
     pub persona: HubPersona,
-    /// The instance that the caller speaks as: the one that its token is bound to.
+    /// The instance in whose name the caller acts: the one that its token is bound to.
     pub speaks_as: InstanceId,
     /// True if the caller's token is bound to that instance.
     pub is_bound: bool,
-    /// The instance that this hub is: the author of what it writes itself.
+    /// The hub's own instance: the author of changes that it makes itself.
     pub instance: InstanceId,
     /// Rises with every change.
     pub server_version: i64,

@@ -1,4 +1,4 @@
-//! Reads an archive: within limits, with every name checked and every count compared.
+//! Parses an archive within limits, and checks every name and count.
 
 mod export;
 
@@ -17,13 +17,14 @@ use crate::memories::slug_from_title;
 use crate::mirror::digest;
 use crate::names::{DiaryName, DocumentName, Granularity};
 
-/// Most files of an archive: each costs memory before a byte of it is read.
+/// Maximum files of an archive: each takes memory before a byte of it is read.
 const FILES_MAX: usize = 100_000;
-/// Most bytes of all files unpacked: a small archive can be made that unpacks to any size.
+/// Maximum bytes of all files unpacked: a small archive can unpack to any size.
 const UNPACKED_MAX: u64 = 8 * ARCHIVE_BYTES_MAX as u64;
 /// Largest manifest or list of labels. They are read whole.
 const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Front matter beside the content of a file. It holds names and dates, in files of other programs also lists of tags.
+/// Bytes allowed for the front matter of a file, in addition to its content. It holds names and dates, in files of
+/// other programs also lists of tags.
 const FRONT_MATTER_ROOM: u64 = 64 * 1024;
 
 /// Checks the size of an archive and the sizes of its unpacked files. The error says which limit is exceeded.
@@ -41,7 +42,7 @@ pub(super) fn check_sizes(bytes: usize, sizes: &[u64]) -> Result<(), String> {
     }
 }
 
-/// Reads an archive of the hub, or one of the layout of entity-core, which holds the shown documents alone.
+/// Parses an archive of the hub, or one in entity-core's layout, which holds only the shown documents.
 pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     let files = unpack(bytes)?;
     let manifest = files.get(MANIFEST).ok_or("it has no manifest.json")?;
@@ -96,7 +97,8 @@ fn shown_documents(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Ve
     Ok(archived.into_values().collect())
 }
 
-/// All files as texts, without the one folder that may wrap them. A graph database is not a text and is passed over.
+/// Unpacks all files as texts, without the single folder that may contain them all. A graph database is not a text
+/// and is skipped.
 fn unpack(bytes: Vec<u8>) -> Result<BTreeMap<String, String>, String> {
     let mut archive =
         ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("it is not a zip archive: {error}"))?;
@@ -155,7 +157,7 @@ fn check_digests(files: &BTreeMap<String, String>, manifest: &Manifest) -> Resul
     }
 }
 
-/// `kind/file` of a document's path; none for other files.
+/// `kind/file` of a document's path; `None` for other files.
 fn document_path(path: &str, is_ours: bool) -> Option<&str> {
     let path = if is_ours { path } else { path.strip_prefix("entity-core/")? };
     path.strip_prefix("identity/")
@@ -167,7 +169,7 @@ fn document_name(path: &str, text: &str) -> Result<DocumentName, String> {
     let (kind, file) = path.split_once('/').ok_or("it lies in no folder of a kind")?;
     let stem = file.strip_suffix(".md").unwrap_or(file);
     let parsed = DocumentName::parse(kind, stem);
-    // entity-core's layout has no slugs; they are made from the titles.
+    // entity-core's layout has no slugs, so they are made from the titles.
     if parsed.is_err() && kind == "significant" && stem.len() == 10 {
         let slug = slug_from_title(text).map_err(|error| error.to_string())?;
         return DiaryName::parse(Granularity::Significant, &format!("{stem}_{slug}"))

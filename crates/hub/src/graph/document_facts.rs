@@ -1,4 +1,4 @@
-//! Names and relations that documents bring which other programs, or people, wrote: each depends on a line of the document.
+//! Names and relations from documents written by other programs or people. Each depends on a line of the document.
 
 use memory::ports::StoreError;
 use serde_json::Map;
@@ -7,12 +7,12 @@ use super::extraction::{DocumentFacts, ExtractionStep, RelationError, RelationEx
 use super::ports::{GraphWrite, NewGraphNode};
 use super::service::Graph;
 
-/// Confidence of a name that occurs in a line. A name alone is weaker than a relationship that a model has read from the line.
+/// Confidence of a name that occurs in a line. It is lower than that of a relation that a model read from the line.
 const NAME_CONFIDENCE: f64 = 0.7;
 
 impl Graph {
-    /// Extracts names and relations from the next waiting lines and marks them as read, in one transaction. Without a model, rules
-    /// find the names, and the lines go on waiting for a model.
+    /// Extracts names and relations from the next unread lines and marks them as read, in one transaction. Without a
+    /// model, rules find the names, and the lines wait for a model.
     pub async fn extract_next_document(
         &self,
         extractor: &dyn RelationExtractor,

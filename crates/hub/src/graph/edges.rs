@@ -38,7 +38,7 @@ pub struct EdgeText {
     /// The type of the relation.
     #[serde(rename = "type")]
     pub edge_type: String,
-    /// Whatever the client keeps with the edge.
+    /// Properties defined by the client.
     #[serde(default)]
     pub properties: Map<String, Value>,
     /// The strength of the relation, from 0 to 1.
@@ -54,12 +54,12 @@ pub struct EdgeText {
     /// Time at which the fact happened.
     #[serde(default)]
     pub occurred_at: Option<String>,
-    /// Until when the edge holds.
+    /// Time until which the fact holds.
     #[serde(default)]
     pub valid_until: Option<String>,
 }
 
-/// `graph_edge_get`. Without a filter: all edges.
+/// Arguments of the tool `graph_edge_get`. Without a filter: all edges.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeGet {
@@ -78,7 +78,7 @@ pub struct EdgeGet {
     /// Include softly deleted edges.
     #[serde(default)]
     pub include_deleted: bool,
-    /// Set to true for edges that hold now.
+    /// Set to true for edges that are currently valid.
     #[serde(default)]
     pub only_valid: bool,
 }
@@ -101,7 +101,7 @@ pub struct EdgeUpdate {
     /// The new evidence of the relation.
     #[serde(default)]
     pub evidence: Option<String>,
-    /// Until when the edge holds.
+    /// Time until which the fact holds.
     #[serde(default)]
     pub valid_until: Option<String>,
     /// Time at which the edge was last confirmed.
@@ -112,7 +112,7 @@ pub struct EdgeUpdate {
 }
 
 impl Graph {
-    /// Writes an edge between two nodes that are there.
+    /// Writes an edge between two existing nodes.
     pub async fn create_edge(&self, scope: &Scope, asked: EdgeCreate) -> Result<EdgeResponse, StoreError> {
         let end = |id: &str| Uuid::parse_str(id).map_or(EdgeEnd::Label(id.to_owned()), EdgeEnd::Id);
         let (from, to) = (end(&asked.from_id), end(&asked.to_id));

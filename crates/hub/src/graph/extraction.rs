@@ -1,4 +1,4 @@
-//! Facts to be extracted: from which sessions and documents, and by whom.
+//! Input and output of fact extraction, from sessions and documents.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -17,10 +17,10 @@ pub struct KnownEntity {
     pub kind: EntityKind,
 }
 
-/// An event that the graph was not drawn from yet.
+/// An event from which no facts were extracted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadEvent {
-    /// The event; of a line of a document, the beginning of the line's digest.
+    /// The event's id; for a line of a document, the beginning of the line's digest.
     pub node: NodeId,
     /// The text of the event, or of a diary line without its bullet.
     pub description: String,
@@ -28,7 +28,7 @@ pub struct UnreadEvent {
     pub quotes: Vec<String>,
 }
 
-/// A session whose events the graph was not drawn from yet.
+/// A session with events from which no facts were extracted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadSession {
     pub scope: Scope,
@@ -50,9 +50,9 @@ pub enum RelationEnd {
     Persona,
     /// An entity that the memory knows.
     Entity(EntityId),
-    /// Something that the event's words name.
+    /// Something that the event's text names.
     Named {
-        /// The name, as the event has it.
+        /// The name as written in the event.
         label: String,
         /// The type of the node, as in the graph.
         node_type: String,
@@ -72,8 +72,8 @@ pub struct Relation {
     pub confidence: f64,
 }
 
-/// A daily or significant memory with lines that the graph was not drawn from yet. Lines that the persona's own memory wrote
-/// are not among them: their events are read themselves.
+/// A daily or significant memory with lines from which no facts were extracted yet. Lines of the persona's own memory
+/// are excluded: their events are read instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadDocument {
     /// The number of the document.
@@ -105,25 +105,25 @@ pub struct DocumentFacts {
 #[error("{0}")]
 pub struct RelationError(pub String);
 
-/// Draws facts from events.
+/// Extracts facts from events.
 #[async_trait]
 pub trait RelationExtractor: Send + Sync {
-    /// Facts whose ends are known or named by their event; may be none.
+    /// Relations whose ends are known entities or named by their event; may be empty.
     async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError>;
 
-    /// Names and relations that lines of a document tell; may be empty. Without a model, names that rules find.
+    /// Names and relations in lines of a document; may be empty. Without a model, names found by rules.
     async fn extract_document(&self, document: &UnreadDocument) -> Result<DocumentFacts, RelationError>;
 
-    /// True if it can find relations; where it can't, nothing is asked, and the events wait for one that can.
+    /// True if the extractor can find relations. Otherwise nothing is asked, and the events wait for one that can.
     fn can_find_facts(&self) -> bool;
 }
 
 /// The result of one step of extraction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExtractionStep {
-    /// There is nothing to do until then, or until there are new events.
+    /// There is nothing to do before this time, or before there are new events.
     Nothing {
-        /// Time at which what failed is tried again.
+        /// Time at which a failed extraction is tried again.
         retry_at: Option<Timestamp>,
     },
     /// A session's events were read; these are the numbers of new nodes and edges.

@@ -1,9 +1,9 @@
-//! The graph: people, places, topics and how they hang together.
+//! The graph of people, places and topics.
 //!
-//! One entity store, two views: what the memory knows as an entity (L5: a person, place, organisation, pet or other named
-//! thing) is a node of the graph under the same id, with the entity's own name, description and identity rules. Nodes of
-//! other types, and all edges, live here alone. Every node and edge keeps the memories it depends on; when the last of them
-//! is deleted, it is withdrawn with it. Nothing else is ever cleaned up.
+//! Entities are shared: what the memory knows as an entity (L5: a person, place, organisation, pet or other named
+//! thing) is a node of the graph with the same id, and the entity's own name, description and identity rules. Nodes
+//! of other types, and all edges, exist only here. Every node and edge stores the memories that it depends on; when
+//! the last of them is deleted, it is withdrawn too. Nothing else is removed automatically.
 
 mod service;
 mod nodes;
@@ -44,16 +44,18 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::entities::EntityKind;
 
-/// Longest label of a node, in characters. Labels are drawn in the graph and compared with the words of queries.
+/// Maximum length of a node's label, in characters. Labels are drawn in the graph and compared with the words of
+/// queries.
 pub const LABEL_LENGTH_MAX: usize = 256;
-/// Longest description or evidence, in characters. Longer text belongs into a document, which the node can name.
+/// Maximum length of a description or evidence, in characters. Longer text belongs into a document, which the node
+/// can name.
 pub const PROSE_LENGTH_MAX: usize = 4_000;
-/// Longest properties of a node or an edge, in bytes of JSON. They are part of every list of nodes.
+/// Maximum properties of a node or an edge, in bytes of JSON. They are part of every list of nodes.
 pub const PROPERTIES_BYTES_MAX: usize = 16 * 1024;
-/// Most nodes, and most edges, in one transaction. All of them are written or none, and turns wait meanwhile.
+/// Maximum nodes, and maximum edges, in one transaction. Turns wait until all of them are written.
 pub const TRANSACTION_MAX: usize = 1_000;
 
-/// The kind of entity that a node type means; none for a type that the memory does not know.
+/// The kind of entity for a node type; `None` for a type that the memory does not have.
 pub fn entity_kind(node_type: &str) -> Option<EntityKind> {
     match node_type {
         "person" => Some(EntityKind::Person),
@@ -65,7 +67,7 @@ pub fn entity_kind(node_type: &str) -> Option<EntityKind> {
     }
 }
 
-/// A moment as clients write it: RFC 3339, or a day, which begins at midnight UTC.
+/// Parses a time as clients write it: RFC 3339, or a day, which begins at midnight UTC.
 pub(crate) fn parse_moment(text: &str) -> Option<Timestamp> {
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Some(moment);
@@ -74,7 +76,7 @@ pub(crate) fn parse_moment(text: &str) -> Option<Timestamp> {
     day.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
 }
 
-/// Reads the time of a field, or says which field can't be read.
+/// Parses the time of a field. The error names the field.
 pub(crate) fn parse_time_field(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, String> {
     match text {
         None => Ok(None),

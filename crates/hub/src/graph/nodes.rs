@@ -12,7 +12,7 @@ use super::responses::{Deleted, NodeListResponse, NodeResponse};
 use super::service::Graph;
 use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, parse_time_field, properties_fit};
 
-/// Number of nodes in one page of a list. A longer one would crowd an agent's context.
+/// Number of nodes in one page of a list. A longer one would fill an agent's context.
 const LIST_LIMIT: usize = 100;
 
 fn default_weight() -> f64 {
@@ -44,7 +44,7 @@ pub struct NodeText {
     /// A description of the node, in prose.
     #[serde(default)]
     pub description: Option<String>,
-    /// Whatever the client keeps with the node.
+    /// Properties defined by the client.
     #[serde(default)]
     pub properties: Map<String, Value>,
     /// The certainty of the node, from 0 to 1.
@@ -57,7 +57,7 @@ pub struct NodeText {
     /// Time at which the node became known.
     #[serde(default)]
     pub first_learned_at: Option<String>,
-    /// A vector of the client's. Its size is checked; our own model embeds the node.
+    /// A vector computed by the client. Its size is checked, but the node is embedded by our own model.
     #[serde(default)]
     pub embedding: Option<Vec<f32>>,
 }
@@ -122,7 +122,8 @@ pub struct NodeList {
 }
 
 impl Graph {
-    /// Writes a node. One of the same type and label is answered as it is, with the memory that this one depends on.
+    /// Writes a node. If one of the same type and label exists, it is returned, and the memory that this one depends
+    /// on is added to it.
     pub async fn create_node(&self, scope: &Scope, asked: NodeCreate) -> Result<NodeResponse, StoreError> {
         let node = match self.new_node(asked.node) {
             Ok(node) => node,
@@ -212,7 +213,7 @@ impl Graph {
         })
     }
 
-    /// A page of nodes.
+    /// Returns a page of nodes.
     pub async fn list_nodes(&self, scope: &Scope, asked: NodeList) -> Result<NodeListResponse, StoreError> {
         let mut nodes = self.store.graph_nodes(scope).await?;
         nodes.retain(|node| {
@@ -258,7 +259,8 @@ impl Graph {
         })
     }
 
-    /// A vector of another size was made by another model, and the client should know that before anything is written.
+    /// Checks the size of a client's vector. Another size means another model, which the client should learn before
+    /// anything is written.
     pub(super) fn check_size(&self, embedding: Option<&[f32]>) -> Result<(), String> {
         let (Some(given), Some(ours)) =
             (embedding, self.embedder.as_ref().map(|model| model.dimension()).filter(|size| *size > 0))

@@ -1,4 +1,4 @@
-//! Noteworthy parts of the graph, and its size.
+//! Statistics of the graph, and its most connected parts.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,10 +10,10 @@ use super::ports::{GraphEdge, GraphNode};
 use super::responses::{Insight, InsightsResponse, StatsResponse};
 use super::service::Graph;
 
-/// Links from which a node joins others, and nodes of this kind that are named.
+/// Edges from which a node counts as a bridge, and maximum number of bridges listed.
 const BRIDGE_LINKS_MIN: usize = 3;
 const BRIDGES_MAX: usize = 5;
-/// Nodes from which a type is a cluster. Two of a type are a coincidence.
+/// Nodes from which a type counts as a cluster. Two of a type may be chance.
 const CLUSTER_NODES_MIN: usize = 3;
 /// Confidence of a cluster. The type is certain; that nodes of a type belong together is not.
 const CLUSTER_CONFIDENCE: f64 = 0.7;

@@ -1,4 +1,4 @@
-//! The graph's nouns, and what it asks of storage.
+//! Types of the graph, and its storage port.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use super::extraction::{UnreadDocument, UnreadSession};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphNode {
-    /// The node's id; of an entity, the entity's own.
+    /// The node's id; for an entity, the entity's own.
     pub id: Uuid,
     /// The type of the node: `person`, `topic`, `goal`, …
     #[serde(rename = "type")]
@@ -43,7 +43,7 @@ pub struct GraphNode {
     pub updated_at: Timestamp,
     /// Time at which the node became known.
     pub first_learned_at: Option<Timestamp>,
-    /// Time at which the node was last found to hold.
+    /// Time at which the node was last confirmed.
     pub last_confirmed_at: Option<Timestamp>,
     /// Rises with every change.
     pub version: u32,
@@ -66,7 +66,7 @@ pub struct GraphEdge {
     /// The type of the relation, as the client named it.
     #[serde(rename = "type")]
     pub edge_type: String,
-    /// Whatever clients keep with the edge.
+    /// Properties defined by the client.
     pub properties: Map<String, Value>,
     /// The strength of the relation, from 0 to 1.
     pub weight: f64,
@@ -82,9 +82,9 @@ pub struct GraphEdge {
     pub updated_at: Timestamp,
     /// Time at which the stated fact happened.
     pub occurred_at: Option<Timestamp>,
-    /// Until when the edge holds.
+    /// Time until which the fact holds.
     pub valid_until: Option<Timestamp>,
-    /// Time at which the edge was last found to hold.
+    /// Time at which the edge was last confirmed.
     pub last_confirmed_at: Option<Timestamp>,
     /// Rises with every change.
     pub version: u32,
@@ -93,7 +93,7 @@ pub struct GraphEdge {
 }
 
 impl GraphEdge {
-    /// True if the edge is there and holds at this moment.
+    /// True if the edge is not deleted and its fact holds at this time.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         !self.deleted && self.valid_until.is_none_or(|until| now < until)
     }
@@ -102,12 +102,12 @@ impl GraphEdge {
 /// A node about to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewGraphNode {
-    /// The node's id, unless one of this type and label is there.
+    /// The node's id, unless one of this type and label exists.
     pub id: Uuid,
     pub node_type: String,
     pub label: String,
     pub description: String,
-    /// Whatever clients keep with the node.
+    /// Properties defined by the client.
     pub properties: Map<String, Value>,
     /// From 0 to 1.
     pub confidence: f64,
@@ -120,9 +120,9 @@ pub struct NewGraphNode {
 /// One end of an edge about to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EdgeEnd {
-    /// A node that is there, or is written in the same transaction.
+    /// A node that exists, or is written in the same transaction.
     Id(Uuid),
-    /// The node of this label: one of the same transaction first, else the one that changed last.
+    /// The node with this label: one of the same transaction, else the one that changed last.
     Label(String),
 }
 
@@ -134,7 +134,7 @@ pub struct NewGraphEdge {
     pub from: EdgeEnd,
     pub to: EdgeEnd,
     pub edge_type: String,
-    /// Whatever clients keep with the edge.
+    /// Properties defined by the client.
     pub properties: Map<String, Value>,
     /// From 0 to 1.
     pub weight: f64,
@@ -143,7 +143,7 @@ pub struct NewGraphEdge {
     pub source_memory_id: Option<String>,
     /// Time at which the stated fact happened.
     pub occurred_at: Option<Timestamp>,
-    /// Until when the edge holds.
+    /// Time until which the fact holds.
     pub valid_until: Option<Timestamp>,
 }
 
@@ -157,7 +157,7 @@ pub struct GraphWrite {
     pub at: Timestamp,
 }
 
-/// A node or edge that was written, or was there already.
+/// A node or edge that was written or existed already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WriteResult<T> {
     /// The value after the write.
@@ -166,7 +166,7 @@ pub struct WriteResult<T> {
     pub is_new: bool,
 }
 
-/// An edge that was not written, because an end of it is not there.
+/// An edge that was not written because one of its ends does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnresolvedEdge {
@@ -179,7 +179,7 @@ pub struct UnresolvedEdge {
 /// The result of a write to the graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphWritten {
-    /// The nodes in the order in which they were asked for.
+    /// The nodes in the order of the request.
     pub nodes: Vec<WriteResult<GraphNode>>,
     /// Edges that were written, in the order of the request.
     pub edges: Vec<WriteResult<GraphEdge>>,
@@ -196,11 +196,11 @@ pub struct NodeChange {
     pub properties: Option<Map<String, Value>>,
     /// From 0 to 1.
     pub confidence: Option<f64>,
-    /// Time at which the node was last found to hold.
+    /// Time at which the node was last confirmed.
     pub last_confirmed_at: Option<Timestamp>,
 }
 
-/// The result of changing a node. Except in the first case nothing was changed.
+/// The result of changing a node. In all cases but the first, nothing was changed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeUpdateOutcome {
     Changed(Box<GraphNode>),
@@ -208,23 +208,23 @@ pub enum NodeUpdateOutcome {
     NotThere,
     /// Another node of the same type has this label.
     LabelTaken(Box<GraphNode>),
-    /// A person described this entity, and nobody else overwrites that.
+    /// A person wrote the description of this entity, which nobody else may overwrite.
     DescribedByPerson,
-    /// An entity stays what it is, and nothing else becomes an entity.
+    /// The type can't change: entities stay entities, and other nodes can't become one.
     TypeIsFixed,
 }
 
 /// The result of deleting a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeDeleteOutcome {
-    /// The node is deleted, with so many edges.
+    /// The node was deleted together with its edges.
     Gone {
         /// Number of edges that were deleted with the node.
         edges: u64,
     },
     /// No node has this id.
     NotThere,
-    /// The node is an entity that this number of memories mention. It can be forgotten, but not deleted from under them.
+    /// The node is an entity that memories mention. It can be forgotten, but not deleted on its own.
     SpokenOf {
         /// Number of memories that mention the entity.
         memories: u64,
@@ -239,13 +239,13 @@ pub struct EdgeChange {
     /// From 0 to 1.
     pub weight: Option<f64>,
     pub evidence: Option<String>,
-    /// Until when the edge holds.
+    /// Time until which the fact holds.
     pub valid_until: Option<Timestamp>,
-    /// Time at which the edge was last found to hold.
+    /// Time at which the edge was last confirmed.
     pub last_confirmed_at: Option<Timestamp>,
 }
 
-/// A node that waits for a vector.
+/// A node without a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnembeddedNode {
     pub id: Uuid,
@@ -267,21 +267,21 @@ impl std::ops::AddAssign for GraphWithdrawal {
     }
 }
 
-/// Storage of the graph. Each method is one transaction. What was merged into an entity is that entity, also as the end
-/// of an edge.
+/// Storage of the graph. Each method is one transaction. An id of an entity that was merged into another refers to
+/// that other, also as the end of an edge.
 #[async_trait]
 pub trait GraphStore: Send + Sync {
-    /// All nodes of the scope, the last changed first, softly deleted ones too.
+    /// All nodes of the scope, including softly deleted ones, the last changed first.
     async fn graph_nodes(&self, scope: &Scope) -> Result<Vec<GraphNode>, StoreError>;
-    /// The nodes of these ids that are there, in the order asked, softly deleted ones too.
+    /// The nodes with these ids that exist, including softly deleted ones, in the order of the ids.
     async fn graph_nodes_of(&self, scope: &Scope, ids: &[Uuid]) -> Result<Vec<GraphNode>, StoreError>;
-    /// All edges of the scope, the last changed first, softly deleted ones too.
+    /// All edges of the scope, including softly deleted ones, the last changed first.
     async fn graph_edges(&self, scope: &Scope) -> Result<Vec<GraphEdge>, StoreError>;
-    /// The edges that begin or end at one of these nodes, the first written first, softly deleted ones too.
+    /// The edges that begin or end at one of these nodes, including softly deleted ones, the first written first.
     async fn graph_edges_at(&self, scope: &Scope, nodes: &[Uuid]) -> Result<Vec<GraphEdge>, StoreError>;
-    /// Writes nodes, then edges, all or none. A node of the same type and label stays as it is and gains the memory that
-    /// it depends on; a softly deleted one comes back. An edge of the same type between the same nodes gains weight,
-    /// evidence and memory.
+    /// Writes nodes, then edges, all or none. An existing node of the same type and label stays, and the memory is
+    /// added to it; a softly deleted one is restored. An existing edge of the same type between the same nodes gets
+    /// the new weight, evidence and memory.
     async fn write_graph(&self, scope: &Scope, write: GraphWrite) -> Result<GraphWritten, StoreError>;
     /// Changes an existing node.
     async fn change_graph_node(
@@ -299,7 +299,7 @@ pub trait GraphStore: Send + Sync {
         permanent: bool,
         at: Timestamp,
     ) -> Result<NodeDeleteOutcome, StoreError>;
-    /// Changes an edge that is there; none if it is not, or if one of the new type joins the same nodes.
+    /// Changes an edge. Returns `None` if it does not exist, or if another edge of the new type joins the same nodes.
     async fn change_graph_edge(
         &self,
         scope: &Scope,
@@ -309,43 +309,42 @@ pub trait GraphStore: Send + Sync {
     ) -> Result<Option<GraphEdge>, StoreError>;
     /// Deletes an edge softly; false if it is not there.
     async fn delete_graph_edge(&self, scope: &Scope, id: Uuid, at: Timestamp) -> Result<bool, StoreError>;
-    /// Sessions that are over and have events that the graph was not drawn from yet, the oldest first, without those that
-    /// are to be passed over.
+    /// Ended sessions with events from which no facts were extracted yet, the oldest first, without the given ones.
     async fn unread_sessions(
         &self,
         passed_over: &[SessionId],
         limit: u32,
     ) -> Result<Vec<UnreadSession>, StoreError>;
-    /// Writes what was drawn from a session and notes that its events were read. What depends on events that these have
-    /// replaced holds no longer. None, and nothing is written, if what was read has changed or is gone.
+    /// Writes the facts of a session and marks its events as read. Facts of events that these have replaced become
+    /// invalid. `None`, with nothing written, if the session has changed meanwhile or is deleted.
     async fn commit_facts(
         &self,
         session: &UnreadSession,
         write: GraphWrite,
     ) -> Result<Option<GraphWritten>, StoreError>;
-    /// The next daily or significant memory with lines that were not read: by a model, or by rules if that is asked; the
-    /// oldest first, without those whose numbers are to be passed over.
+    /// The oldest daily or significant memory with unread lines: not read by a model, or if `by_rules` not read by
+    /// rules. Documents with the given numbers are skipped.
     async fn unread_document(
         &self,
         passed_over: &[i64],
         by_rules: bool,
     ) -> Result<Option<UnreadDocument>, StoreError>;
-    /// Writes what was drawn from lines of a document and notes that they were read. What depends on lines that are not
-    /// there any more is withdrawn. None, and nothing is written, if the document has changed.
+    /// Writes the facts of a document's lines and marks them as read. Facts that depend on removed lines are
+    /// withdrawn. `None`, with nothing written, if the document has changed.
     async fn commit_document_facts(
         &self,
         document: &UnreadDocument,
         write: GraphWrite,
         by_rules: bool,
     ) -> Result<Option<GraphWritten>, StoreError>;
-    /// Takes away what depends on this memory alone, and its evidence from what depends on others too.
+    /// Removes facts that depend only on this memory, and its evidence from facts that depend on others too.
     async fn withdraw_from_graph(
         &self,
         scope: &Scope,
         memory_id: &str,
         at: Timestamp,
     ) -> Result<GraphWithdrawal, StoreError>;
-    /// Number of nodes that a folded text names each memory is linked to, by itself or by an edge.
+    /// For each memory, the number of nodes linked to it, directly or by an edge, that a folded text names.
     async fn memories_linked_to(
         &self,
         scope: &Scope,
@@ -353,25 +352,25 @@ pub trait GraphStore: Send + Sync {
     ) -> Result<HashMap<String, u32>, StoreError>;
     /// The nodes and entities that a folded text names, each with all its folded names.
     async fn names_in_text(&self, scope: &Scope, folded: &str) -> Result<Vec<Vec<String>>, StoreError>;
-    /// Vectors of this model, of entities too.
+    /// Vectors of this model, including those of entities.
     async fn graph_vectors(
         &self,
         scope: &Scope,
         fingerprint: &str,
     ) -> Result<Vec<(Uuid, Embedding)>, StoreError>;
-    /// Nodes that are no entities and have no vector of this model.
+    /// Nodes other than entities without a vector of this model.
     async fn graph_nodes_without_vector(
         &self,
         scope: &Scope,
         fingerprint: &str,
         limit: u32,
     ) -> Result<Vec<UnembeddedNode>, StoreError>;
-    /// Writes vectors; one of a node whose text has changed meanwhile is passed over.
+    /// Stores vectors. The vector of a node whose text has changed meanwhile is skipped.
     async fn put_graph_vectors(
         &self,
         fingerprint: &str,
         vectors: Vec<(UnembeddedNode, Embedding)>,
     ) -> Result<(), StoreError>;
-    /// Takes all vectors of nodes that are no entities away; they are made again. Gives how many there were.
+    /// Deletes all vectors of nodes other than entities, so that they are computed again. Returns their number.
     async fn clear_graph_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
 }

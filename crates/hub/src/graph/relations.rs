@@ -1,4 +1,4 @@
-//! Facts that new memories bring: who is joined with what. A finder draws them, and each depends on the event that tells it.
+//! Facts from new memories. An extractor finds them, and each depends on the event that states it.
 
 use memory::Scope;
 use memory::ports::StoreError;
@@ -10,13 +10,13 @@ use super::extraction::{
 use super::ports::{EdgeEnd, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode};
 use super::service::Graph;
 
-/// Types and labels of the two who talk. They are no entities: what they are called may change.
+/// Types and labels of the user and the persona. They are not entities, because their names may change.
 const USER_NODE: (&str, &str) = ("user", "user");
 const PERSONA_NODE: (&str, &str) = ("self", "me");
 
 impl Graph {
-    /// Draws the facts of the next session that waits, in one transaction with the note that it was read: after a crash it
-    /// is asked about again, never twice.
+    /// Extracts the facts of the next waiting session, and marks it as read in the same transaction. After a crash it
+    /// is read again, but never stored twice.
     pub async fn extract_next(
         &self,
         finder: &dyn RelationExtractor,
@@ -47,7 +47,7 @@ impl Graph {
         self.embed_and_count(&session.scope, written).await
     }
 
-    /// Embeds the new nodes of a write, and counts them.
+    /// Embeds the new nodes of a write, and returns their number.
     pub(super) async fn embed_and_count(
         &self,
         scope: &Scope,
@@ -64,7 +64,7 @@ impl Graph {
         })
     }
 
-    /// Builds the write for relations; `memory` names the memory that each event belongs to.
+    /// Builds the write for relations. `memory` returns the memory that an event belongs to.
     pub(super) fn build_relation_write(
         &self,
         events: &[UnreadEvent],
@@ -96,7 +96,7 @@ impl Graph {
         write
     }
 
-    /// The end of an edge; one that is no entity of the memory is written too, resting on the same event.
+    /// The end of an edge. An end that is not an entity is written as a node that depends on the same event.
     fn resolve_end(
         &self,
         end: RelationEnd,

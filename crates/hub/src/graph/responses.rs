@@ -1,4 +1,4 @@
-//! What the graph's tools answer, as on the wire.
+//! Responses of the graph's tools, as on the wire.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::ports::{GraphEdge, GraphNode, UnresolvedEdge};
 pub struct NodeResponse {
     /// True if the request was carried out.
     pub success: bool,
-    /// A description of the result; of a failure, with what to do.
+    /// A description of the result; after a failure it says what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ impl NodeResponse {
 pub struct EdgeResponse {
     /// True if the request was carried out.
     pub success: bool,
-    /// A description of the result; of a failure, with what to do.
+    /// A description of the result; after a failure it says what to do.
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge: Option<GraphEdge>,
@@ -59,7 +59,7 @@ pub struct Deleted {
     pub message: String,
 }
 
-/// Edges that were asked for.
+/// Result of the tool `graph_edge_get`.
 #[derive(Clone, Debug, Serialize)]
 pub struct EdgesResponse {
     pub edges: Vec<GraphEdge>,
@@ -74,7 +74,7 @@ pub struct NodeListResponse {
     pub total: usize,
 }
 
-/// A node that a search found.
+/// A node found by a search.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeHit {
     pub node: GraphNode,
@@ -91,7 +91,7 @@ pub struct NodeSearchResponse {
     pub vector_search_used: bool,
 }
 
-/// A node that a walk came to.
+/// A node that a traversal reached.
 #[derive(Clone, Debug, Serialize)]
 pub struct VisitedNode {
     pub node: GraphNode,
@@ -124,7 +124,7 @@ pub struct SubgraphResponse {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Insight {
-    /// `bridge`: joined with many; `cluster`: a type with many nodes.
+    /// `bridge`: a node with many edges; `cluster`: a type with many nodes.
     #[serde(rename = "type")]
     pub kind: &'static str,
     pub description: String,
@@ -167,18 +167,18 @@ pub struct TransactionResponse {
     /// True if the transaction was written.
     pub success: bool,
     pub message: String,
-    /// Nodes that are new.
+    /// Number of new nodes.
     pub nodes_created: usize,
     /// Number of nodes that existed already.
     pub nodes_reused: usize,
-    /// Edges that are new.
+    /// Number of new edges.
     pub edges_created: usize,
-    /// Edges that were there already and gained weight or evidence.
+    /// Number of edges that existed already and gained weight or evidence.
     pub edges_reused: usize,
-    /// The nodes, in the order asked.
+    /// The nodes, in the order of the request.
     pub nodes: Vec<GraphNode>,
-    /// The edges that were written, in the order asked.
+    /// The written edges, in the order of the request.
     pub edges: Vec<GraphEdge>,
-    /// Edges that were not written, each with the label that is missing.
+    /// Edges that were not written, each with the missing label.
     pub unresolved: Vec<UnresolvedEdge>,
 }

@@ -1,4 +1,4 @@
-//! Search of nodes, by words and by meaning.
+//! Search of nodes by words and by meaning.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,10 +15,10 @@ use super::ports::GraphNode;
 use super::responses::{NodeHit, NodeSearchResponse};
 use super::service::Graph;
 
-/// Least score, and nodes, of a search that gives none.
+/// Default minimum score and default number of nodes of a search.
 const SCORE_MIN: f64 = 0.3;
 const RESULTS_DEFAULT: usize = 10;
-/// Worth of a label that is in the query, or the query in it. It is below 1, which only an equal label has.
+/// Score of a label that contains the query or is contained in it. It is below 1, the score of an equal label.
 const NAMED_SCORE: f64 = 0.9;
 
 /// Arguments of the tool `graph_node_search`.
@@ -28,7 +28,7 @@ pub struct NodeSearch {
     /// The text to search for.
     #[serde(default)]
     pub query: Option<String>,
-    /// A vector of the client's, of our model: compared in place of the query's.
+    /// A vector by the hub's own model, compared instead of the query's.
     #[serde(default)]
     pub query_embedding: Option<Vec<f32>>,
     /// Finds nodes of this type only.
@@ -43,7 +43,7 @@ pub struct NodeSearch {
 }
 
 impl Graph {
-    /// The nodes that fit best. A node scores by its words or by its vector, whichever is more.
+    /// Returns the best nodes. A node's score is the larger one of those by words and by vector.
     pub async fn search_nodes(
         &self,
         scope: &Scope,
@@ -77,7 +77,7 @@ impl Graph {
             })
             .filter(|hit| hit.score > 0.0 && hit.score >= min_score)
             .collect();
-        // Equally good ones keep the order of the list: the last changed first.
+        // Nodes with equal scores keep the order of the list: the last changed first.
         results.sort_by(|a, b| b.score.total_cmp(&a.score));
         results.truncate(asked.limit.unwrap_or(RESULTS_DEFAULT));
         self.note_former(scope, results.iter_mut().map(|hit| &mut hit.node)).await?;
@@ -95,7 +95,7 @@ impl Graph {
         Ok(nodes)
     }
 
-    /// The vector to compare with: the client's, or one of the query if the model can read that.
+    /// The vector to compare with: the client's, or that of the query if the model can read it.
     async fn query_vector(&self, query: Option<&str>, given: Option<&[f32]>) -> Option<Vec<f32>> {
         let embedder = self.embedder.as_ref()?;
         if let Some(given) = given {
@@ -121,8 +121,8 @@ impl Words {
         Self { folded: fold_name(query), terms: content_terms(query) }
     }
 
-    /// 1 for the label itself, [`NAMED_SCORE`] where one names the other, else the share of the query's terms that the node
-    /// has.
+    /// 1 for an equal label, [`NAMED_SCORE`] if one contains the other, else the share of the query's terms that the
+    /// node has.
     fn relevance(&self, node: &GraphNode) -> f64 {
         let mut best: f64 = 0.0;
         for name in node.aliases.iter().chain([&node.label]) {

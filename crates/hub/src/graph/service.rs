@@ -1,4 +1,4 @@
-//! The graph's door.
+//! The service of the graph.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::retries::Retries;
 
 use super::ports::{GraphNode, GraphStore, GraphWithdrawal, UnembeddedNode};
 
-/// Nodes that are embedded in one pass when a search finds them without a vector.
+/// Maximum nodes to embed when a search finds nodes without a vector.
 const EMBEDDED_AT_ONCE: u32 = 256;
 
-/// The graph of every scope.
+/// The graph of all scopes.
 #[derive(Clone)]
 pub struct Graph {
     pub(super) store: Arc<dyn GraphStore>,
@@ -29,14 +29,14 @@ pub struct Graph {
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
-    /// Sessions whose facts could not be drawn.
+    /// Sessions whose extraction failed.
     pub(super) retries: Arc<Retries<SessionId>>,
-    /// Documents, by number, whose facts could not be drawn.
+    /// Documents, by number, whose extraction failed.
     pub(super) document_retries: Arc<Retries<i64>>,
 }
 
 impl Graph {
-    /// A graph over this storage; without an embedder it is searched by words alone.
+    /// Creates a graph on this storage. Without an embedder it is searched by words alone.
     pub fn new(
         store: Arc<dyn GraphStore>,
         entities: Arc<dyn EntityStore>,
@@ -62,7 +62,7 @@ impl Graph {
         self.store.withdraw_from_graph(scope, memory_id, self.clock.now()).await
     }
 
-    /// Makes all vectors of nodes again. Gives how many were made, how many failed, and of how many.
+    /// Computes all vectors of nodes again. Returns how many succeeded, how many failed, and the total.
     pub async fn rebuild_vectors(&self, scope: &Scope) -> Result<(u64, u64, u64), StoreError> {
         self.store.clear_graph_vectors(scope).await?;
         let nodes = self.store.graph_nodes(scope).await?;
@@ -100,7 +100,7 @@ impl Graph {
         self.embedder.as_ref()?.identify().await.ok()
     }
 
-    /// Embeds nodes that have no vector. Where the model fails, words must do.
+    /// Embeds nodes without a vector. If the model fails, they are found by words alone.
     pub(super) async fn embed_missing(&self, scope: &Scope) -> Result<(), StoreError> {
         let Some(fingerprint) = self.fingerprint().await else { return Ok(()) };
         loop {
@@ -116,7 +116,7 @@ impl Graph {
         }
     }
 
-    /// Embeds what was just written, so that it is found by its meaning at once.
+    /// Embeds new nodes, so that they can be found by meaning at once.
     pub(super) async fn embed_written(&self, scope: &Scope, nodes: &[GraphNode]) -> Result<(), StoreError> {
         let entities: Vec<GraphNode> = nodes.iter().filter(|node| node.entity).cloned().collect();
         self.embed_entities(&entities).await?;
@@ -140,7 +140,7 @@ impl Graph {
         let names = entities.iter().map(|entity| entity.canonical_name.clone());
         let Some(mut embeddings) = self.embed(texts.chain(names).collect()).await else { return Ok(()) };
         let of_names = embeddings.split_off(entities.len());
-        // The vector of a text whose name the model can't read means nothing, whatever the rest of the text says.
+        // If the model can't read a name, the vector of its text means nothing, whatever the description says.
         for (embedding, name) in embeddings.iter_mut().zip(of_names) {
             embedding.readability = embedding.readability.min(name.readability);
         }

@@ -1,4 +1,4 @@
-//! Nodes and edges that are written together, all or none.
+//! Writes nodes and edges together, all or none.
 
 use memory::Scope;
 use memory::ports::StoreError;
@@ -12,7 +12,7 @@ use super::ports::{EdgeEnd, GraphWrite, UnresolvedEdge};
 use super::responses::TransactionResponse;
 use super::service::Graph;
 
-/// An edge of a transaction: its ends are named by label.
+/// An edge of a transaction. Its ends are named by label.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionEdge {
@@ -40,7 +40,7 @@ pub struct WriteTransaction {
 }
 
 impl Graph {
-    /// Writes all of it in one transaction. Edges an end of which is not there are left out and listed.
+    /// Writes nodes and edges in one transaction. Edges without an existing end are skipped and listed.
     pub async fn write_transaction(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! Walks along edges that hold, breadth first.
+//! Traversals along valid edges, breadth first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::ports::{GraphEdge, GraphNode};
 use super::responses::{SubgraphResponse, TraverseResponse, VisitedNode};
 use super::service::Graph;
 
-/// Nodes of a subgraph. A picture of more is a cloud, and an agent's context has no room for it.
+/// Maximum nodes of a subgraph. A picture of more is unreadable, and too large for an agent's context.
 const SUBGRAPH_NODES_MAX: usize = 100;
 /// Default depth of a walk, in edges. Two reach the friends of a friend.
 const DEPTH_DEFAULT: u32 = 2;

@@ -1,4 +1,4 @@
-//! Lorebooks as they were read last.
+//! Cached lorebooks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use super::matching::LoreIndex;
 use crate::names::{DocumentName, InstanceId};
 use crate::ports::LoreState;
 
-/// The entries of each persona as they were read last. They are read again when one of them has changed. Two turns that find them
-/// changed both read them: that is cheaper than having one wait for the other.
+/// Cached entries of each persona. They are read again when one has changed. Two turns that notice a change both read
+/// them, which is cheaper than making one wait for the other.
 #[derive(Default)]
 pub(crate) struct LoreCache(Mutex<HashMap<PersonaId, (LoreState, Arc<Lorebook>)>>);
 
 /// The entries of a persona.
 pub(super) struct Lorebook {
     pub(super) documents: Vec<(DocumentName, InstanceId)>,
-    /// Numbers are positions in `documents`.
+    /// Finds entries by their keys; numbers are positions in `documents`.
     pub(super) index: LoreIndex,
 }
 
@@ -31,7 +31,7 @@ impl LoreCache {
         self.0.lock().insert(persona.clone(), (state, book));
     }
 
-    /// Drops the texts that are held of this persona.
+    /// Drops the cached texts of this persona.
     pub(crate) fn forget(&self, persona: &PersonaId) {
         self.0.lock().remove(persona);
     }

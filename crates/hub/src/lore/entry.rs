@@ -1,4 +1,4 @@
-//! An entry and the document that holds it.
+//! A lorebook entry and its document.
 
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
@@ -6,19 +6,19 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::names::{Category, DocumentName, InvalidName, LORE_FOLDER};
 
 const FENCE: &str = "---\n";
-/// Longest parts of a document's name, in bytes. Together with folder and number they fit into a stem.
+/// Maximum lengths of the parts of a document's name, in bytes. Together with folder and number they fit into a stem.
 const BOOK_BYTES_MAX: usize = 60;
 const ENTRY_BYTES_MAX: usize = 100;
 
-/// Restriction of an entry by its secondary keys, after a primary key has matched.
+/// Condition on the secondary keys of an entry, in addition to a match of its primary keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyLogic {
-    /// At least one of the keys must be named.
+    /// One of the keys must be named.
     #[default]
     AndAny,
-    /// All of them must be named.
+    /// All keys must be named.
     AndAll,
-    /// At least one of the keys must be missing.
+    /// One of the keys must not be named.
     NotAll,
     /// None of the keys may be named.
     NotAny,
@@ -32,7 +32,7 @@ impl KeyLogic {
         (Self::NotAny, "not_any"),
     ];
 
-    /// The word in a document.
+    /// The condition's name in a document.
     pub fn as_str(self) -> &'static str {
         Self::ALL.into_iter().find(|(logic, _)| *logic == self).map_or("and_any", |(_, word)| word)
     }
@@ -56,9 +56,10 @@ pub struct LoreEntry {
     pub logic: KeyLogic,
     /// True if the entry is in every prompt, without any of its keys.
     pub is_constant: bool,
-    /// False if the entry's author has switched it off.
+    /// False if the entry is switched off.
     pub is_enabled: bool,
-    /// Entries of a higher order are closer to the conversation, and stay when there is room for some of them only.
+    /// Entries of a higher order are placed closer to the conversation, and are preferred if there is not room for
+    /// all.
     pub order: i64,
     /// Number of the newest messages that are searched for keys; a default if it is not set.
     pub scan_depth: Option<u32>,
@@ -99,10 +100,12 @@ impl LoreEntry {
         [&self.name, key, &self.book].into_iter().find(|text| !text.trim().is_empty()).unwrap_or("lore")
     }
 
-    /// The name of its document, `custom/lore/BOOK-ENTRY.md`. `number` tells apart entries of the same name, from 1.
+    /// The name of the entry's document, `custom/lore/BOOK-ENTRY.md`. `number`, from 1, distinguishes entries with
+    /// the same name.
     ///
     /// # Errors
-    /// None in practice: what a name can't hold is left out.
+    ///
+    /// None in practice: characters that a name can't contain are left out.
     pub(super) fn document_name(&self, number: usize) -> Result<DocumentName, InvalidName> {
         let part = |text: &str, bytes_max| {
             let slug = slug(text, bytes_max);
@@ -147,8 +150,8 @@ impl LoreEntry {
         document
     }
 
-    /// Reads a document, also one that a person wrote: values may be JSON or plain (`keys: hive, queen`), lists may stand
-    /// line by line. What can't be read has its default, and a document without front matter has no keys.
+    /// Parses a document, also one written by a person: values may be JSON or plain (`keys: hive, queen`), lists may
+    /// have one item per line. Unreadable values get their defaults, and a document without front matter has no keys.
     pub fn parse(document: &str) -> Self {
         let document = document.replace("\r\n", "\n");
         let mut entry = Self::default();
@@ -202,7 +205,7 @@ fn front_matter_fields(head: &str) -> Vec<(&str, Value)> {
     fields
 }
 
-/// A value as JSON, else a list in brackets, else plain text.
+/// Parses a value as JSON, else as a list in brackets, else as plain text.
 fn parse_value(written: &str) -> Value {
     let written = written.trim();
     if let Ok(value) = serde_json::from_str(written) {
@@ -220,7 +223,7 @@ fn value_to_text(value: &Value) -> String {
         .map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
 }
 
-/// Reads keys from a list, or from one text with commas between them.
+/// Reads keys from a list, or from a text with commas.
 fn keys_of(value: Value) -> Vec<String> {
     let words: Vec<String> = match value {
         Value::Array(list) => list.iter().map(value_to_text).collect(),
@@ -242,9 +245,9 @@ fn is_true(value: &Value, default: bool) -> bool {
     }
 }
 
-/// Letters and digits in lower case, with one hyphen for all that is between them.
+/// Letters and digits in lower case; everything between them becomes one hyphen.
 fn slug(text: &str, bytes_max: usize) -> String {
-    // As names are compared: some letters fall apart into a letter and a mark, which no name may hold.
+    // As names are compared: some letters are decomposed into a letter and a mark, which a name can't contain.
     let text: String = text.to_lowercase().nfc().collect();
     let mut slug = String::new();
     for word in text.split(|character: char| !character.is_alphanumeric()) {

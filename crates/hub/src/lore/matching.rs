@@ -1,4 +1,4 @@
-//! Which entries are named in the newest messages.
+//! Finds the entries that the newest messages name.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,13 +7,13 @@ use memory::text::{at_word_borders, fold};
 
 use super::entry::{KeyLogic, LoreEntry};
 
-/// Number of the newest messages that are searched for the keys of an entry that gives none. They are two exchanges: further
-/// back the talk is of something else.
+/// Default number of the newest messages that are searched for an entry's keys. They are two exchanges; older
+/// messages are usually about something else.
 const SCAN_DEPTH_DEFAULT: u32 = 4;
-/// Most messages that are searched. Older ones are no part of the present talk.
+/// Maximum messages to search. Older ones are not part of the current topic.
 const SCAN_DEPTH_MAX: u32 = 50;
 
-/// The entries with their keys by first letter: a text is read once, however many entries there are.
+/// Index of the entries' keys by first letter. A text is read once, however many entries there are.
 pub(super) struct LoreIndex {
     entries: Vec<LoreEntry>,
     keys: Vec<IndexedKey>,
@@ -58,10 +58,9 @@ impl LoreIndex {
         self.entries.get(at)
     }
 
-    /// The entries to use beside these messages, of which the newest comes first. The most important entry comes
-    /// first.
+    /// The entries that match these messages, of which the newest comes first. The most important entry comes first.
     pub(super) fn matching_entries(&self, messages: &[&str]) -> Vec<usize> {
-        // In which message each key is named first.
+        // The first message that names each key.
         let mut named: Vec<Option<usize>> = vec![None; self.keys.len()];
         let is_any_case_sensitive = self.keys.iter().any(|key| key.is_case_sensitive);
         for (at, message) in messages.iter().take(self.scan_depth).enumerate() {

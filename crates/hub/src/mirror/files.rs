@@ -1,12 +1,12 @@
-//! Files that are whole or not there.
+//! Files that are written in one step.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
-/// Writes a file beside its place and renames it, so that a crash leaves the old or the new one. Says whether it was
-/// different before. The folder is not flushed: after a loss of power the old file, or none, is found to be other than the
-/// document, and is written again.
+/// Writes a file under a temporary name and renames it, so that a crash leaves the old or the new one. True if the
+/// content changed. The folder is not flushed: after a loss of power the file may be the old one, which is then
+/// noticed and written again.
 pub(super) fn write(path: &Path, text: &str) -> io::Result<bool> {
     if fs::read(path).is_ok_and(|present| present == text.as_bytes()) {
         return Ok(false);
@@ -21,8 +21,8 @@ pub(super) fn write(path: &Path, text: &str) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes a file; says whether it was there. No loss of power brings it back: of a document that was erased without a
-/// trace, it would be taken for one that the database has lost.
+/// Removes a file; true if it existed. The removal is flushed, so that a loss of power does not bring the file back:
+/// a document that was erased without a trace would be read from it again.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => {
@@ -44,7 +44,7 @@ pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads a file; none if it is not there.
+/// Reads a file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -63,7 +63,7 @@ pub(super) fn file_differs(path: &Path, text: Option<&str>) -> io::Result<bool> 
     }
 }
 
-/// Names of the Markdown files of a folder, without their ending. Partial files of a crash are removed.
+/// Names of the Markdown files in a folder, without extension. Temporary files left by a crash are removed.
 pub(super) fn file_stems(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -1,4 +1,4 @@
-//! What a file says about itself, before its text.
+//! The metadata of a file, before its text.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::names::InstanceId;
 use crate::version_vector::VersionVector;
 
 const FENCE: &str = "---\n";
-/// The first line of our front matter; a text that begins with any other is a text.
+/// The first line of our front matter. Other front matter is part of the text.
 const FIRST_KEY: &str = "echovessel: 1\n";
 
-/// The metadata of a document, each value as JSON, which YAML reads too.
+/// The metadata of a document. Each value is JSON, which is also valid YAML.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrontMatter {
@@ -26,11 +26,11 @@ pub struct FrontMatter {
     /// Instances that took part.
     #[serde(default)]
     pub participating_instances: BTreeSet<InstanceId>,
-    /// Chats that the document tells of.
+    /// Chats that the document is about.
     #[serde(default)]
     pub chat_ids: BTreeSet<String>,
     pub edited_by: String,
-    /// True if a person did.
+    /// True if a person wrote this version.
     #[serde(default)]
     pub by_person: bool,
     /// The label of the document in prompts.
@@ -40,7 +40,7 @@ pub struct FrontMatter {
     pub created_at: Timestamp,
     /// Time at which this version was written.
     pub updated_at: Timestamp,
-    /// SHA-256 of the text below: another digest means that a person has edited it.
+    /// SHA-256 of the text below it. If it does not match, a person has edited the text.
     pub digest: String,
 }
 
@@ -79,7 +79,7 @@ impl FrontMatter {
         file
     }
 
-    /// The version that the file was made from, with this text.
+    /// The version that the file was written from, with this text.
     pub(super) fn version_with(&self, content: &str) -> Version {
         Version {
             number: 0,
@@ -95,7 +95,7 @@ impl FrontMatter {
     }
 }
 
-/// A file taken apart.
+/// A file after it was parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MirroredText<'a> {
     /// The front matter; `None` if the file has none, or an unreadable one.
@@ -104,7 +104,7 @@ pub struct MirroredText<'a> {
 }
 
 impl<'a> MirroredText<'a> {
-    /// Reads a file, with or without front matter.
+    /// Parses a file, with or without front matter.
     pub fn parse(file: &'a str) -> Self {
         let ours = file.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix(FIRST_KEY));
         let Some((head, content)) = ours.and_then(|rest| rest.split_once("\n---\n")) else {

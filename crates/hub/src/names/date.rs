@@ -1,4 +1,4 @@
-//! Days, weeks, months and years.
+//! Dates of diary documents: days, weeks, months and years.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ impl DiaryDate {
         Self::Month(thursday.date().first_of_month())
     }
 
-    /// The first day that it covers; of a month, the first of the calendar month.
+    /// The first day of the period; for a month, of the calendar month.
     pub fn first_day(self) -> Date {
         match self {
             Self::Day(day) | Self::Month(day) | Self::Year(day) => day,
@@ -47,7 +47,7 @@ impl DiaryDate {
         }
     }
 
-    /// The last day that it covers; of a month, the last of the calendar month.
+    /// The last day of the period; for a month, of the calendar month.
     pub fn last_day(self) -> Date {
         match self {
             Self::Day(day) => day,
@@ -57,7 +57,7 @@ impl DiaryDate {
         }
     }
 
-    /// True if a memory of this granularity is named so.
+    /// True if names of memories of this granularity have this form of date.
     pub fn matches_granularity(self, granularity: Granularity) -> bool {
         matches!(
             (self, granularity),

@@ -1,10 +1,10 @@
-//! How a prompt calls a document.
+//! Labels of documents in prompts.
 
 use super::{InvalidName, invalid_name};
 
-/// Longest label of a document, in characters. It is a heading in the prompt.
+/// Maximum length of a document's label, in characters. It is a heading in the prompt.
 pub const PROMPT_LABEL_LENGTH_MAX: usize = 60;
-/// Headings of the reply's prompt: no label may pose as one of them.
+/// Headings of the reply's prompt, which no label may imitate.
 pub const PROMPT_HEADINGS: [&str; 24] = [
     "Persona",
     "About the user",
@@ -32,7 +32,7 @@ pub const PROMPT_HEADINGS: [&str; 24] = [
     "What they just said",
 ];
 
-/// Checks how a prompt is to call a document: letters, digits, blanks, `_` and `-`, and no heading of the prompt.
+/// Checks a document's label for prompts: letters, digits, spaces, `_` and `-`, and not a heading of the prompt.
 pub fn check_label(label: &str) -> Result<&str, InvalidName> {
     let label = label.trim();
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-');

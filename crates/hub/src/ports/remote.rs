@@ -1,4 +1,4 @@
-//! The hub that this home is an embodiment of.
+//! The port to the hub that this home follows.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::erasure::ErasedLine;
 use crate::names::{DocumentName, InstanceId};
 use crate::version_vector::VersionVector;
 
-/// The reason why a remote hub did not answer a request. No change is lost: the next exchange repeats it.
+/// Why a remote hub did not fulfil a request. No change is lost: the next exchange repeats it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RemoteError {
-    /// The hub could not be reached, or did not answer; the text names the cause and the remedy.
+    /// The hub could not be reached or did not answer. The text names the cause and the remedy.
     #[error("{0}")]
     Away(String),
-    /// The hub refused; a person has to change something first.
+    /// The hub refused; a person has to act first.
     #[error("{0}")]
     Refused(String),
 }
@@ -29,24 +29,24 @@ pub enum RemoteError {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteStatus {
-    /// The version of the rules of the exchange; 0 for a hub that keeps no version vectors.
+    /// Version of the exchange protocol; 0 for a hub without version vectors.
     #[serde(default)]
     pub protocol_version: u32,
     pub persona: Option<HubPersona>,
-    /// The instance by which this home is known at the remote hub.
+    /// The id of this home's instance at the remote hub.
     pub speaks_as: Option<InstanceId>,
     /// True if the token is bound to that instance.
     #[serde(default)]
     pub is_bound: bool,
-    /// The instance that the hub is.
+    /// The remote hub's own instance.
     pub instance: Option<InstanceId>,
     /// All changes that the remote hub has seen.
     #[serde(default)]
     pub version_vector: VersionVector,
 }
 
-/// One page of what a hub has that this home has not seen. Documents are read one by one: those of a kind that this version
-/// does not know are passed over.
+/// One page of items that this home has not seen. Documents are parsed one by one, and those of unknown kinds are
+/// skipped.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemotePage {
@@ -58,16 +58,16 @@ pub struct RemotePage {
     /// State of the hub after this page.
     #[serde(default)]
     pub new_sync_token: RemoteToken,
-    /// Cursor of the next page; none on the last one.
+    /// Cursor of the next page; `None` on the last one.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
-/// The part of a token that an embodiment reads.
+/// The part of a sync token that a home reads.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteToken {
-    /// Everything that the state has seen.
+    /// All changes that the remote hub includes.
     #[serde(default)]
     pub version_vector: VersionVector,
 }
@@ -76,7 +76,7 @@ pub struct RemoteToken {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemotePushed {
-    /// True if the push was taken.
+    /// True if the push was processed.
     pub success: bool,
     /// One result for each item, in the order of the push.
     #[serde(default)]
@@ -86,30 +86,30 @@ pub struct RemotePushed {
     pub erasure_results: Vec<ItemResult>,
 }
 
-/// The hub that this home is an embodiment of, over HTTP or a pipe.
+/// The hub that this home follows, reached over HTTP or a pipe.
 #[async_trait]
 pub trait RemoteHub: Send + Sync {
     /// Reads the state of the hub.
     async fn sync_status(&self, scope: &Scope) -> Result<RemoteStatus, RemoteError>;
     /// Reads a page of changes that this home has not seen.
     async fn sync_pull(&self, scope: &Scope, pull: &SyncPull) -> Result<RemotePage, RemoteError>;
-    /// Takes what this home has changed.
+    /// Sends changes of this home.
     async fn sync_push(&self, scope: &Scope, push: &SyncPush) -> Result<RemotePushed, RemoteError>;
 }
 
 /// Position of the exchange of a scope between a home and its hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExchangePosition {
-    /// The instance that the hub is.
+    /// The hub's own instance.
     pub hub: InstanceId,
-    /// Versions of the hub that this home has received, by their authors.
+    /// Changes that this home has received from the hub, by author.
     pub seen: VersionVector,
-    /// Cursor of the next page; none once everything has arrived.
+    /// Cursor of the next page; `None` once everything was received.
     pub cursor: Option<String>,
-    /// The last change of each author of this home that may be at the hub. If the hub knows a later one, another copy of this
-    /// home made it.
+    /// The last change of each author of this home that may have reached the hub. If the hub knows a later one,
+    /// another copy of this home made it.
     pub sent: VersionVector,
-    /// Erasures of this home that the hub follows, by author.
+    /// Erasures of this home that the hub has applied, by author.
     pub erased: VersionVector,
     /// Time at which the last complete exchange ended.
     pub exchanged_at: Option<Timestamp>,
@@ -129,19 +129,19 @@ impl ExchangePosition {
     }
 }
 
-/// Words that go from a document and its versions because they were erased elsewhere.
+/// Text to remove from a document and its versions, because it was erased elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentErasure {
     pub name: DocumentName,
-    /// The lines; the change that erased each.
+    /// The lines, each with the change that erased it.
     pub lines: Vec<ErasedLine>,
-    /// True if nothing but a digest of its name may be left.
+    /// True if only a digest of the document's name may stay.
     pub takes_name: bool,
-    /// True if this hub made the change itself, so that others are to receive it.
+    /// True if this hub made the change itself, so that it is passed on to others.
     pub is_own_change: bool,
 }
 
-/// An erasure of this home that its hub is to follow.
+/// An erasure of this home that its hub has to apply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingErasure {
     pub name: DocumentName,

@@ -1,4 +1,4 @@
-//! Roll-ups that somebody asks for.
+//! Roll-ups on request.
 
 use std::collections::BTreeSet;
 
@@ -13,20 +13,20 @@ use crate::service::{Caller, Hub};
 
 const ROLLUP_TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly];
 
-/// The result of a request to summarise one period now.
+/// The result of a request to summarise one period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RollupOutcome {
     Written,
-    /// The roll-up was written before, and none of its sources has changed since.
+    /// The roll-up exists, and none of its sources has changed since.
     Current,
-    /// There are no sources of this granularity to summarise.
+    /// There are no sources of this granularity.
     NoSources(Granularity),
-    /// The roll-up could not be written, for this reason; it is tried again.
+    /// The roll-up could not be written, for this reason; it will be tried again.
     Failed(String),
 }
 
 impl Hub {
-    /// Periods that have something to tell and are unwritten or stale, the oldest first, the finer before the coarser.
+    /// Periods with sources whose roll-up is missing or outdated, the oldest first, the finer before the coarser.
     pub async fn pending_periods(&self, scope: &Scope) -> Result<Vec<PendingPeriod>, HubError> {
         let documents = self.all_memories(scope).await?;
         let stale = documents.iter().filter(|document| document.stale);
@@ -65,7 +65,7 @@ impl Hub {
             .map_or_else(RollupOutcome::Failed, |()| RollupOutcome::Written))
     }
 
-    /// Writes roll-ups now: one period, all that is behind at one level, or all that is behind.
+    /// Writes roll-ups now: of one period, of one granularity, or all that are due.
     pub async fn memory_consolidate(
         &self,
         caller: &Caller,
@@ -139,7 +139,7 @@ fn consolidation(name: &DiaryName, error: Option<String>) -> Consolidation {
     }
 }
 
-/// The period that a date names or lies in.
+/// The period with this name or containing this date.
 fn containing_period(granularity: Granularity, date: DiaryDate) -> Result<DiaryName, HubError> {
     if date.matches_granularity(granularity) {
         return Ok(DiaryName::new(granularity, date, None, None)?);

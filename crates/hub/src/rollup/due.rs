@@ -1,4 +1,4 @@
-//! Which periods are to be told, and from what.
+//! Determines which periods need a roll-up, and its sources.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
 use crate::ports::DocumentFilter;
 use crate::service::Hub;
 
-/// The granularity that a roll-up is made of.
+/// The granularity of the sources of a roll-up.
 pub(super) fn finer_granularity(granularity: Granularity) -> Granularity {
     match granularity {
         Granularity::Monthly => Granularity::Weekly,
@@ -22,7 +22,7 @@ pub(super) fn finer_granularity(granularity: Granularity) -> Granularity {
     }
 }
 
-/// The roll-up of this granularity that a memory goes into.
+/// The roll-up of this granularity that includes a memory.
 fn rollup_above(name: &DiaryName, granularity: Granularity) -> Option<DiaryName> {
     name.roll_ups_above().into_iter().find(|above| above.granularity() == granularity)
 }
@@ -34,7 +34,7 @@ pub(super) fn last_sunday(name: &DiaryName) -> Date {
         DiaryDate::Year(first) => first.last_of_year(),
         date => return date.last_day(),
     };
-    // The last week whose Thursday lies in it.
+    // The last week whose Thursday is in the month.
     let back = (last.weekday().to_monday_zero_offset() - 3).rem_euclid(7);
     let thursday = last.saturating_sub(jiff::Span::new().days(i64::from(back)));
     thursday.saturating_add(jiff::Span::new().days(3))
@@ -53,8 +53,8 @@ fn first_monday(name: &DiaryName) -> Date {
 }
 
 impl Hub {
-    /// Periods of one granularity that are over, have no unfinished session in them, whose lower tier is written, and that
-    /// are unwritten or stale; the oldest first.
+    /// Finished periods of one granularity without an unfinished session, with complete sources, and whose roll-up is
+    /// missing or outdated; the oldest first.
     pub(super) async fn due_periods(
         &self,
         scope: &Scope,
@@ -64,13 +64,13 @@ impl Hub {
         self.due_rollups_of_memories(&documents, scope, granularity).await
     }
 
-    /// Reads all memories, also deleted ones, to find the periods that are due.
+    /// Reads all memories, including deleted ones, to find the periods that are due.
     pub(super) async fn all_memories(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
         let filter = DocumentFilter { deleted: true, ..DocumentFilter::all_memories() };
         Ok(self.shared_parts().parts.store.documents(scope, filter).await?)
     }
 
-    /// The roll-ups that are due, of memories that are read already.
+    /// The due roll-ups, given all memories.
     pub(super) async fn due_rollups_of_memories(
         &self,
         documents: &[Document],
@@ -125,7 +125,7 @@ impl Hub {
     }
 }
 
-/// Periods that have something to tell and are unwritten or stale, over or not.
+/// Periods with sources whose roll-up is missing or outdated, finished or not.
 pub(super) fn pending_periods(documents: &[Document], granularity: Granularity) -> BTreeSet<DiaryName> {
     let of = |granularity: Granularity| {
         documents.iter().filter(move |document| {
@@ -133,7 +133,7 @@ pub(super) fn pending_periods(documents: &[Document], granularity: Granularity) 
         })
     };
     let is_there = |document: &&Document| document.content().is_some();
-    // A deleted roll-up stays deleted, unless it went because something in it was erased.
+    // A deleted roll-up stays deleted, unless it was removed because something in it was erased.
     let settled: BTreeSet<&DiaryName> =
         of(granularity).filter(|document| !document.stale).filter_map(|d| diary_name(&d.name)).collect();
     let stale = of(granularity).filter(|document| document.stale).filter_map(|d| diary_name(&d.name));
@@ -145,7 +145,7 @@ pub(super) fn pending_periods(documents: &[Document], granularity: Granularity) 
     periods
 }
 
-/// True if the tier below is complete for this period: every part of it with memories has a summary that is up to date.
+/// True if the finer granularity is complete for this period: every part of it with memories has a current roll-up.
 fn is_lower_tier_written(documents: &[Document], period: &DiaryName) -> bool {
     let tier = finer_granularity(period.granularity());
     if tier == Granularity::Daily {

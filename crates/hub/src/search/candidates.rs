@@ -1,4 +1,4 @@
-//! Which pieces may answer: those that hold words of the query, and those that mean much the same.
+//! Selects candidate chunks: those that contain words of the query, and those with a similar meaning.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,16 +12,17 @@ use super::Sentence;
 use crate::ports::{ChunkHits, DiaryChunk};
 use crate::service::Hub;
 
-/// Phrases of a query that are looked up; those of a longer one are left out.
+/// Maximum phrases of a query to look up; further ones are ignored.
 const PHRASES_MAX: usize = 96;
-/// Pieces that are named of one phrase, those of the newest memories. It bounds the time of a search for common words.
+/// Maximum chunks that the index returns for one phrase, those of the newest memories. It bounds the time of a search
+/// for common words.
 const PIECES_PER_PHRASE: u32 = 2_000;
-/// Pieces that are read for their words: those that hold the most that is rare, the newest first.
+/// Maximum chunks to read for their words: those with the rarest words, the newest first.
 const WORDS_MAX: usize = 300;
-/// Pieces that are read for their meaning, of each sentence.
+/// Maximum chunks to read for their meaning, for each sentence.
 const PIECES_BY_MEANING_MAX: usize = 100;
 
-/// Parts of memories that may answer a query, with their weights.
+/// Chunks that may answer a query, with the weights of its words.
 pub(super) struct Candidates {
     pub(super) pieces: Vec<DiaryChunk>,
     sentences: Vec<Sentence>,
@@ -29,12 +30,12 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Relevance of a chunk: the better of its words and its meaning, by the best sentence.
+    /// Relevance of a chunk for the best sentence: by words or by meaning, whichever is higher.
     pub(super) fn relevance(&self, piece: &DiaryChunk) -> f64 {
         self.relevance_with_scale(piece, |cosine| cosine.clamp(0.0, 1.0))
     }
 
-    /// Share of the query's information that a text holds by its words, by the best sentence.
+    /// Share of the query's information that a text contains by its words, for the best sentence.
     pub(super) fn word_relevance(&self, text: &str) -> f64 {
         let terms = index_terms(text);
         let text = IndexedText::new(&terms);
@@ -61,7 +62,7 @@ impl Candidates {
 }
 
 impl Hub {
-    /// Looks for pieces of the scope's memories.
+    /// Finds candidate chunks of the scope's memories.
     pub(super) async fn find_candidates(
         &self,
         scope: &Scope,
@@ -103,7 +104,7 @@ impl Hub {
     }
 }
 
-/// Pieces that hold the most information of the query.
+/// Chunks that contain the most information of the query.
 fn most_informative_pieces(
     phrases: &[Phrase],
     found: &ChunkHits,

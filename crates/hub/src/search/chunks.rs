@@ -1,13 +1,13 @@
-//! Memories cut into pieces that an embedding model reads whole.
+//! Splits memories into chunks that an embedding model reads completely.
 
 use std::ops::Range;
 
 use crate::names::{DiaryDate, DiaryName, Granularity};
 
-/// Characters of a piece, about as many as all-MiniLM-L6-v2 reads.
+/// Maximum characters of a chunk, about as many as all-MiniLM-L6-v2 reads.
 const PIECE_LENGTH: usize = 900;
 
-/// Cuts a text at the ends of lines; a longer line at the ends of words, else anywhere. Pieces are bytes of the text; blank
+/// Splits a text at line ends; a longer line between words, else anywhere. Chunks are byte ranges of the text; blank
 /// ones are left out.
 pub fn split_into_chunks(content: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();

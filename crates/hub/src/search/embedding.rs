@@ -1,4 +1,4 @@
-//! Making the vectors of memories.
+//! Computes the vectors of memories.
 
 use memory::Scope;
 use memory::ports::{Embedder, Embedding};
@@ -9,19 +9,19 @@ use crate::error::HubError;
 use crate::ports::{ChunkCoverage, UnembeddedChunk};
 use crate::service::{Caller, Hub};
 
-/// Pieces that are asked for at once. They are two batches: the second is there when the first is done.
+/// Chunks to request at once. They are two batches, so that the second is ready when the first is done.
 const PIECES_PER_REQUEST: u32 = 32;
-/// Pieces that are embedded at once. A turn waits for the batch under way, and pieces are longer than messages.
+/// Chunks to embed at once. A turn waits for the running batch, and chunks are longer than messages.
 const PIECES_AT_ONCE: usize = 16;
 
 impl Hub {
-    /// Takes the vectors of memories away. They are made again when they are needed.
+    /// Deletes the vectors of memories. They are computed again when they are needed.
     pub async fn memory_embedding_purge(&self, caller: &Caller) -> Result<Purged, HubError> {
         let purged = self.purge_vectors(&caller.scope).await?;
         Ok(Purged { purged, remaining: 0, message: format!("took the vectors of {purged} memories away") })
     }
 
-    /// Makes the vectors of memories again.
+    /// Computes the vectors of memories again.
     pub async fn memory_embedding_rebuild(&self, caller: &Caller) -> Result<Rebuilt, HubError> {
         self.purge_vectors(&caller.scope).await?;
         self.embed_all(&caller.scope).await
@@ -55,12 +55,12 @@ impl Hub {
         Ok(self.shared_parts().parts.store.chunk_coverage(fingerprint).await?)
     }
 
-    /// True if the embedding model failed within the last 30 seconds and is not asked in the background.
+    /// True if the embedding model failed in the last 30 seconds, so that no background work asks it.
     pub fn is_embedding_paused(&self) -> bool {
         self.shared_parts().embedded.is_resting(self.now())
     }
 
-    /// Embeds every memory of the scope that has no vector yet.
+    /// Embeds every memory of the scope that has no vector.
     pub async fn embed_all(&self, scope: &Scope) -> Result<Rebuilt, HubError> {
         let store = &self.shared_parts().parts.store;
         if self.shared_parts().parts.embedder.is_none() {
@@ -80,11 +80,12 @@ impl Hub {
         embedder.map(|embedder| embedder.fingerprint().to_owned()).unwrap_or_default()
     }
 
-    /// Embeds some of the pieces that have no vectors yet, the newest first; says how many.
+    /// Embeds some of the chunks without vectors, the newest first, and returns their number.
     ///
     /// # Errors
-    /// When the store fails. A model that fails gives 0: what it did before is kept, and the rest is found by words until
-    /// it works.
+    ///
+    /// When the store fails. If the model fails, the result is 0: finished vectors are stored, and the other chunks
+    /// are found by words until it works.
     pub async fn embed_batch(&self, scope: &Scope) -> Result<usize, HubError> {
         let Some(embedder) = self.shared_parts().parts.embedder.clone() else { return Ok(0) };
         let store = &self.shared_parts().parts.store;
@@ -94,7 +95,7 @@ impl Hub {
         if revision == known {
             return Ok(0);
         }
-        // A reset begins to count again.
+        // After a reset, revisions count from the start again.
         let after = if revision < known { 0 } else { known };
         let waiting = store.unembedded_chunks(scope, &fingerprint, after, PIECES_PER_REQUEST).await?;
         let (embedded, failure) = embed_until_failure(&*embedder, &waiting).await;
@@ -118,7 +119,7 @@ impl Hub {
     }
 }
 
-/// The pieces' vectors, up to where the model fails; and why it does.
+/// Vectors of the chunks up to the first failure of the model, and that failure.
 async fn embed_until_failure(
     embedder: &dyn Embedder,
     waiting: &[UnembeddedChunk],

@@ -1,15 +1,16 @@
-//! The part of a memory that answers.
+//! Selects the part of a memory that answers a query.
 
 use super::chunks::split_into_chunks;
 use crate::names::Granularity;
 
-/// Longest excerpt, and longest memory that is shown whole, in characters. Ten of them are 5,000 tokens of English.
+/// Maximum length of an excerpt, in characters; a memory of that length is returned whole. Ten of them are 5,000
+/// tokens of English.
 const EXCERPT_LENGTH: usize = 2_000;
-/// Maximum length of an excerpt of a significant memory, in characters. A person has marked these as worth their length.
+/// Maximum length of an excerpt of a significant memory, in characters. People mark memories as significant, so they
+/// are worth more room.
 const SIGNIFICANT_LENGTH: usize = 10_000;
 
-/// The whole memory if it is short, else the piece that fits best, with the title before it and as much around it as there
-/// is room for.
+/// The whole memory if it is short, else its title, the best chunk, and as much around it as fits.
 pub(super) fn excerpt(granularity: Granularity, content: &str, piece: usize) -> String {
     let longest = match granularity {
         Granularity::Significant => SIGNIFICANT_LENGTH,

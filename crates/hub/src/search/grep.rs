@@ -1,4 +1,4 @@
-//! Exact words, in any script.
+//! Search for exact words, in any script.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -10,21 +10,22 @@ use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName};
 use crate::service::{Caller, Hub};
 
-/// Results where no number is given. Each has only the words around its first match.
+/// Default number of results. Each has only the text around its first match.
 const RESULTS_DEFAULT: u32 = 20;
-/// Words of a query that are looked for. Each is looked up by itself.
+/// Maximum words of a query. Each is looked up by itself.
 const WORDS_MAX: usize = 64;
-/// Newest chunks that the index names for each word. It bounds the time of a search for common words.
+/// Maximum chunks that the index returns for each word, the newest first. It bounds the time of a search for common
+/// words.
 const CHUNKS_MAX: u32 = 2_000;
-/// Memories whose texts are read, one at a time, those first that may hold the most words.
+/// Maximum memories to read, one at a time, those that may contain the most words first.
 const TEXTS_MAX: usize = 500;
-/// Characters around the first word. It is two or three sentences.
+/// Characters of context around the first match. They are two or three sentences.
 const CONTEXT_LENGTH: usize = 300;
 
 impl Hub {
-    /// Memories that hold words of the query, as they are written, also inside other words, in any letter case and width. Words are
-    /// parted by blanks; a script without blanks is looked for as it stands. The index of grams names what may hold them; only
-    /// such texts are read.
+    /// Finds memories that contain words of the query literally, also inside other words, ignoring case and width.
+    /// Words are separated by spaces; text in a script without spaces is searched as it is. An index of grams limits
+    /// which texts are read.
     pub async fn memory_grep(&self, caller: &Caller, input: MemoryGrep) -> Result<GrepResults, HubError> {
         let query = fold(&input.query);
         let words: Vec<&str> = query.split_whitespace().take(WORDS_MAX).collect();
@@ -47,7 +48,8 @@ impl Hub {
         Ok(GrepResults { results: found, total_scanned })
     }
 
-    /// Memories that may hold words, with the number of words that they may hold: the most first, then the newest.
+    /// Memories that may contain words of the query, each with their number: the highest number first, then the
+    /// newest.
     async fn grep_candidates(
         &self,
         caller: &Caller,
@@ -88,7 +90,8 @@ fn grep(name: &DiaryName, content: &str, words: &[&str], query: &str) -> Option<
     })
 }
 
-/// The part of a text around a place in its folded form, which may be longer or shorter: the place is found by its share.
+/// The text around a position given in its folded form. The folded form may differ in length, so the position is
+/// scaled.
 fn text_around(text: &str, folded: &str, place: usize) -> String {
     let before = folded[..place].chars().count();
     let (all, all_folded) = (text.chars().count(), folded.chars().count().max(1));

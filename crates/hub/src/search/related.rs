@@ -1,4 +1,4 @@
-//! Memories that other programs wrote and that a reply should know.
+//! Memories of other programs that are relevant to a reply.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -19,12 +19,12 @@ use crate::names::{DiaryName, DocumentName, Granularity, InstanceId};
 use crate::ports::DiaryChunk;
 use crate::service::Hub;
 
-/// Most memories that one text brings up. They come without being asked for, so they must not take the room of the text itself.
+/// Maximum memories to add for one text. Nobody asked for them, so they must leave room for the text itself.
 const RELATED_MAX: usize = 3;
-/// Most characters of one excerpt. It is shorter than an excerpt that somebody has asked for.
+/// Maximum characters of one excerpt. It is shorter than an excerpt that somebody asked for.
 const EXCERPT_LENGTH: usize = 800;
 
-/// A memory that another program wrote, and why it was chosen.
+/// A memory that another program wrote, and its relevance.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RelatedMemory {
     /// The name of the memory.
@@ -43,8 +43,8 @@ pub struct RelatedMemory {
 }
 
 impl RelatedMemory {
-    /// The label of the memory in prompts: its date, with the slug of a significant memory. Never the instance: a prompt
-    /// names no program.
+    /// The label of the memory in prompts: its date, with the slug of a significant memory. It never contains the
+    /// instance, because prompts name no programs.
     pub fn label(&self) -> String {
         let date = self.name.date();
         self.name.slug().map_or_else(|| date.to_string(), |slug| format!("{date} {slug}"))
@@ -52,12 +52,12 @@ impl RelatedMemory {
 }
 
 impl Hub {
-    /// Significant memories and dailies of other instances that are about a text, the most relevant first, at most 3. What
-    /// this hub wrote in its own daily is not among them: recall knows it as events. Nothing whose relevance is below
-    /// `min_relevance` is returned.
+    /// Significant memories and dailies of other instances that are about a text, the most relevant first, at most 3.
+    /// This hub's own dailies are excluded, because recall finds their events. Results have at least `min_relevance`.
     ///
     /// # Errors
-    /// When storage fails. Without an embedder, or when it fails, words alone are compared.
+    ///
+    /// When storage fails. Without an embedder, or when it fails, only words are compared.
     pub async fn related_memories(
         &self,
         scope: &Scope,
@@ -70,7 +70,7 @@ impl Hub {
             Granularity::Daily => name.instance() != Some(own),
             _ => false,
         };
-        // Most homes hold none: then the text is not embedded a second time.
+        // Most homes have none, so that the text need not be embedded a second time.
         if !self.shared_parts().parts.store.memory_names(scope).await?.iter().any(is_wanted) {
             return Ok(Vec::new());
         }
@@ -108,9 +108,10 @@ impl Hub {
 }
 
 impl Hub {
-    /// Documents of a receipt with their file names and what they say about `text` now. Those that are gone are left out.
+    /// Documents of a receipt with their file names and their present lines about `text`. Deleted ones are left out.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn look_up_used(
         &self,
@@ -147,7 +148,7 @@ impl Hub {
     }
 }
 
-/// The lines that say some of these terms, or all where none does; at most [`EXCERPT_LENGTH`] characters.
+/// The lines that contain some of these terms, or all lines if none does; at most [`EXCERPT_LENGTH`] characters.
 fn lines_about(content: &str, asked: &BTreeSet<String>) -> String {
     let lines = || content.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("# "));
     let about: Vec<&str> = lines().filter(|line| !content_terms(line).is_disjoint(asked)).collect();
@@ -159,8 +160,8 @@ fn most_relevant_first(one: &(f64, &DiaryChunk), other: &(f64, &DiaryChunk)) -> 
     other.0.total_cmp(&one.0).then_with(|| one.1.name.cmp(&other.1.name))
 }
 
-/// The relevant part of a chunk. A daily is about many things: if it was found by its words, only the lines that hold some
-/// of them are returned.
+/// The relevant part of a chunk. A daily has many topics, so if it was found by its words, only the lines that
+/// contain some of them are returned.
 fn relevant_excerpt(candidates: &Candidates, chunk: &DiaryChunk, content: &str) -> String {
     let chunks = split_into_chunks(content);
     let Some(place) = chunks.get(chunk.place) else { return String::new() };

@@ -1,4 +1,4 @@
-//! Vectors of pieces, held in memory as bytes for the scopes that were searched last.
+//! Vectors of chunks in memory, for recently searched scopes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::ports::HubStore;
 
-/// Maximum memory for all scopes together, in bytes: about 150,000 chunks. The scope that was not searched for longest is
-/// dropped first; one that is larger than the limit stays while it is the last one searched.
+/// Maximum memory for all scopes together, in bytes: about 150,000 chunks. The least recently searched scope is
+/// dropped first. A scope above the limit stays while it is the last one searched.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Vectors that are read at once. They are 3 MB; other reads get their turn between two pages.
+/// Vectors per page. A page is 3 MB; other reads run between two pages.
 const VECTORS_AT_ONCE: u32 = 2_000;
 
 /// The vectors of one scope by one model.
@@ -37,15 +37,16 @@ struct VectorCache {
     uses: u64,
 }
 
-/// Vectors by scope and model, read from the store when they are asked for.
+/// Cached vectors by scope and model, loaded from the store when needed.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkVectorCache {
-    /// Not held while vectors are read in. Each scope has a lock of its own for that, so that a large one delays no other.
+    /// Not locked while vectors are loaded. Each scope has its own lock for that, so that a large one delays no
+    /// other.
     shelf: Mutex<VectorCache>,
 }
 
 impl ChunkVectorCache {
-    /// Numbers of the pieces nearest to any of the queries. Some of them may be gone by now.
+    /// Numbers of the chunks nearest to any of the queries. Some may have been deleted since.
     pub(super) async fn nearest(
         &self,
         store: &dyn HubStore,
@@ -75,7 +76,6 @@ impl ChunkVectorCache {
         Ok(held.matrix.nearest_to_each(queries, wanted).concat())
     }
 
-    /// Takes pieces out that are gone.
     pub(super) fn remove(&self, scope: &Scope, fingerprint: &str, pieces: impl Iterator<Item = i64>) {
         let held = self.vectors_of_scope(scope, fingerprint);
         let mut held = held.write();

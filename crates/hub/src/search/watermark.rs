@@ -1,4 +1,4 @@
-//! How far embedding has come.
+//! Progress of embedding.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use parking_lot::Mutex;
 
-/// Pause after a failure of the model, unless somebody asks for vectors. Searches go by words meanwhile.
+/// Pause after a failure of the model, unless somebody asks for vectors. Meanwhile searches use words only.
 const MODEL_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 
-/// Up to which revision each scope's memories are known to have their vectors, and whether the model rests: so that not
-/// all are looked through after every write.
+/// For each scope, the revision up to which all memories have vectors, and if the model is paused. Avoids looking
+/// through all memories after every write.
 #[derive(Debug, Default)]
 pub(crate) struct EmbeddingWatermark {
     revisions: Mutex<HashMap<(Scope, String), i64>>,
-    /// Time until which a failed model is not asked again; none while it works.
+    /// Time until which a failed model is not asked; `None` while it works.
     rests_until: Mutex<Option<Timestamp>>,
 }
 
@@ -29,13 +29,13 @@ impl EmbeddingWatermark {
         revisions.insert((scope.clone(), fingerprint.to_owned()), revision);
     }
 
-    /// True if the model has failed a moment ago.
+    /// True if the model failed a moment ago.
     pub(crate) fn is_resting(&self, now: Timestamp) -> bool {
         let until = *self.rests_until.lock();
         until.is_some_and(|until| now < until)
     }
 
-    /// Notes whether the model failed. True if that has changed.
+    /// Notes if the model failed; true if that changed.
     pub(super) fn note_outcome(&self, failed: bool, now: Timestamp) -> bool {
         let until = failed.then(|| now.saturating_add(MODEL_PAUSE).unwrap_or(now));
         let before = std::mem::replace(&mut *self.rests_until.lock(), until);

@@ -1,4 +1,4 @@
-//! Words that a person has erased at an instance that pushes.
+//! Text that a person has erased at a pushing instance.
 
 use memory::Scope;
 
@@ -15,8 +15,8 @@ use super::merge::stored_versions;
 use super::push::Push;
 
 impl Push {
-    /// Takes words away that a person has erased at the pusher. A bound pusher takes away what it wrote: lines that first stood in a
-    /// version of its own, and all of its own days.
+    /// Removes text that a person has erased at the pushing home. A bound pusher can remove only what it wrote: lines
+    /// that first appeared in a version of its own, and its own dailies.
     pub(super) async fn follow_erasure(
         &self,
         act: &mut HubTransaction<'_>,
@@ -72,7 +72,7 @@ impl Push {
         })
     }
 
-    /// True if the text of a version comes from the pusher: it is the author, or it has merged its own text into another's.
+    /// True if the text of a version comes from the pusher: it is the author, or its text was merged into another's.
     fn is_text_of_pusher(&self, version: &Version) -> bool {
         version.author == self.pusher || version.edited_by == self.pusher.as_str()
     }

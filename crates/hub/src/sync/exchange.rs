@@ -1,7 +1,7 @@
-//! One exchange of an embodiment with its hub: what is new there comes here, what is new here goes there.
+//! One exchange between a home and the hub that it follows, in both directions.
 //!
-//! Nothing is queued. What has to be sent is what the hub's version vector does not cover, so a crash, a year offline and a
-//! restored backup need nothing else.
+//! There is no queue. The hub's version vector determines what has to be sent, so that crashes, long offline periods
+//! and restored backups need no special handling.
 
 use std::collections::BTreeSet;
 
@@ -21,21 +21,21 @@ use super::PROTOCOL_VERSION;
 use super::outgoing::{OutgoingChanges, erasure_item, next_push, refusal_text};
 use super::receive::read_page;
 
-/// Documents on a page of a pull. A lost connection repeats one page.
+/// Documents on a page of a pull. After a lost connection one page is repeated.
 const PULLED_AT_ONCE: u32 = 200;
 /// Maximum pages of one pull: 400,000 documents, far more than decades of diaries. A hub that sends more is in a loop.
 const PAGES_MAX: usize = 2_000;
-/// Most rounds of one exchange. Two are enough where nobody writes meanwhile: the second brings what the hub made of the push, and
-/// tells it that erasures have arrived.
+/// Maximum rounds of one exchange. Two are enough if nobody writes meanwhile: the second receives the results of the
+/// push, and confirms that erasures have arrived.
 const ROUNDS_MAX: usize = 4;
 
-/// The reason why an exchange ended early. What was exchanged before is kept, and the next exchange continues there.
+/// Why an exchange ended early. Exchanged items are stored, and the next exchange continues there.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExchangeError {
-    /// The hub is away, or refuses.
+    /// The hub is unreachable or refused.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// The documents here could not be read or written.
+    /// The documents of this home could not be read or written.
     #[error(transparent)]
     Hub(#[from] HubError),
 }
@@ -51,15 +51,15 @@ impl From<memory::ports::StoreError> for ExchangeError {
 pub struct ExchangeCounts {
     /// Documents that changed here.
     pub received: usize,
-    /// Documents of which words went because they were erased at another home.
+    /// Documents from which text was removed because another home erased it.
     pub erased: usize,
-    /// Versions that the hub has now and had not before.
+    /// Versions that were new to the hub.
     pub sent: usize,
     /// Items that the hub refused, with its reasons.
     pub refused: Vec<String>,
     /// Documents of the hub that this version can't read.
     pub passed_over: Vec<String>,
-    /// True if this home found that another copy of it had written to the hub, and goes on under a new author.
+    /// True if another copy of this home had written to the hub, so that this home continues under a new author.
     pub is_renewed: bool,
 }
 
@@ -76,10 +76,11 @@ impl ExchangeCounts {
 }
 
 impl Hub {
-    /// Exchanges the documents of a scope with the hub of this home.
+    /// Exchanges the documents of a scope with the hub that this home follows.
     ///
     /// # Errors
-    /// When the hub is away or refuses, or storage fails. Each page that was exchanged before is kept.
+    ///
+    /// When the hub is unreachable or refuses, or storage fails. Pages exchanged before stay stored.
     pub async fn exchange(
         &self,
         remote: &dyn RemoteHub,
@@ -87,7 +88,7 @@ impl Hub {
     ) -> Result<ExchangeCounts, ExchangeError> {
         let mut done = ExchangeCounts::default();
         let status = remote.sync_status(scope).await?;
-        // An EchoVessel of another version says which instance it is, and is refused below.
+        // An EchoVessel of another version reports its instance, and is refused below.
         if status.protocol_version == 0 && status.instance.is_none() {
             return self.exchange_with_plain_hub(remote, scope).await;
         }
@@ -102,7 +103,7 @@ impl Hub {
             }
         }
         if is_first && done.sent == 0 {
-            // Only a push tells the hub what kind of program this is.
+            // Only a push tells the hub the kind of this program.
             self.send_changes(remote, scope, &mut position, Default::default(), &mut done).await?;
         }
         position.exchanged_at = Some(self.now());
@@ -119,9 +120,10 @@ impl Hub {
         Ok(position.and_then(|position| position.exchanged_at))
     }
 
-    /// Events of this home whose lines in the diary were erased at another one: they are to be forgotten.
+    /// Events of this home whose diary lines were erased elsewhere; they have to be forgotten.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn events_erased_elsewhere(
         &self,
@@ -135,7 +137,11 @@ impl Hub {
         self.shared_parts().unsent.notified().await;
     }
 
-    /// Number of documents the hub has not seen as they are here.  # Errors When storage fails.
+    /// Number of documents whose present state the hub has not received.
+    ///
+    /// # Errors
+    ///
+    /// When storage fails.
     pub async fn waiting_for_exchange(&self, scope: &Scope) -> Result<usize, HubError> {
         let store = &self.shared_parts().parts.store;
         let Some(position) = store.exchange_position(scope).await? else {
@@ -168,9 +174,9 @@ impl Hub {
         }
     }
 
-    /// Finds the position at which the exchange begins. Detects that the hub was restored from a backup, or that another
-    /// copy of this home has written there, and gives a version vector that the hub can accept to every version that lacks
-    /// one.
+    /// Finds the position at which the exchange begins. Detects that the hub was restored from a backup, or that
+    /// another copy of this home has written there, and gives every version without a version vector one that the hub
+    /// accepts.
     async fn begin_exchange(
         &self,
         scope: &Scope,
@@ -182,7 +188,7 @@ impl Hub {
         let found = store.exchange_position(scope).await?.filter(|position| position.hub == hub);
         let is_first = found.is_none();
         let mut position = found.unwrap_or_else(|| ExchangePosition::start(hub));
-        // A hub that was restored from a backup has seen less than it had.
+        // A hub that was restored from a backup includes fewer changes than before.
         let seen = position.seen.capped_by(there, |_| false);
         if seen != position.seen {
             tracing::warn!("the hub has lost changes that it had; they are sent again from here");
@@ -215,8 +221,8 @@ impl Hub {
         Ok(parts.store.set_author(&author).await?)
     }
 
-    /// Gives versions that count on changes which the hub has never received, or which another copy of this home has counted
-    /// too, the next change of this home instead. They are sent as new; the hub keeps both where it has something else.
+    /// Gives new counters to versions whose counters the hub never received, or which another copy of this home has
+    /// used too. They are sent as new; the hub stores both where the texts differ.
     async fn reissue_changes(
         &self,
         scope: &Scope,
@@ -231,8 +237,8 @@ impl Hub {
             let mut act = self.begin(&caller).await?;
             let author = act.state.author.clone();
             let is_current = |other: &InstanceId| is_present_role(other, &author);
-            // What can be believed of this author: of this home's present authors everything, of its former ones what was
-            // exchanged, of others what the hub has.
+            // Counters that can be trusted: all of this home's present authors, of its former ones those that were
+            // exchanged, of others those that the hub has.
             let believed = |author: &InstanceId| {
                 if is_first {
                     0
@@ -276,7 +282,7 @@ impl Hub {
             }
             let mut next = position.clone();
             if is_renewed {
-                // What another copy of this home has written comes here whole.
+                // Everything written by another copy of this home is received.
                 next.seen = next.seen.filter_authors(|author| !author.is_part_of(&own) || is_current(author));
             }
             act.commit.exchange = Some(next.clone());
@@ -287,7 +293,7 @@ impl Hub {
         }
     }
 
-    /// Takes what is new at the hub, page by page. Returns how many documents changed here.
+    /// Receives new items from the hub, page by page. Returns how many documents changed here.
     async fn pull_changes(
         &self,
         remote: &dyn RemoteHub,
@@ -305,7 +311,7 @@ impl Hub {
                 last_sync_version: None,
             };
             let page = match remote.sync_pull(scope, &pull).await {
-                // The hub has forgotten where the pages ended.
+                // The hub no longer knows the position of the last page.
                 Err(RemoteError::Refused(_)) if position.cursor.is_some() => {
                     position.cursor = None;
                     continue;
@@ -333,7 +339,7 @@ impl Hub {
         .into())
     }
 
-    /// Sends what the hub has not seen. Returns how many versions and erasures went.
+    /// Sends items that the hub has not received. Returns how many versions and erasures were sent.
     async fn push(
         &self,
         remote: &dyn RemoteHub,
@@ -342,14 +348,14 @@ impl Hub {
         done: &mut ExchangeCounts,
     ) -> Result<usize, ExchangeError> {
         let store = &self.shared_parts().parts.store;
-        // Before the documents: an erasure that comes in between is not called reached.
+        // Before the documents: an erasure that arrives meanwhile is not marked as reached.
         let state = store.hub_state(scope).await?;
         let erasures = store.pending_erasures(scope, position, &self.instance_id()).await?;
         let documents = self.unsent_documents(scope, &position.seen).await?;
         let mut versions = self.versions_to_send(&documents, &position.seen);
         let sent = versions.len() + erasures.len();
-        // With the first documents: if the network were cut between a version without the erased lines and the erasure, a
-        // home that is then restored from a backup would never send it.
+        // Together with the first documents: if the connection broke between a version without the erased lines and
+        // the erasure, a home that is then restored from a backup would never send it.
         let mut items: Vec<Erasure> = erasures.iter().map(erasure_item).collect();
         while !versions.is_empty() || !items.is_empty() {
             let (outgoing, count) = next_push(&versions);
@@ -368,7 +374,7 @@ impl Hub {
         (outgoing, erasures): (OutgoingChanges, Vec<Erasure>),
         done: &mut ExchangeCounts,
     ) -> Result<(), ExchangeError> {
-        // Before it goes: what the hub knows beyond this was written by another copy of this home.
+        // Before sending: a later change known to the hub was then made by another copy of this home.
         position.sent.join(&outgoing.counters);
         self.save_position(scope, position).await?;
         let count = outgoing.identity.len() + outgoing.memories.len();
@@ -390,12 +396,13 @@ impl Hub {
             results.filter(|result| result.status == ItemStatus::Refused).map(refusal_text).collect();
         done.sent += count.saturating_sub(refused.len());
         done.refused.extend(refused);
-        // It has them now and need not send them back.
+        // The hub has them now and need not send them back.
         position.seen.join(&outgoing.counters);
         Ok(self.save_position(scope, position).await?)
     }
 
-    /// Notes which erasures the hub follows now. Those that it refused are not sent again; receipts go on naming the hub.
+    /// Notes which erasures the hub has applied. Those that it refused are not sent again, and receipts still name
+    /// the hub.
     async fn note_reached(
         &self,
         scope: &Scope,
@@ -434,9 +441,10 @@ impl Hub {
     }
 }
 
-/// Checks that a home with this persona can be an embodiment of that hub, and returns its instance there.
+/// Checks that a home with this persona can follow that hub, and returns its instance there.
 ///
 /// # Errors
+///
 /// When it can't, with what to do.
 pub fn check_protocol(status: &RemoteStatus, scope: &Scope) -> Result<InstanceId, RemoteError> {
     let refused = |text: String| Err(RemoteError::Refused(text));
@@ -466,8 +474,8 @@ pub fn check_protocol(status: &RemoteStatus, scope: &Scope) -> Result<InstanceId
     }
 }
 
-/// True if another author's changes are this home's present ones: itself, or one of the roles in which it makes changes
-/// that have not seen its others. A former author of this home is a part of the instance too, and is not.
+/// True if an author is this home's present one, or one of the roles for changes that do not include its others. A
+/// former author of this home is also a part of the instance, but not a present role.
 fn is_present_role(other: &InstanceId, author: &InstanceId) -> bool {
     let role = other.as_str().strip_prefix(author.as_str());
     role.is_some_and(|role| {

@@ -1,4 +1,4 @@
-//! Documents as items of a pull, and items of a push as versions.
+//! Converts documents to items of a pull, and items of a push to versions.
 
 use std::collections::BTreeSet;
 
@@ -14,22 +14,22 @@ use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 use crate::versions::vector_of_shown;
 
-/// Maximum time ahead of this hub's clock. A later time is replaced by the time of receipt: it would decide permanently
-/// which of several versions is shown.
+/// Maximum time ahead of this hub's clock. A later time is replaced by the time of receipt: otherwise that version
+/// would win against all others until then.
 pub(super) const TIME_AHEAD_MAX: SignedDuration = SignedDuration::from_hours(24);
 
-/// An item of a push, checked.
+/// A checked item of a push.
 #[derive(Clone, Debug)]
 pub(super) struct PushedItem {
     pub(super) name: DocumentName,
-    /// None for a deletion.
+    /// `None` for a deletion.
     pub(super) content: Option<String>,
-    /// True if erased lines were removed from `content`. The writer still has them.
+    /// True if erased lines were removed from `content`. The author's copy still has them.
     pub(super) is_shortened: bool,
     pub(super) written_at: Timestamp,
-    /// A correction made on receipt, for the pushing instance.
+    /// A correction that was made on receipt, to report to the pushing instance.
     pub(super) note: Option<String>,
-    /// All changes that the version includes, its own too; none from a client without version vectors.
+    /// All changes that the version includes, its own too; `None` from a client without version vectors.
     pub(super) vector: Option<VersionVector>,
     pub(super) author: InstanceId,
     pub(super) edited_by: String,
@@ -107,12 +107,12 @@ fn erased_line(line: &ErasedLine) -> ErasedLineItem {
     ErasedLineItem { digest: hex::encode(line.digest), author: line.author.clone(), counter: line.counter }
 }
 
-/// True if nothing but a digest of the document's name is left: it is not a stored version.
+/// True if only a digest of the document's name is left. That is not a stored version.
 fn is_name_erased(shown: &Version) -> bool {
     shown.number == 0 && shown.content.is_none() && shown.edited_by == ERASURE_EDITOR
 }
 
-/// Reads an identity item; the error says what is wrong with it.
+/// Parses an identity item; the error says what is wrong with it.
 pub(super) fn read_identity(
     item: &IdentityChange,
     pusher: &InstanceId,
@@ -139,7 +139,7 @@ pub(super) fn read_identity(
     })
 }
 
-/// Reads a memory item; the error says what is wrong with it.
+/// Parses a memory item; the error says what is wrong with it.
 pub(super) fn read_memory(
     item: &MemoryChange,
     pusher: &InstanceId,
@@ -183,8 +183,8 @@ fn checked_content(deleted: bool, content: Option<&String>) -> Result<Option<Str
     }
 }
 
-/// Time of an item's change, and a note if it was corrected. An unreadable time is an error: it decides between concurrent
-/// versions.
+/// Time of an item's change, and a note if it was corrected. An unreadable time is an error, because it decides
+/// between concurrent versions.
 fn checked_time(
     deleted: bool,
     deleted_at: &Option<String>,
@@ -204,7 +204,7 @@ fn checked_time(
     Ok((now, Some(note)))
 }
 
-/// Reads an erasure: the document and digests of lines; says what is wrong with it.
+/// Parses an erasure: the document and digests of lines. The error says what is wrong with it.
 pub(super) fn read_erasure(
     erasure: &Erasure,
     pusher: &InstanceId,

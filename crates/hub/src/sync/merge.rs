@@ -1,4 +1,4 @@
-//! How a version that comes from elsewhere joins those that are here. A push and a pull take the same steps.
+//! Merges a version from elsewhere with the stored ones. A push and a pull use the same steps.
 
 use memory::Scope;
 
@@ -11,13 +11,13 @@ use crate::sections;
 use crate::transaction::HubTransaction;
 use crate::version_vector::VersionVector;
 
-/// Earlier versions among which the one that two sides have in common is looked for. Sides that were apart for longer conflict,
+/// Number of earlier versions among which a common base of two versions is searched. If there is none, they conflict
 /// and a person decides.
 pub(super) const VERSIONS_READ: u32 = 100;
 
-/// The text of an incoming version after this home's erasures.
+/// A received text after this home's erasures.
 pub(super) enum Admission {
-    /// The version holds nothing that was erased here.
+    /// The text contains nothing that was erased here.
     Whole,
     /// The text without the lines that were erased here.
     Without(String),
@@ -25,8 +25,8 @@ pub(super) enum Admission {
     Nothing,
 }
 
-/// Looks whether a text holds what was erased here since its writer last saw it. Done before any merge, so that erased words
-/// do not return in a union, a merged section or a conflict.
+/// Checks if a text contains lines that were erased here without its author knowing. Called before any merge, so that
+/// erased text does not return in a merged document or a conflict.
 pub(super) fn admit(
     scope: &Scope,
     name: &DocumentName,
@@ -51,7 +51,7 @@ pub(super) fn admit(
     }
 }
 
-/// Versions of a document that are kept, with those of this act, the newest first.
+/// Stored versions of a document, including those of this transaction, the newest first.
 pub(super) async fn stored_versions(
     act: &HubTransaction<'_>,
     name: &DocumentName,
@@ -66,7 +66,7 @@ pub(super) async fn stored_versions(
     Ok(versions)
 }
 
-/// Two versions put together, where nothing of either is lost by it: the bullets of a day, different sections.
+/// Merges two versions if that loses nothing of either: bullets of a day, or changes in different sections.
 pub(super) async fn merge_versions(
     act: &mut HubTransaction<'_>,
     name: &DocumentName,

@@ -1,4 +1,4 @@
-//! What an embodiment sends to its hub: what the hub's version vector does not cover.
+//! Changes that a home sends to its hub: those that the hub's version vector does not include.
 
 use jiff::Timestamp;
 use memory::Scope;
@@ -13,28 +13,28 @@ use crate::service::Hub;
 use crate::version_vector::VersionVector;
 use crate::versions::ROLL_UP_EDITOR;
 
-/// Number of versions in one push. A lost connection repeats one push.
+/// Maximum versions in one push. After a lost connection one push is repeated.
 const PUSHED_ITEMS_MAX: usize = 200;
-/// Bytes of text after which a push ends; it has at least one version. Proxies limit bodies, many of them to 1 MB.
+/// Bytes of text after which a push ends; it has at least one version. Proxies limit bodies, often to 1 MB.
 const PUSHED_BYTES_MAX: usize = 1024 * 1024;
-/// Changes of this home that the hub has not seen.
+/// Changes of this home that the hub has not received.
 #[derive(Default)]
 pub(super) struct OutgoingChanges {
     pub(super) identity: Vec<IdentityChange>,
     pub(super) memories: Vec<MemoryChange>,
-    /// Numbers of the last of these changes, by the authors of this home.
+    /// Counters of the last of these changes, by author.
     pub(super) counters: VersionVector,
 }
 
 impl Hub {
-    /// True if versions of a document go to the hub: core blocks are the hub's own, and the days of other programs are
-    /// theirs.
+    /// True if versions of a document are sent to the hub. Core blocks belong to the hub, and dailies of other
+    /// programs to those.
     pub(super) fn is_sent(&self, scope: &Scope, name: &DocumentName) -> bool {
         let is_of_other = matches!(name, DocumentName::Diary(DiaryName::Daily(_, instance)) if *instance != self.instance_id());
         !is_of_other && core_block_of(name, scope).is_none()
     }
 
-    /// Documents of which the hub has not seen all that this home has written.
+    /// Documents with changes of this home that the hub has not received.
     pub(super) async fn unsent_documents(
         &self,
         scope: &Scope,
@@ -56,8 +56,8 @@ impl Hub {
         Ok(documents)
     }
 
-    /// The versions that the hub has not seen, in the order in which they were made: what was sent before a break has nothing
-    /// unsent before it.
+    /// The versions that the hub has not received, in the order of their creation, so that an interrupted push leaves
+    /// no gap.
     pub(super) fn versions_to_send(
         &self,
         documents: &[Document],
@@ -81,13 +81,13 @@ impl Hub {
     }
 }
 
-/// True if a version of a roll-up is not a person's: the hub writes its own.
+/// True if a version of a roll-up was not written by a person: the hub writes its own.
 fn is_written_by_hub(name: &DocumentName, version: &Version) -> bool {
     matches!(name, DocumentName::Diary(DiaryName::RollUp(..)))
         && matches!(version.edited_by.as_str(), ROLL_UP_EDITOR | ERASURE_EDITOR)
 }
 
-/// The first versions, as many as fit into one push; and their number.
+/// The first versions that fit into one push, and their number.
 pub(super) fn next_push(versions: &[(DocumentName, Version, Timestamp)]) -> (OutgoingChanges, usize) {
     let (mut outgoing, mut count, mut bytes) = (OutgoingChanges::default(), 0, 0);
     for (name, version, created_at) in versions {

@@ -1,9 +1,9 @@
-//! One exchange with a hub that keeps no version vectors, such as the original entity-core: every pull gives all that it has, and
-//! of two texts it takes the one that was written later.
+//! One exchange with a hub without version vectors, such as the original entity-core: every pull returns everything
+//! that it has, and of two texts it takes the later one.
 //!
-//! Here it is an instance that keeps no version vectors, as any such client of this home: what it gives is a push of that
-//! instance, and what it has of each document is that instance's base. So its changes are distinguished from what it has not seen, and
-//! nothing of this home goes when it prefers another text.
+//! Here it is treated as an instance without version vectors: its documents are handled like a push of that instance,
+//! and the versions that it has are that instance's base. So its changes are distinguished from what it has not seen,
+//! and no text of this home is lost when it prefers another one.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,15 @@ use crate::versions::have_different_content;
 use super::exchange::{ExchangeCounts, ExchangeError};
 use super::outgoing::{next_push, refusal_text};
 
-/// The id under which a plain entity-core hub is listed among the instances.
+/// Id of a plain entity-core hub in the list of instances.
 const PLAIN_HUB: &str = "entity-core";
-/// Kind of instance that this home pushes as. The hub accepts a fixed list.
+/// Kind of instance with which this home pushes. The hub accepts a fixed list.
 const INSTANCE_KIND: &str = "other";
-/// Pulls of one exchange: the last one shows what the hub made of the push.
+/// Pulls of one exchange: the last one shows the result of the push.
 const PULLS_PER_EXCHANGE: usize = 2;
 
 impl Hub {
-    /// Exchanges the documents of a scope with a hub that keeps no version vectors.
+    /// Exchanges the documents of a scope with a hub that has no version vectors.
     pub(super) async fn exchange_with_plain_hub(
         &self,
         remote: &dyn RemoteHub,
@@ -63,7 +63,7 @@ impl Hub {
         Ok(done)
     }
 
-    /// Takes all that the hub has. Returns how many documents changed here.
+    /// Receives everything that the hub has. Returns how many documents changed here.
     async fn take_from_plain_hub(
         &self,
         scope: &Scope,
@@ -106,8 +106,8 @@ impl Hub {
         Ok(pushed.results.iter().filter(|result| changed(result.status)).count())
     }
 
-    /// Sends what the hub has not as it is here. A document whose versions disagree waits for a person: the hub would keep one
-    /// of them alone. Returns how many went.
+    /// Sends documents whose present state the hub does not have, and returns their number. A document in conflict is
+    /// not sent until a person decides, because the hub would store only one of its versions.
     async fn send_to_plain_hub(
         &self,
         remote: &dyn RemoteHub,
@@ -174,7 +174,7 @@ fn reason_not_to_send(document: &Document) -> Option<String> {
 
 /// Marks a core block as written by a person: on a plain hub only people write them.
 fn mark_as_written_by_person(mut change: IdentityChange, scope: &Scope) -> IdentityChange {
-    // It does not say who wrote a file.
+    // The hub does not report who wrote a file.
     change.modified_by = None;
     let name = change.category.parse().ok().zip(change.filename.parse().ok());
     let name = name.map(|(category, filename)| DocumentName::Identity(category, filename));
@@ -190,7 +190,7 @@ fn without_version_vector(change: MemoryChange) -> MemoryChange {
     MemoryChange { version_vector: None, ..change }
 }
 
-/// Reads an item, with fields that its place in the answer gives.
+/// Parses an item, adding fields that its position in the answer determines.
 fn read_item<Item: DeserializeOwned>(value: &Value, more: &[(&str, &String)]) -> Result<Item, String> {
     let mut value = value.clone();
     if let Some(fields) = value.as_object_mut() {

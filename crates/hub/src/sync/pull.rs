@@ -1,4 +1,4 @@
-//! What an instance has not seen yet, whole or in pages.
+//! Documents that an instance has not seen yet, at once or in pages.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,22 +17,23 @@ use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_STEP_MAX, VersionVector};
 
-/// Documents on a page where no number is given.
+/// Default number of documents on a page.
 const PAGE_DOCUMENTS: u32 = 500;
-/// Most documents on a page. It bounds what one request reads.
+/// Maximum documents on a page. It bounds what one request reads.
 const PAGE_DOCUMENTS_MAX: u32 = 1_000;
-/// Bytes of text after which a page ends; it has at least one document. A page is made in memory before it is sent.
+/// Bytes of text after which a page ends; it has at least one document. A page is built in memory before it is sent.
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Bytes of text after which an answer to a client that did not ask for pages ends, with a cursor for the rest. Clients of
-/// entity-core do not ask for pages, and most homes are smaller.
+/// Bytes of text after which an answer to a client that did not ask for pages ends, with a cursor for the rest.
+/// Clients of entity-core do not ask for pages, and most homes are smaller.
 const WHOLE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 impl Hub {
-    /// Returns what an instance has not seen: everything without `since`. Documents come in the order of their last
-    /// change, so that one that is changed between two pages comes again on a later page. Every live version is sent, the
+    /// Returns what an instance has not seen; everything without `since`. Documents come in the order of their last
+    /// change, so that one changed between two pages appears again on a later page. Every live version is sent, the
     /// shown one first, so that the token of the last page covers nothing that was not sent.
     ///
     /// # Errors
+    ///
     /// When the cursor is not one of this hub, or storage fails.
     pub async fn sync_pull(&self, caller: &Caller, input: SyncPull) -> Result<SyncPulled, HubError> {
         let cursor = input.cursor.as_deref().map(Cursor::parse).transpose()?;
@@ -62,17 +63,17 @@ impl Hub {
             let base = &mut instance.base;
             for outline in &outlines[page.clone()] {
                 if untold.contains(&outline.name) {
-                    // An erased document is not in the base, so that the copy of the client does not come back.
+                    // An erased document is not in the base, so that the client's copy does not come back.
                     base.remove(&outline.name);
                 } else if input.since.is_some() || is_new(&outline) {
-                    // What is shown, not the versions beside it: a client without version vectors reads only that. Of a
-                    // deletion that is not sent it knows nothing.
+                    // Only the shown version, because a client without version vectors reads only that. It does not
+                    // learn of a deletion that is not sent.
                     base.replace_seen(&outline.name, outline.as_shown.clone());
                 }
             }
             let names: Vec<DocumentName> =
                 outlines[page.clone()].iter().filter(is_new).map(|outline| outline.name.clone()).collect();
-            // Read after the outlines: the commit fails if something changed in between.
+            // Read after the outlines: the commit fails if something changed meanwhile.
             let (_, shipped) = self.shared_parts().parts.store.hub_state_with(&caller.scope, &names).await?;
             let new_sync_token = self.page_token(&act, &input, is_last).await?;
             act.commit.heard = confirmed_changes(&input, &instance);
@@ -107,13 +108,14 @@ impl Hub {
         }
     }
 
-    /// Begins a new author if the hub was restored from a backup. An instance that knows more changes than the hub has made received
-    /// them before the restore. New changes with the same numbers would look like those.
+    /// Switches to a new author if the hub was restored from a backup: an instance that knows more of the hub's
+    /// changes than the hub itself received them before the restore. New changes with the same counters could not be
+    /// told from those.
     async fn notice_lost_changes(&self, caller: &Caller, input: &SyncPull) -> Result<(), HubError> {
         let Some(since) = &input.since else { return Ok(()) };
         let state = self.shared_parts().parts.store.hub_state(&caller.scope).await?;
         let (claimed, made) = (since.get(&state.author), state.counters.get(&state.author));
-        // At most once an hour: an instance that only claims it makes no new author with each pull.
+        // At most once an hour, so that false claims of an instance do not create an author with each pull.
         let now = self.now();
         let may_renew = |last: Timestamp| now.duration_since(last) >= SignedDuration::from_hours(1);
         if claimed > made
@@ -126,15 +128,15 @@ impl Hub {
         Ok(())
     }
 
-    /// The token of the last page covers all. That of another page covers what the client had before: more is not known until
-    /// the last page has come.
+    /// The token of a page. That of the last page covers everything; that of another page only what the client had
+    /// before, because the rest is known once the last page has arrived.
     async fn page_token(
         &self,
         act: &HubTransaction<'_>,
         input: &SyncPull,
         is_last: bool,
     ) -> Result<SyncToken, HubError> {
-        // While pages of this home's own hub are still to come, what is here does not say what was seen.
+        // While pages from this home's own hub are missing, the local documents do not show what was seen.
         let position = self.shared_parts().parts.store.exchange_position(&act.caller.scope).await?;
         let is_whole = position.is_none_or(|position| position.cursor.is_none());
         if is_last && is_whole {
@@ -149,8 +151,8 @@ impl Hub {
         })
     }
 
-    /// Outlines of the documents from the cursor on, in the order of their last change and then by name, with the
-    /// deletions of erased documents that the instance holds a copy of; and the names of the latter.
+    /// Outlines of the documents from the cursor on, by last change and then by name, with the deletions of erased
+    /// documents that the instance has a copy of; and the names of the latter.
     async fn outlines_from(
         &self,
         caller: &Caller,
@@ -169,7 +171,7 @@ impl Hub {
     }
 }
 
-/// Changes that a pull confirms to have received: its `since`; without one, the whole answer before this pull.
+/// Changes that a pull confirms as received: its `since`, or without one, the whole answer to the former pull.
 fn confirmed_changes(input: &SyncPull, instance: &Instance) -> Option<VersionVector> {
     match &input.since {
         Some(since) => Some(since.clone()),
@@ -189,7 +191,7 @@ pub(super) fn deletion_outline(document: &Document) -> DocumentOutline {
     }
 }
 
-/// End of a page: its last document, as it was when the page was made.
+/// End of a page: its last document, in the state at that time.
 struct Cursor {
     revision: i64,
     name: DocumentName,
@@ -220,7 +222,7 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// True if a document is to be sent. Without `since` deletions are not, except of a document that the client has.
+/// True if a document should be sent. Without `since`, a deletion is sent only if the client has the document.
 fn is_new(document: &DocumentOutline, untold: &BTreeSet<DocumentName>, input: &SyncPull) -> bool {
     match &input.since {
         Some(since) => !since.covers(&document.seen),
@@ -228,7 +230,7 @@ fn is_new(document: &DocumentOutline, untold: &BTreeSet<DocumentName>, input: &S
     }
 }
 
-/// Selects the documents of a page, in order; those that the client has seen are not counted.
+/// Selects the documents of a page, in order. Those that the client has seen do not count.
 fn select_page(
     documents: &[DocumentOutline],
     cursor: Option<&Cursor>,

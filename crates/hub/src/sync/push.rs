@@ -1,4 +1,4 @@
-//! What an instance has changed: every item judged by itself, all of it committed together.
+//! Changes of an instance: every item is checked by itself, and all of them are committed together.
 
 use memory::core_blocks::check_length;
 
@@ -19,12 +19,12 @@ use super::pull::deletion_outline;
 use super::sync_token;
 
 impl Hub {
-    /// Takes the changes of an instance, in one transaction.
+    /// Stores the changes of an instance in one transaction.
     pub async fn sync_push(&self, caller: &Caller, input: SyncPush) -> Result<SyncPushed, HubError> {
         self.apply_push(caller, input, false).await
     }
 
-    /// Takes what the hub that this home follows has, core blocks included.
+    /// Stores documents of the hub that this home follows, core blocks included.
     pub(super) async fn push_from_followed_hub(
         &self,
         caller: &Caller,
@@ -94,12 +94,12 @@ impl Hub {
 }
 
 impl Hub {
-    /// State of the hub without changes that the instance was not sent: changes and deletions by others, and merges with
-    /// its own. They come with its next pull if it pulls since this token.
+    /// A token that excludes changes that the instance was not sent: changes and deletions by others, and merges with
+    /// its own. The instance gets them with its next pull if it pulls since this token.
     async fn token_after_push(&self, caller: &Caller, instance: &Instance) -> Result<SyncToken, HubError> {
         let store = &self.shared_parts().parts.store;
         let scope = &caller.scope;
-        // Before the documents: what is committed in between is then missing from the counters.
+        // Read before the documents: a commit in between is then missing from the counters, which is safe.
         let state = store.hub_state(scope).await?;
         let outlines = store.document_outlines(scope, 0).await?;
         let deletions = store.unsent_deletions(scope, &instance.id).await?;
@@ -123,13 +123,13 @@ impl Hub {
 /// A push in progress.
 pub(super) struct Push {
     pub(super) pusher: InstanceId,
-    /// True if the pusher may speak for itself alone.
+    /// True if the pusher may act only for itself.
     pub(super) is_bound: bool,
     /// True if this home follows the pusher as its hub. Its core blocks are accepted then.
     is_followed: bool,
     /// Changes that the client has seen of each document.
     base: ClientBase,
-    /// The next counter of the pusher, if it does not count itself.
+    /// The next counter of the pusher, if it has no version vectors.
     next: u64,
     touched: Vec<DocumentName>,
 }
@@ -156,7 +156,7 @@ impl Push {
             let reason = "it was erased here, and this version has not seen that, so nothing was written; pull it first, or create it with `memory_create`";
             return Ok((ItemStatus::Known, Some(reason.to_owned())));
         };
-        // A caller must not learn whether it guessed a text that it may not read.
+        // A caller must not learn if it guessed a text that it may not read.
         let says_the_same = act.hub.may_read(act.caller, &item.name)
             && heads.first().is_some_and(|shown| shown.content == item.content);
         if let Some(reason) = self.refusal(act, &item) {
@@ -180,7 +180,7 @@ impl Push {
             && let Some(merged) = merge_versions(act, &item.name, &met).await?
         {
             met = vec![merged];
-            // The client goes on from its own text, so that its next change is compared with that.
+            // The client continues from its own text, so its next change is compared with that.
             merged_from.push(incoming);
         }
         let is_applied = met.first().is_some_and(|shown| shown.vector.covers(&vector));
@@ -198,7 +198,7 @@ impl Push {
         Ok((if is_applied { ItemStatus::Applied } else { ItemStatus::Known }, item.note))
     }
 
-    /// The item without what was erased since its writer last pulled; `None` if nothing else is in it.
+    /// The item without lines erased since its author last pulled; `None` if nothing else is left.
     async fn without_erased(
         &self,
         act: &HubTransaction<'_>,
@@ -206,8 +206,8 @@ impl Push {
         heads: &[Version],
     ) -> Result<Option<PushedItem>, HubError> {
         let Some(content) = &item.content else { return Ok(Some(item)) };
-        // A client without version vectors can't show that it wrote the words again rather than kept them, unless it has pulled
-        // this very document since.
+        // A client without version vectors can't show that it wrote the text again rather than still had it, unless
+        // it has pulled this very document since.
         let seen = item.vector.clone().unwrap_or_else(|| self.base.for_name(&item.name));
         let scope = &act.caller.scope;
         let names = std::slice::from_ref(&item.name);
@@ -223,8 +223,8 @@ impl Push {
         Ok(Some(item))
     }
 
-    /// Refuses version vectors that cannot be true. Of a bound instance nothing is believed about other instances beyond
-    /// what this hub has received from them: it could make their next changes look old.
+    /// Refuses impossible version vectors. A bound instance may not claim changes of other instances that this hub
+    /// has not received: it could make their next changes look old.
     fn check(&self, act: &HubTransaction<'_>, mut item: PushedItem) -> Result<PushedItem, String> {
         let Some(vector) = &item.vector else { return Ok(item) };
         let (own, seen) = (&act.state.author, &act.state.counters);
@@ -262,7 +262,7 @@ impl Push {
             let length = check_length(label, item.content.as_deref().unwrap_or_default());
             return length.err().map(|error| error.to_string());
         }
-        // Only what a person has written may change a core block, and a bound token is no person's.
+        // Only a person may change a core block, and a bound token does not act for a person.
         let writer = Caller { is_person: item.by_person && !self.is_bound, ..act.caller.clone() };
         if let Err(error) = act.hub.check_writable(&writer, &item.name, item.content.as_deref()) {
             return Some(error.to_string());
@@ -280,7 +280,7 @@ impl Push {
         ))
     }
 
-    /// The version that an item brings; none where it says only what is known already.
+    /// The version that an item brings; `None` if everything in it is known.
     async fn item_version(
         &mut self,
         act: &mut HubTransaction<'_>,
@@ -308,8 +308,9 @@ impl Push {
         }))
     }
 
-    /// True if a bound instance may name another author than itself: it has seen a version by that author, so it passes on that
-    /// author's text. The author must be the same at every home, because it decides between versions of the same time.
+    /// True if a bound instance may name another author than itself: it has seen a version by that author, so it
+    /// passes on that author's text. The author must be the same at every home, because it decides between versions
+    /// of the same time.
     async fn may_name_author(
         &self,
         act: &HubTransaction<'_>,
@@ -325,8 +326,8 @@ impl Push {
             || stored_versions(act, &item.name, VERSIONS_READ).await?.iter().any(is_seen))
     }
 
-    /// The version vector of a client that keeps its own. A text that was never seen under a counter that was is kept
-    /// beside the live versions: nobody has seen it, whatever the counter says.
+    /// The version vector of a client that sends its own. A new text under a known counter is stored beside the live
+    /// versions: nobody has seen it, whatever its counter.
     async fn client_vector(
         &mut self,
         act: &mut HubTransaction<'_>,
@@ -347,14 +348,14 @@ impl Push {
             let is_reused = stored
                 .iter()
                 .any(|version| version.vector.without_author(&own) == vector.without_author(&own));
-            // A version is later than all that it has seen.
+            // A version is later than everything that it includes.
             let is_later = heads.iter().all(|head| head.written_at < item.written_at);
             if is_reused || is_later {
                 vector = VersionVector::default().with_change(&act.single_author(&self.pusher, "kept"), 1);
             }
             return Ok(vector);
         }
-        // A change that comes after later ones of its author would be missed by a client that has seen those.
+        // A change that arrives after later ones of its author would be missed by clients that have seen those.
         if act.state.seen.covers(&vector) {
             let beside: Vec<Version> =
                 heads.iter().filter(|head| !vector.covers(&head.vector)).cloned().collect();
@@ -363,8 +364,8 @@ impl Push {
         Ok(vector)
     }
 
-    /// The version vector of a change by a client that keeps none: it has seen the version that the client has, and
-    /// itself. `None` where it says only what the client was given, or what is shown.
+    /// The version vector for a change by a client without version vectors: it includes the version that the client
+    /// has, and itself. `None` if the text is the one that the client was given, or the shown one.
     async fn vector_from_base(
         &mut self,
         act: &mut HubTransaction<'_>,
@@ -378,14 +379,14 @@ impl Push {
             }
             return Ok(None);
         }
-        // Its own words again, which are kept beside the shown ones already.
+        // The client repeats its own text, which is already stored beside the shown one.
         let is_repeated = |head: &Version| head.content == item.content && base.covers(&head.vector);
         if heads.iter().any(is_repeated) || heads.is_empty() && item.content.is_none() {
             return Ok(None);
         }
         let is_current = heads.first().is_some_and(|shown| base.covers(&shown.vector));
         if !base.is_empty() && !is_current {
-            // What it was given, while others went on: no change.
+            // The client repeats the text that it was given, while others have changed it: that is no change.
             let stored = stored_versions(act, &item.name, VERSIONS_READ).await?;
             if stored.iter().any(|version| version.vector == base && version.content == item.content) {
                 return Ok(None);

@@ -1,4 +1,4 @@
-//! What the hub of this home has, as documents here.
+//! Stores documents of the hub that this home follows.
 
 use memory::Scope;
 use serde_json::Value;
@@ -17,17 +17,17 @@ use crate::versions::{MergeOutcome, have_different_content, merge_version};
 
 use super::merge::{self, Admission, merge_versions};
 
-/// A document as this hub has it, before a change is merged.
+/// A document of this hub before a change is merged.
 pub(super) struct MergeTarget {
     name: DocumentName,
     prompt_label: Option<String>,
-    /// The live versions of the document, each with its own version vector, the one that is shown there first.
+    /// The live versions of the document, each with its own version vector, the shown one first.
     heads: Vec<Version>,
     erased: Vec<ErasedLine>,
     name_erased: bool,
 }
 
-/// Reads the documents of a page, and says of the others what they are and why they are passed over.
+/// Parses the documents of a page. For those that are skipped, returns what they are and why.
 pub(super) fn read_page(page: &RemotePage) -> (Vec<MergeTarget>, Vec<String>) {
     let (mut documents, mut passed_over) = (Vec::new(), Vec::new());
     let identity = page.identity_files.values().flatten().map(read_identity);
@@ -136,8 +136,8 @@ fn incoming_version(
 }
 
 impl Hub {
-    /// Writes documents of the hub here, in one transaction with the position after them. Writing them again changes nothing.
-    /// Returns how many changed something, and of how many words were erased.
+    /// Stores documents of the hub, in one transaction with the position after them. Storing them again changes
+    /// nothing. Returns how many documents changed, and from how many text was erased.
     pub(super) async fn receive(
         &self,
         scope: &Scope,
@@ -182,7 +182,7 @@ impl Hub {
     }
 }
 
-/// Merges one document; true if that changed anything.
+/// Merges one document; true if it changed.
 async fn receive_one(
     act: &mut HubTransaction<'_>,
     incoming: &MergeTarget,
@@ -200,7 +200,7 @@ async fn receive_one(
     erased.extend(incoming.erased.iter().cloned());
     let mut heads = before.clone();
     if matches!(name, DocumentName::Diary(DiaryName::RollUp(..))) {
-        // The hub alone writes these; one that was made here before, or was erased here, makes room.
+        // Only the hub writes these. One that was created or erased here is replaced.
         heads.retain(|head| {
             !matches!(head.edited_by.as_str(), ROLL_UP_EDITOR | ERASURE_EDITOR)
                 || incoming.heads.iter().any(|newer| head.vector.covers(&newer.vector))
@@ -250,7 +250,7 @@ fn write(
     }
 }
 
-/// A document whose name was erased: here, too, nothing but a digest of it is left.
+/// Erases a document with its name; only a digest of the name stays.
 fn erase_name(act: &mut HubTransaction<'_>, incoming: &MergeTarget, before: Vec<Version>) -> bool {
     if before.iter().all(|head| head.number == 0) {
         return false;
@@ -265,7 +265,7 @@ fn erase_name(act: &mut HubTransaction<'_>, incoming: &MergeTarget, before: Vec<
     true
 }
 
-/// Core blocks are the hub's: what is shown there is shown here, and the text before stays as a version.
+/// Replaces a core block by the hub's text, as core blocks belong to the hub. The former text stays as a version.
 fn replace_core_block(act: &mut HubTransaction<'_>, incoming: &MergeTarget, before: &[Version]) -> bool {
     let Some(shown) = incoming.heads.first() else { return false };
     if before.first().is_some_and(|own| own.content == shown.content) && before.len() == 1 {
@@ -275,7 +275,7 @@ fn replace_core_block(act: &mut HubTransaction<'_>, incoming: &MergeTarget, befo
     true
 }
 
-/// The version without what was erased here since; `None` if nothing else is in it.
+/// The version without lines erased here since; `None` if nothing else is left.
 fn without_erased(
     act: &mut HubTransaction<'_>,
     name: &DocumentName,
@@ -296,8 +296,9 @@ fn without_erased(
     }
 }
 
-/// A text under the version vector of another one was written by a copy of this home. It is kept beside that. Of a version
-/// that is here already, the hub's time counts, so that both show the same one.
+/// Gives a new version vector to a text that arrived under the vector of another text, because a copy of this home
+/// wrote it. It is stored beside that text. If the version exists here already, the hub's time is used, so that both
+/// homes show the same one.
 fn reissue_if_copied(act: &mut HubTransaction<'_>, version: Version, heads: &mut [Version]) -> Version {
     let Some(same) = heads.iter_mut().find(|head| head.vector == version.vector) else { return version };
     if same.content == version.content {

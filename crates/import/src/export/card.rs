@@ -1,4 +1,4 @@
-//! A persona as a character card: the card that it was made from, with what has changed since.
+//! Exports a persona as a character card: the original card with the changes made since.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::card::{LoreEntry, Lorebook};
 use crate::character::{CharacterDraft, DraftOptions, draft_of_card};
 use crate::formats::{card_of_json, raw_entries};
 
-/// The stored texts of a persona.
+/// The stored texts of a persona, for export as a card.
 #[derive(Clone, Debug, Default)]
 pub struct CardPersona {
     pub name: String,
@@ -17,7 +17,7 @@ pub struct CardPersona {
     pub lorebooks: Vec<Lorebook>,
 }
 
-/// Fields that every card of version 3 has.
+/// Fields that every card of version 3 must have.
 const TEXT_FIELDS: [&str; 10] = [
     "name",
     "description",
@@ -30,7 +30,7 @@ const TEXT_FIELDS: [&str; 10] = [
     "creator",
     "character_version",
 ];
-/// Names of fields in cards of version 1 and before, with their later names.
+/// Fields of old cards that were renamed, with their new names.
 const RENAMED_FIELDS: [(&str, &str); 6] = [
     ("char_name", "name"),
     ("char_persona", "description"),
@@ -40,11 +40,11 @@ const RENAMED_FIELDS: [(&str, &str); 6] = [
     ("creatorcomment", "creator_notes"),
 ];
 
-/// The persona as a card of version 3. All fields of `original`, the JSON of the card that it was made from, come back as
-/// they arrived; those that a person has changed since have the present text. Nothing about the user is in it but the
-/// user's name, where a block that a person changed holds it.
+/// Exports the persona as a card of version 3. All fields of `original`, the JSON of the card that it was made from,
+/// are returned unchanged, except for those that a person has changed. Nothing about the user is included except the
+/// user's name, if a block that a person changed contains it.
 ///
-/// `options` are those of the draft: they tell whether a block is still the one that the card gave.
+/// `options` are those of the draft: they help to find out if a block is still the one from the card.
 pub fn card_json(original: Option<&Value>, persona: &CardPersona, options: DraftOptions<'_>) -> Value {
     let mut data = original.map(current_fields).unwrap_or_default();
     let drafts: Vec<CharacterDraft> = original
@@ -81,7 +81,7 @@ pub fn card_json(original: Option<&Value>, persona: &CardPersona, options: Draft
     json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": complete_version_3(data)})
 }
 
-/// The fields of a card of any version, by the names that they have now.
+/// The fields of a card of any version, under their current names.
 fn current_fields(card: &Value) -> Map<String, Value> {
     if let Some(data) = card.get("data").and_then(Value::as_object) {
         return data.clone();
@@ -97,7 +97,7 @@ fn current_fields(card: &Value) -> Map<String, Value> {
     fields
 }
 
-/// Adds what a card of version 3 must have, and leaves out files that only its first container had.
+/// Adds required fields of version 3, and removes files that only the original container had.
 fn complete_version_3(mut data: Map<String, Value>) -> Map<String, Value> {
     for name in TEXT_FIELDS.into_iter().chain(["creator_notes"]) {
         data.entry(name).or_insert_with(|| json!(""));
@@ -118,7 +118,7 @@ fn complete_version_3(mut data: Map<String, Value>) -> Map<String, Value> {
     data
 }
 
-/// The persona's lorebooks as the book of its card. None if it has none and never had one.
+/// The persona's lorebooks as the book of its card; `None` if it has none and never had one.
 fn merge_lorebooks(
     original: Option<&Value>,
     drafts: &[CharacterDraft],
@@ -173,7 +173,7 @@ fn merge_lorebooks(
     Some(Value::Object(book))
 }
 
-/// A lorebook entry without the fields that a document of the persona does not have.
+/// A lorebook entry without the fields that stored documents do not have.
 fn comparable_entry(entry: &LoreEntry) -> LoreEntry {
     let mut entry = LoreEntry { id: String::new(), ..entry.clone() };
     entry.content = entry.content.trim().to_owned();
@@ -183,7 +183,7 @@ fn comparable_entry(entry: &LoreEntry) -> LoreEntry {
     entry
 }
 
-/// An entry of a card. Of `raw`, which was read as `before`, only what has changed is replaced.
+/// The JSON of an entry. Of the original `raw`, which was parsed as `before`, only changed fields are replaced.
 fn entry_json(mut raw: Map<String, Value>, before: Option<&LoreEntry>, now: &LoreEntry) -> Value {
     let mut set = |name: &str, aliases: &[&str], is_same: &dyn Fn(&LoreEntry) -> bool, value: Value| {
         if !before.is_some_and(is_same) {
@@ -207,7 +207,7 @@ fn entry_json(mut raw: Map<String, Value>, before: Option<&LoreEntry>, now: &Lor
     set("selective", &[], &is_same_second, json!(!now.secondary_keys.is_empty()));
     let extensions = raw.entry("extensions").or_insert_with(|| json!({}));
     if let Some(extensions) = extensions.as_object_mut() {
-        // SillyTavern keeps there what the standard has no field for.
+        // SillyTavern stores fields there that the standard does not have.
         let mut set = |name: &str, is_same: bool, value: Option<Value>| match value {
             Some(value) if !is_same => _ = extensions.insert(name.to_owned(), value),
             _ => {}

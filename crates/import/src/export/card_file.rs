@@ -1,4 +1,4 @@
-//! The files that hold a character card.
+//! Files that contain a character card.
 
 use std::io::{Cursor, Write as _};
 
@@ -11,7 +11,7 @@ use zip::write::SimpleFileOptions;
 use crate::card::Picture;
 use crate::formats::Png;
 
-/// A form of file that holds a card.
+/// File format of an exported card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CardContainer {
     /// The card alone, without a picture.
@@ -22,7 +22,7 @@ pub enum CardContainer {
     Charx,
 }
 
-/// A persona without a PNG picture can't be a picture with a card in it.
+/// Error: a PNG card needs a PNG picture of the persona.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the persona has no PNG picture")]
 pub struct NoPicture;
@@ -30,7 +30,8 @@ pub struct NoPicture;
 /// The bytes of the file. `card` is of version 3.
 ///
 /// # Errors
-/// [`NoPicture`] if a PNG is to be written and there is none.
+///
+/// [`NoPicture`] if there is no picture for a PNG.
 pub fn card_file(
     container: CardContainer,
     mut card: Value,
@@ -72,7 +73,7 @@ fn zip_archive(mut card: Value, picture: Option<&Picture>) -> Vec<u8> {
     let files = std::iter::once(("card.json", text.as_bytes()))
         .chain(icon.iter().map(|(path, _, bytes)| (path.as_str(), bytes.as_slice())));
     for (path, bytes) in files {
-        // Writing into memory fails only for names and sizes that do not occur here.
+        // Writing to memory fails only for names and sizes that do not occur here.
         let written = archive.start_file(path, SimpleFileOptions::default());
         debug_assert!(written.is_ok());
         let _in_memory = archive.write_all(bytes);

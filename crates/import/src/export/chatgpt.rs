@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 use crate::item::{Alternative, Message, Role};
 use crate::message_time::MessageTime;
 
-/// Writes conversations as ChatGPT's `conversations.json`: a tree of nodes for each, every branch in it.
+/// Writes conversations as ChatGPT's `conversations.json`: each is a tree of nodes with all its branches.
 pub struct ChatGptWriter<W> {
     out: W,
     has_conversations: bool,
     open: Option<OpenConversation>,
 }
 
-/// The conversation that is written.
+/// The conversation that is being written.
 struct OpenConversation {
     id: String,
     title: String,
     created: Option<f64>,
     has_nodes: bool,
-    /// The node whose children are known once the next message comes.
+    /// The node whose children are known once the next message arrives.
     last: LastNode,
 }
 
@@ -26,7 +26,7 @@ struct LastNode {
     id: String,
     parent: Option<String>,
     message: Value,
-    /// Ids of branches that follow it and were not shown.
+    /// Ids of branches after it that were not shown.
     branches: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl<W: Write> ChatGptWriter<W> {
         Ok(Self { out, has_conversations: false, open: None })
     }
 
-    /// Begins a conversation, ending the one before.
+    /// Begins a conversation, and ends the one before.
     pub fn begin(&mut self, id: &str, title: &str, created: MessageTime) -> io::Result<()> {
         self.write_end()?;
         if std::mem::replace(&mut self.has_conversations, true) {
@@ -56,7 +56,7 @@ impl<W: Write> ChatGptWriter<W> {
         Ok(())
     }
 
-    /// Writes a message of the conversation that began last. Fails if none did.
+    /// Writes a message of the conversation that began last; fails if there is none.
     pub fn write(&mut self, message: &Message) -> io::Result<()> {
         let Some(open) = &mut self.open else { return Err(io::Error::other("no conversation has begun")) };
         let parent = open.last.id.clone();
@@ -102,7 +102,7 @@ impl<W: Write> ChatGptWriter<W> {
             "conversation_id": open.id,
             "current_node": current,
         });
-        // The tree is the first field, so that nothing has to be held until its end.
+        // The tree is the first field, so that it need not be held until the end.
         write!(self.out, "}},{}", &rest.to_string()[1..])
     }
 
@@ -148,7 +148,7 @@ fn message_node(
     text: &str,
     model: Option<&str>,
 ) -> Value {
-    // There are two roles. A name says that it is somebody else on the user's side.
+    // There are two roles. A name marks another speaker on the user's side.
     let name = (role == Role::Other && !speaker.is_empty()).then_some(speaker);
     let role = if role == Role::Persona { "assistant" } else { "user" };
     json!({

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use crate::item::{Message, Role};
 use crate::message_time::MessageTime;
 
-/// Writes one chat as SillyTavern's JSON Lines: a header, then a line for each message, swipes with it.
+/// Writes one chat as SillyTavern's JSON Lines: a header, then a line for each message with its swipes.
 pub struct SillyTavernWriter<W> {
     out: W,
     left_out: u64,
 }
 
 impl<W: Write> SillyTavernWriter<W> {
-    /// Writes the header. `id` makes a later import recognise the chat.
+    /// Writes the header. A later import recognises the chat by `id`.
     pub fn new(
         mut out: W,
         id: &str,
@@ -31,7 +31,7 @@ impl<W: Write> SillyTavernWriter<W> {
         Ok(Self { out, left_out: 0 })
     }
 
-    /// Writes a message. Its speaker's name is kept; names of attachments join the text.
+    /// Writes a message with its speaker's name; names of attachments are added to the text.
     pub fn write(&mut self, message: &Message) -> io::Result<()> {
         let shown = message.text_with_attachments();
         let mut line = json!({
@@ -61,7 +61,8 @@ impl<W: Write> SillyTavernWriter<W> {
         writeln!(self.out, "{line}")
     }
 
-    /// Ends the chat. Returns the output, and how many messages of branches were left out: a swipe has no continuation.
+    /// Ends the chat. Returns the output, and the number of messages of branches that were left out, because a swipe
+    /// has no continuation.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
         self.out.flush()?;
         Ok((self.out, self.left_out))

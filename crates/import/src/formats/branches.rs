@@ -1,4 +1,4 @@
-//! Conversations that are trees: the shown path as messages, everything beside it as their alternatives.
+//! Conversations that are trees: the shown path becomes messages, all other nodes their alternatives.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,7 +6,7 @@ use super::building::check_message;
 use crate::item::{Alternative, ExternalId, Item, Message, Skip};
 use crate::limits::{ALTERNATIVES_MAX, MESSAGE_BYTES_MAX};
 
-/// A node of a conversation.
+/// A node in the tree of a conversation.
 #[derive(Default)]
 pub(super) struct BranchNode {
     pub(super) parent: Option<String>,
@@ -21,11 +21,11 @@ pub(super) enum NodeContent {
     #[default]
     Empty,
     Talk(Box<Message>),
-    /// An item of the file that is no conversation.
+    /// An item of the file that is not a conversation.
     NoTalk(Skip),
 }
 
-/// Adds the items of a tree: the path to `shown`, or, without one that exists, along the last children.
+/// Adds the items of a tree: along the path to `shown`, or if that does not exist, along the last children.
 pub(super) fn add_tree(
     mut nodes: HashMap<String, BranchNode>,
     shown: Option<&str>,
@@ -43,7 +43,7 @@ pub(super) fn add_tree(
             NodeContent::Talk(mut message) => {
                 waiting.attach_versions(&mut message, &mut out);
                 messages.push(*message);
-                // Keeps its place among the skips.
+                // Keeps its position among the skips.
                 out.push(Item::Conversation(crate::item::Conversation::default()));
             }
             NodeContent::NoTalk(skip) => out.push(Item::Skip(skip)),
@@ -65,7 +65,7 @@ pub(super) fn add_tree(
         }
     }
     if let Some(last) = messages.last_mut() {
-        // Branches after which nothing was shown follow the last message.
+        // Branches without a later shown message are attached to the last message.
         let id = last.id.as_str().to_owned();
         for alternative in &mut waiting.alternatives {
             alternative.follows.get_or_insert_with(|| id.clone());
@@ -85,7 +85,7 @@ pub(super) fn add_tree(
     }
 }
 
-/// Nodes that no branch from the root reaches: a damaged tree.
+/// Adds nodes that can't be reached from the root: the tree is damaged.
 fn add_unreached(nodes: HashMap<String, BranchNode>, out: &mut Vec<Item>) {
     let mut unreached: Vec<(String, NodeContent)> =
         nodes.into_iter().map(|(id, node)| (id, node.content)).collect();
@@ -101,7 +101,7 @@ fn add_unreached(nodes: HashMap<String, BranchNode>, out: &mut Vec<Item>) {
     }
 }
 
-/// Alternatives that wait for the next shown message.
+/// Versions to attach to the next shown message.
 #[derive(Default)]
 struct Versions {
     alternatives: Vec<Alternative>,

@@ -1,22 +1,23 @@
-//! Messages as every reader builds them, with the checks that hold for all.
+//! Builds messages for all readers, with the common checks.
 
 use super::digests::stable_id;
 use crate::item::{Attachment, AttachmentKind, Conversation, ExternalId, Item, Message, Role, Skip};
 use crate::limits::{ATTACHMENTS_MAX, ID_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_CHARS_MAX};
 use crate::message_time::MessageTime;
 
-/// Longest place of a message, in characters. It is part of a message's key, and file names may nest deeply.
+/// Maximum length of a message's place, in characters. It is part of a message's key, and folders may be nested
+/// deeply.
 const PLACE_CHARS_MAX: usize = 2_000;
 
-/// The id, or a digest of one that is too long.
+/// The id, or a digest of it if it is too long.
 fn bounded_id(id: &str) -> String {
     if id.len() <= ID_BYTES_MAX { id.to_owned() } else { stable_id(&[id]) }
 }
 
-/// Name of a speaker that the file leaves out.
+/// Name of a speaker without a name in the file.
 const UNNAMED_SPEAKER: &str = "unknown";
 
-/// A message with what every format has.
+/// A message with the fields that every format has.
 pub(super) fn build_message(
     id: ExternalId,
     conversation: &str,
@@ -46,7 +47,7 @@ pub(super) fn build_message(
     }
 }
 
-/// The message, or why it is skipped: it has neither text nor files, or is too long.
+/// The message, or a skip if it has neither text nor files, or is too long.
 pub(super) fn check_message(mut message: Message) -> Item {
     message.model = message.model.map(|model| shorten_name(&model));
     message.place = message.place.chars().take(PLACE_CHARS_MAX).collect();
@@ -67,18 +68,18 @@ pub(super) fn check_message(mut message: Message) -> Item {
     Item::Message(Box::new(message))
 }
 
-/// A conversation's start, its title bounded. Most formats have no stars.
+/// The start of a conversation, its title cut to the limit. Most formats have no stars.
 pub(super) fn begin_conversation(id: &str, title: Option<&str>) -> Item {
     conversation_with_star(id, title, false)
 }
 
-/// Begins a conversation as [`begin_conversation`] does, for formats in which an owner marks conversations.
+/// Like [`begin_conversation`], for formats in which an owner can mark conversations.
 pub(super) fn conversation_with_star(id: &str, title: Option<&str>, is_starred: bool) -> Item {
     let title = title.map(|title| shorten_name(title.trim())).filter(|title| !title.is_empty());
     Item::Conversation(Conversation { id: bounded_id(id), title, is_starred })
 }
 
-/// The name without surrounding white space and invisible marks, cut to its limit; never empty.
+/// The name without surrounding white space and invisible characters, cut to its limit; never empty.
 pub(super) fn speaker_name(name: &str) -> String {
     let name = shorten_name(
         name.trim_matches(|character: char| character.is_whitespace() || is_invisible_mark(character)),
@@ -86,7 +87,7 @@ pub(super) fn speaker_name(name: &str) -> String {
     if name.is_empty() { UNNAMED_SPEAKER.to_owned() } else { name }
 }
 
-/// Marks of writing direction and the like, which show nothing.
+/// True for invisible characters such as marks of writing direction.
 pub(super) fn is_invisible_mark(character: char) -> bool {
     matches!(character, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
@@ -95,7 +96,7 @@ fn shorten_name(name: &str) -> String {
     name.chars().filter(|character| !character.is_control()).take(NAME_CHARS_MAX).collect()
 }
 
-/// An attachment by its file name: the part after the last separator, kind by its ending.
+/// An attachment by its file name: the part after the last separator; the kind by its extension.
 pub(super) fn attachment_from_path(path: &str) -> Attachment {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let name = shorten_name(path.rsplit(['/', '\\']).next().unwrap_or_default().trim());
@@ -115,7 +116,7 @@ fn kind_by_ending(name: &str) -> AttachmentKind {
     }
 }
 
-/// Role by a word for it; `None` for what is not talk: system messages, tools.
+/// Role for a word; `None` for messages that are not part of a conversation: system messages, tools.
 pub(super) fn role_from_word(word: &str) -> Option<Role> {
     match word.trim().to_lowercase().as_str() {
         "user" | "human" | "me" | "you" | "self" | "prompter" | "我" => Some(Role::User),

@@ -1,4 +1,4 @@
-//! JSON of cards and lorebooks, and those that can't be read.
+//! Parses JSON of cards and lorebooks.
 
 use serde_json::Value;
 

@@ -17,7 +17,7 @@ use crate::lines::clean_text;
 pub(super) const FORMAT: Format =
     Format { id: "card", name: "character card (V1, V2, V3)", detect: is_card, open };
 
-/// Cards in pictures are written with and without padding.
+/// Decoder for cards in pictures, which occur with and without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -55,13 +55,13 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
 
 fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
     let picture = png::Png::read(bytes)?;
-    // A file with a V3 card has a V2 one as well, for older programs.
+    // A file with a V3 card also has a V2 card, for older programs.
     let text = picture.chunk_text("ccv3").or_else(|| picture.chunk_text("chara"));
     let text = text.ok_or("it is a picture without a card; the message that shows it names it")?;
     let trimmed: String = text.chars().filter(|character| !character.is_whitespace()).collect();
     let json = match BASE64.decode(&trimmed) {
         Ok(json) => clean_text(json).0,
-        // Some programs leave the JSON as it is.
+        // Some programs write the JSON without encoding.
         Err(_) if text.trim_start().starts_with('{') => text.clone(),
         Err(error) => return Err(format!("the card in the picture is not valid base64: {error}")),
     };
@@ -120,7 +120,7 @@ pub(crate) fn from_json(json: &Value, name: &str) -> Result<Card, String> {
     })
 }
 
-/// Reads the icon from the archive that the card is in.
+/// Reads the icon from the archive of the card.
 fn read_icon(context: &ReaderContext<'_>, json: &Value) -> Option<Picture> {
     let assets = json.get("data").unwrap_or(json).get("assets")?.as_array()?;
     let icons = || assets.iter().filter(|asset| string_field(asset, "type") == Some("icon"));

@@ -23,9 +23,9 @@ pub(super) const FORMAT: Format = Format {
 
 #[derive(Default)]
 struct ChatGpt {
-    /// Custom instructions and saved memories that were already found: every conversation repeats them.
+    /// Custom instructions and saved memories found so far, because every conversation repeats them.
     instructions: HashSet<String>,
-    /// Fields of a single conversation that is the whole file.
+    /// Fields of the root object, if the file is a single conversation.
     whole: serde_json::Map<String, Value>,
 }
 
@@ -39,7 +39,7 @@ struct ExportedConversation {
     current_node: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
     is_starred: bool,
-    /// Sorted, so that a run that is cut off finds the same items in the same order.
+    /// Sorted, so that an interrupted run finds the same items in the same order.
     mapping: BTreeMap<String, ExportedNode>,
 }
 
@@ -162,7 +162,7 @@ impl ChatGpt {
         {
             self.saved_memory(&text, day, &place, items);
         }
-        // The tool by which the model saves a memory.
+        // The tool by which the model stores a memory.
         if exported.recipient.as_deref() == Some("bio") {
             let day = exported.create_time.map(MessageTime::from_seconds).and_then(|time| time.civil_day());
             self.saved_memory(&text_and_pictures(&content).0, day, &place, items);
@@ -249,7 +249,7 @@ fn is_blank(content: &ExportedContent) -> bool {
     text.trim().is_empty() && attachments.is_empty()
 }
 
-/// The text of all parts, and the pictures among them.
+/// The text of all parts, and their pictures.
 fn text_and_pictures(content: &ExportedContent) -> (String, Vec<Attachment>) {
     let mut texts: Vec<&str> = content.text.as_deref().into_iter().collect();
     let mut attachments = Vec::new();

@@ -35,7 +35,7 @@ fn is_claude(context: &ReaderContext<'_>) -> bool {
 
 struct Claude {
     name: String,
-    /// Fields of a single conversation or project that is the whole file.
+    /// Fields of the root object, if the file is a single conversation or project.
     whole: serde_json::Map<String, Value>,
 }
 
@@ -82,7 +82,7 @@ impl ListedFormat for Claude {
         match element.parse::<Value>() {
             Ok(value) if value.get("docs").is_some() => add_project(&value, &element, items),
             Ok(value) if value.get("conversations_memory").is_some() => add_memory(&value, &element, items),
-            // Says what a conversation lacks.
+            // Reports what a conversation lacks.
             Ok(_) => items.extend(element.parse::<ExportedConversation>().err()),
             Err(skip) => items.push_back(skip),
         }

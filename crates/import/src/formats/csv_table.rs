@@ -51,7 +51,8 @@ pub(super) fn first_row(head: &Head) -> Option<Vec<String>> {
     }
 }
 
-/// True if the text is a table: by the file's name, or because its first lines have as many columns as each other, three or more.
+/// True if the text is a table: by the file's name, or because its first lines have the same number of columns, three
+/// or more.
 pub(super) fn is_table(context: &ReaderContext<'_>) -> bool {
     let name = context.source.name().to_lowercase();
     if name.ends_with(".csv") || name.ends_with(".tsv") {
@@ -87,12 +88,12 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     }))
 }
 
-/// Lines that say whether a text is a table. A poem has two lines with the same number of commas, and not five.
+/// Lines that decide if a text is a table. Two lines of a poem may have the same number of commas, but not five.
 const TABLE_LINES: usize = 5;
-/// Longest record, in bytes. Quotes are doubled in a table, so the longest message can take twice its size.
+/// Maximum bytes of a record. Quotes are doubled in a table, so a message can take twice its size.
 const RECORD_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;
 
-/// The order of day, month and year in the whole file. Reads no further than its first time if that is clear.
+/// The order of day, month and year in the whole file. Reading stops at the first time if that is unambiguous.
 fn date_order(mut records: CsvRecords<DecodedReader>, columns: &Columns) -> io::Result<DateOrder> {
     let mut evidence = OrderEvidence::default();
     loop {
@@ -106,7 +107,7 @@ fn date_order(mut records: CsvRecords<DecodedReader>, columns: &Columns) -> io::
                 }
                 time.add_evidence(&mut evidence);
             }
-            // The reader meets the damage again, after what can be read.
+            // The reader finds the damage again, after the readable part.
             Err(error) if crate::head::is_damage(&error) => break,
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! Dates whose numbers don't say which is the day: cut into numbers, and their order decided over a whole file.
+//! Dates whose numbers are ambiguous: split into numbers, with their order determined from the whole file.
 
 mod parts;
 mod order;
@@ -8,20 +8,20 @@ use crate::message_time::MessageTime;
 pub(super) use order::{DateOrder, OrderEvidence};
 pub(super) use parts::{Clock, DateParts, clock_after, date_and_clock, date_parts, is_blank};
 
-/// A time as a file writes it.
+/// A time as written in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum WrittenTime {
     /// No time, or one that can't be read.
     #[default]
     Unknown,
-    /// A time whose day and month are certain.
+    /// A time whose day and month are unambiguous.
     Clear(MessageTime),
-    /// A time whose day and month can be told apart only by the other dates of the file.
+    /// A time whose day and month can be told apart only by other dates of the file.
     Ambiguous(DateParts, Clock),
 }
 
 impl WrittenTime {
-    /// ISO 8601, seconds or milliseconds since 1970, else three numbers with a time of day.
+    /// Parses ISO 8601, seconds or milliseconds since 1970, else three numbers with a time of day.
     pub(super) fn from_text(text: &str) -> Self {
         match MessageTime::parse(text) {
             MessageTime::Unknown => {
@@ -31,7 +31,7 @@ impl WrittenTime {
         }
     }
 
-    /// The time in this order of day, month and year; without one, only if the year comes first.
+    /// The time for this order of day, month and year; without an order, only if the year comes first.
     pub(super) fn resolve(&self, order: Option<DateOrder>) -> MessageTime {
         match self {
             Self::Unknown => MessageTime::Unknown,
@@ -43,7 +43,7 @@ impl WrittenTime {
         }
     }
 
-    /// Adds what this date says about the order of day and month in the file.
+    /// Adds this date to the evidence for the order of day and month.
     pub(super) fn add_evidence(&self, evidence: &mut OrderEvidence) {
         if let Self::Ambiguous(date, clock) = self {
             evidence.add(date, clock.is_twelve_hour());

@@ -1,4 +1,4 @@
-//! Ids of messages in formats that have none: the same message of the same or a grown file has the same digest.
+//! Ids of messages in formats without ids: the same message in the same or a longer file has the same digest.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,11 @@ use sha2::{Digest, Sha256};
 use crate::item::ExternalId;
 use crate::message_time::MessageTime;
 
-/// Equal messages remembered, in each of two generations; equal ones further apart than that count as the first again.
+/// Equal messages to remember, in each of two generations. Equal messages further apart than that count as the first
+/// again.
 const REMEMBERED_MAX: usize = 400_000;
 
-/// Tells equal messages of one file apart by counting them.
+/// Distinguishes equal messages of one file by counting them.
 #[derive(Default)]
 pub(super) struct DigestIds {
     recent: HashMap<u64, u32>,
@@ -18,7 +19,7 @@ pub(super) struct DigestIds {
 }
 
 impl DigestIds {
-    /// The digest of the next message with this content.
+    /// The digest for the next message with this content.
     pub(super) fn next_id(
         &mut self,
         conversation: &str,
@@ -34,7 +35,7 @@ impl DigestIds {
         ExternalId::Digest(id)
     }
 
-    /// The digest that a message with this content would have if it came next.
+    /// The digest that the next message with this content would get.
     pub(super) fn peek_id(&self, conversation: &str, speaker: &str, time: MessageTime, text: &str) -> String {
         self.look_up(conversation, speaker, time, text).2
     }
@@ -59,7 +60,7 @@ impl DigestIds {
     }
 }
 
-/// Short stable id of what doesn't change, for conversations.
+/// A short id computed from fields that don't change, for conversations.
 pub(super) fn stable_id(parts: &[&str]) -> String {
     hex::encode(&digest(parts)[..12])
 }

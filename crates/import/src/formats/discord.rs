@@ -1,4 +1,4 @@
-//! Discord: JSON of DiscordChatExporter, and the data package that Discord itself sends, which has the user's own messages.
+//! Discord: JSON of DiscordChatExporter, and Discord's own data package, which only has the user's messages.
 
 use std::collections::VecDeque;
 use std::io;
@@ -71,7 +71,7 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
     let place = element.place;
     if !matches!(
         string_field(value, "type"),
-        // Answers to commands: the exporter writes kinds that it does not know as numbers.
+        // Replies to commands: the exporter writes unknown kinds as numbers.
         None | Some(
             "Default"
                 | "Reply"
@@ -89,14 +89,14 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
     let speaker =
         string_field(author, "nickname").or_else(|| string_field(author, "name")).unwrap_or_default();
     let time = string_field(value, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
-    // Forwarded words are not those of the one who forwards them, and come without their author.
+    // A forwarded text is not the sender's, and its author is unknown.
     let forwarded = value.get("forwardedMessage").filter(|forwarded| forwarded.is_object());
     let forwarder = format!("forwarded by {speaker}");
     let (value, speaker) = forwarded.map_or((value, speaker), |forwarded| (forwarded, &forwarder));
     let list = |key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();
     let text = match string_field(value, "content") {
         Some(text) => text.to_owned(),
-        // What a bot says is often in its embeds alone.
+        // A bot's message often has its text only in embeds.
         None => {
             list("embeds").map(embedded_text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
         }
@@ -181,7 +181,7 @@ fn read_json_in_folder(context: &ReaderContext<'_>, name: &str) -> Option<Value>
     serde_json::from_slice(&source.read_text(1024 * 1024).ok()??).ok()
 }
 
-/// A small JSON file two folders up: the package has `messages/c<id>/` beside `account/`.
+/// A small JSON file two folders up: the export has `messages/c<id>/` beside `account/`.
 fn read_json_two_folders_up(context: &ReaderContext<'_>, path: &str) -> Option<Value> {
     let mut folder = context.source.folder().trim_end_matches('/');
     let mut path = path;
@@ -217,7 +217,7 @@ impl Package {
             items.push_back(Item::Skip(Skip::new(place, "it has no id")));
             return;
         }
-        // Without an offset its times are UTC.
+        // Times without an offset are in UTC.
         let time = match MessageTime::parse(time) {
             MessageTime::Local(at) => at
                 .to_zoned(jiff::tz::TimeZone::UTC)

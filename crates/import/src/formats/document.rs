@@ -1,4 +1,4 @@
-//! Text or Markdown that is not talk: one document.
+//! Text or Markdown without a conversation: one document.
 
 use jiff::civil::Date;
 
@@ -14,7 +14,7 @@ use crate::lines::clean_text;
 pub(super) const FORMAT: Format =
     Format { id: "document", name: "document as text or Markdown", detect: is_text, open };
 
-/// Share of the head's characters that may be replaced or control characters, as a divisor.
+/// Divisor for the maximum share of the head's characters that may be replaced or control characters.
 const BROKEN_DIVISOR: usize = 20;
 
 fn is_text(context: &ReaderContext<'_>) -> bool {
@@ -59,7 +59,7 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     })))
 }
 
-/// The day that the first line is a heading of: `# 2026-01-05`.
+/// The day in the first line, if that is a heading such as `# 2026-01-05`.
 fn first_day(text: &str) -> Option<Date> {
     text.lines()
         .find(|line| !line.trim().is_empty())

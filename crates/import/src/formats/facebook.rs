@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     open: |context| oldest_first(|| listed::open(context, Facebook::default())),
 };
 
-/// Lists of files that a message may have, with the kind of all of them.
+/// Fields with files that a message may have, with the kind of the files.
 const FILE_LISTS: [(&str, Option<AttachmentKind>); 6] = [
     ("photos", Some(AttachmentKind::Image)),
     ("videos", Some(AttachmentKind::Video)),
@@ -57,7 +57,7 @@ impl ListedFormat for Facebook {
         }
     }
 
-    /// The title follows the messages.
+    /// The title follows the messages, so it may be missing at first.
     fn lacks_field(&self) -> bool {
         self.title.is_empty()
     }
@@ -107,7 +107,7 @@ impl ListedFormat for Facebook {
     }
 }
 
-/// The text as it was written: Facebook writes each byte of UTF-8 as a character of its own.
+/// The original text: Facebook writes each byte of UTF-8 as a character of its own.
 fn repair_encoding(text: &str) -> String {
     let bytes: Option<Vec<u8>> = text.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect();
     bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| text.to_owned())

@@ -1,4 +1,4 @@
-//! Generic JSON: Lines with a message or a list of messages each, and an array or object of the same.
+//! Generic JSON: Lines with a message or a list of messages each, or an array or object of the same.
 
 use std::collections::VecDeque;
 

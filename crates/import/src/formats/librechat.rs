@@ -1,4 +1,4 @@
-//! LibreChat's export of a conversation: a tree of messages, each with its replies in it, or all in one list.
+//! LibreChat's export of a conversation: a tree of messages with nested replies, or a flat list.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -42,24 +42,24 @@ fn is_librechat(context: &ReaderContext<'_>) -> bool {
 struct LibreChat {
     json: JsonReader<DecodedReader>,
     name: String,
-    /// Fields of the conversation that are texts.
+    /// Text fields of the conversation.
     fields: HashMap<String, String>,
-    /// Each message with the number of the message that contains it.
+    /// Each message with the index of the message that it replies to.
     said: Vec<(Option<usize>, serde_json::Map<String, Value>)>,
-    /// Bytes of the messages that are held.
+    /// Bytes of the messages held in memory.
     bytes: usize,
 }
 
-/// An object or array that was entered.
+/// An object or array that the reader has entered.
 enum OpenValue {
-    /// A list of messages, and the one that they reply to.
+    /// A list of messages, with the one that they reply to.
     List(EnteredValue, Option<usize>),
-    /// A message and its number.
+    /// A message with its index.
     Message(EnteredValue, usize),
 }
 
 impl Step for LibreChat {
-    /// Reads the whole file: a conversation is a tree, whose end is needed before its beginning is known.
+    /// Reads the whole file: a conversation is a tree whose end must be known before its beginning can be added.
     fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         if !self.json.enter_object()? {
             return Err(self.json.invalid_json("not an object"));
@@ -89,7 +89,8 @@ impl Step for LibreChat {
 }
 
 impl LibreChat {
-    /// Reads the messages of the list that was entered, with all in them. A chain of replies is nested as deep as it is long.
+    /// Reads the messages of the list just entered, with all replies. A chain of replies is nested as deep as it is
+    /// long.
     fn messages(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
         let mut open = vec![OpenValue::List(EnteredValue::default(), None)];
         while let Some(innermost) = open.last_mut() {
@@ -129,7 +130,7 @@ impl LibreChat {
         Ok(())
     }
 
-    /// The next value; none if it is too long or too deep.
+    /// The next value; `None` if it is too long or too deep.
     fn value(&mut self) -> io::Result<Option<Value>> {
         let RawValue::Whole(bytes) = self.json.read_raw(MESSAGE_BYTES_MAX)? else { return Ok(None) };
         self.bytes += bytes.len();
@@ -141,12 +142,12 @@ struct Tree<'a> {
     conversation: &'a str,
     file: &'a str,
     nodes: HashMap<String, BranchNode>,
-    /// Time and id of the newest message: the end of the branch that was shown last.
+    /// Time and id of the newest message: the end of the last shown branch.
     newest: Option<(String, String)>,
 }
 
 impl Tree<'_> {
-    /// Adds a message and returns its id; none if it has none, which is skipped.
+    /// Adds a message and returns its id. A message without an id is skipped.
     fn add(&mut self, parent: Option<String>, value: &Value, items: &mut VecDeque<Item>) -> Option<String> {
         let Some(own) = string_field(value, "messageId").map(str::to_owned) else {
             items.push_back(Item::Skip(Skip::new(self.file, "the message has no id")));
@@ -172,7 +173,7 @@ impl Tree<'_> {
         let role = if is_user { Role::User } else { Role::Persona };
         let speaker = string_field(value, "sender").unwrap_or(if is_user { "User" } else { "Assistant" });
         let parts = value.get("content").and_then(Value::as_array).into_iter().flatten();
-        // A part's text is a string, or an object that has it as `value`.
+        // A part's text is a string, or an object with the field `value`.
         let part_text = |part: &Value| match part.get("text") {
             Some(Value::String(text)) => Some(text.clone()),
             Some(text) => string_field(text, "value").map(str::to_owned),

@@ -1,4 +1,5 @@
-//! JSON files with one long list of messages or conversations, in one value or line by line: each element is held alone.
+//! JSON files with one long list of messages or conversations, as one value or line by line. One element is held at a
+//! time.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -15,26 +16,26 @@ use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines, clean_text};
 use crate::sources::{DecodedReader, Source};
 
-/// Handles the parts of a format's files.
+/// Handles the parts of a format whose files have a list of elements.
 pub(super) trait ListedFormat: Send {
-    /// True if the array under this key of the root object is walked. An array as root always is.
+    /// True if the array under this key of the root object is the list. A root that is an array always is.
     fn is_list(&self, _key: &str) -> bool {
         false
     }
 
-    /// A field of the root object.
+    /// Handles a field of the root object.
     fn read_field(&mut self, _key: &str, _value: &Value) {}
 
-    /// True if a field that the list's elements need was not given yet. Publishers write it before the list; a file that a
-    /// program wrote again may have it behind, and is read twice.
+    /// True if a field that the list's elements need was not read yet. Publishers write it before the list. If
+    /// another program has moved it behind the list, the file is read twice.
     fn lacks_field(&self) -> bool {
         false
     }
 
-    /// An element of the list.
+    /// Handles an element of the list.
     fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>);
 
-    /// The whole root object, if it has no list: its fields were given one by one.
+    /// Handles the end of a root object without a list. Its fields were handled one by one.
     fn read_end(&mut self, _items: &mut VecDeque<Item>) {}
 }
 
@@ -43,12 +44,12 @@ pub(super) struct Element<'a> {
     pub(super) json: &'a [u8],
     /// True if bytes that are not UTF-8 were replaced.
     pub(super) is_cleaned: bool,
-    /// File and number, from 1.
+    /// File and number of the element, from 1.
     pub(super) place: String,
 }
 
 impl Element<'_> {
-    /// The element's value, or the skip that says why there is none.
+    /// Parses the element; the error is a skip with the reason.
     pub(super) fn parse<'de, T: serde::Deserialize<'de>>(&'de self) -> Result<T, Item> {
         serde_json::from_slice(self.json).map_err(|error| {
             Item::Skip(Skip::new(&self.place, format!("it is not in the expected form: {error}")))
@@ -56,7 +57,8 @@ impl Element<'_> {
     }
 }
 
-/// A field whose value has another form than expected counts as missing: one odd value does not cost a conversation.
+/// Deserializes a field, but treats a value of an unexpected form as missing, so that one odd value does not lose a
+/// conversation.
 pub(super) fn deserialize_lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -64,7 +66,7 @@ pub(super) fn deserialize_lenient<'de, D: Deserializer<'de>, T: DeserializeOwned
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
-/// Longest field beside the list, in bytes; a longer one is ignored.
+/// Maximum bytes of a field beside the list; a longer one is ignored.
 const FIELD_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Starts to read the file.
@@ -82,7 +84,7 @@ pub(super) fn open(
     }))
 }
 
-/// Starts to read a file with one element on each line; its places say the line.
+/// Starts to read a file with one element on each line; places name the line.
 pub(super) fn open_lines(
     context: &ReaderContext<'_>,
     format: impl ListedFormat + 'static,
@@ -124,7 +126,7 @@ impl<F: ListedFormat> Step for ListedLines<F> {
 
 enum ListPosition {
     Start,
-    /// An element of a list; with the object around it, if it is in one.
+    /// An element of a list, with the object around it if there is one.
     List(EnteredValue, Option<EnteredValue>),
     Object(EnteredValue),
     End,
@@ -136,7 +138,7 @@ struct ListReader<F> {
     format: F,
     place: ListPosition,
     number: u64,
-    /// True if the file was read twice already.
+    /// True if the file was read for its fields already.
     has_read_fields: bool,
 }
 
@@ -200,13 +202,13 @@ impl<F: ListedFormat> ListReader<F> {
         Ok(ListPosition::Object(object))
     }
 
-    /// Gives all fields of the root object, reading past the lists.
+    /// Reads all fields of the root object, skipping the lists.
     fn read_fields(&mut self) -> io::Result<()> {
         let text = self.source.open_text().map_err(io::Error::other)?;
         let mut json = JsonReader::new(text);
         let mut object = EnteredValue::default();
         json.enter_object()?;
-        // Where the file breaks off, the walk over the list meets the break again.
+        // If the file is cut off, reading the list reaches the same place.
         while let Ok(Some(key)) = json.next_key(&mut object) {
             let read = if self.format.is_list(&key) {
                 json.skip()

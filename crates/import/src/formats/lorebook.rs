@@ -1,4 +1,4 @@
-//! Lorebooks: in a card, SillyTavern's world info, and the files of Character Card V3.
+//! Lorebooks: in a card, as SillyTavern's world info, and as files of Character Card V3.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use crate::lines::clean_text;
 
 pub(super) const FORMAT: Format = Format { id: "lorebook", name: "world book", detect, open };
 
-/// Fields of an entry that are read, or that only arrange it in another program.
+/// Fields of an entry that are used, or that only concern its display in another program.
 const KNOWN_FIELDS: [&str; 31] = [
     "keys",
     "key",
@@ -71,7 +71,7 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     })
 }
 
-/// A book of a card (a list of entries with `keys`) or of its own (entries by number, with `key`).
+/// Reads the book of a card (a list of entries with `keys`) or a separate book (entries by number, with `key`).
 pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lorebook, String> {
     let entries = numbered_entries(book).ok_or("the book has no entries")?;
     if entries.len() > LORE_ENTRIES_MAX {
@@ -86,7 +86,8 @@ pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lor
     })
 }
 
-/// The entries of a book as they are in it, in the order of [`read`], and whether it is used: an entry without a text is not.
+/// The entries of a book as they are stored, in the order of [`read`], each with true if it is used: an entry without
+/// a text is not.
 pub(crate) fn raw_entries(book: &Value) -> Vec<(&Value, bool)> {
     let entries = numbered_entries(book).unwrap_or_default().into_iter();
     entries.map(|(_, entry)| (entry, entry_text(entry).is_some())).collect()
@@ -157,7 +158,8 @@ fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<L
     })
 }
 
-/// A field of an entry, or of its `extensions`, which SillyTavern writes into cards. Nulls count as not there.
+/// A field of an entry, or of its `extensions`, into which SillyTavern writes fields of cards. Nulls count as
+/// missing.
 fn entry_field<'a>(entry: &'a Value, names: &[&str]) -> Option<&'a Value> {
     let places = [Some(entry), entry.get("extensions")];
     places
@@ -185,7 +187,7 @@ fn entry_keys(entry: &Value, names: &[&str]) -> Vec<String> {
     keys.into_iter().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).collect()
 }
 
-/// True if a key is a regular expression in SillyTavern: `/frost(bite)?/i`.
+/// True if a key is a regular expression of SillyTavern: `/frost(bite)?/i`.
 fn is_pattern(key: &str) -> bool {
     let rest = key.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
     rest.is_some_and(|(pattern, flags)| {
@@ -193,7 +195,7 @@ fn is_pattern(key: &str) -> bool {
     })
 }
 
-/// The text without the lines `@@name value` that begin it in Character Card V3.
+/// The text without its leading lines `@@name value` (decorators of Character Card V3).
 fn without_decorators(content: &str) -> (String, Vec<String>) {
     let mut rest = content.trim_start();
     let mut decorators = Vec::new();
@@ -205,7 +207,7 @@ fn without_decorators(content: &str) -> (String, Vec<String>) {
     if decorators.is_empty() { (content.to_owned(), decorators) } else { (rest.to_owned(), decorators) }
 }
 
-/// Settings of an entry beyond the fields that are read.
+/// Settings of an entry beyond the known fields.
 fn other_fields(entry: &Value) -> Map<String, Value> {
     let fields = [entry.get("extensions"), Some(entry)].into_iter().flatten().filter_map(Value::as_object);
     let is_set = |value: &Value| match value {

@@ -1,18 +1,18 @@
-//! Lines of talk that LINE, KakaoTalk and programs for iMessage write as text. Most of them name the day in a line of its own.
+//! Text exports of LINE, KakaoTalk and programs for iMessage. Most of them name the day on a line of its own.
 
 use jiff::civil::{Date, DateTime, Time};
 
 use super::dates::{WrittenTime, clock_after, date_parts};
 use crate::message_time::MessageTime;
 
-/// Lines at the beginning of a file that are looked at, and messages among them that tell such a file.
+/// Lines at the beginning of a file to examine, and messages among them that identify such a file.
 const DETECTION_LINES: usize = 400;
 const DETECTION_MESSAGES: usize = 2;
 
-/// A line that means something. Other lines go on with a message.
+/// A line with a meaning of its own. Other lines continue a message.
 #[derive(Debug, PartialEq)]
 pub(super) enum MessengerLine<'a> {
-    /// The day of what follows.
+    /// The day of the messages that follow.
     Day(Date),
     Message {
         time: LineTime,
@@ -21,26 +21,26 @@ pub(super) enum MessengerLine<'a> {
     },
     /// The time of a message whose speaker is in the next line.
     Time(MessageTime),
-    /// A notice of the messenger itself.
+    /// A notice of the messenger.
     Notice,
 }
 
-/// The time of a message as its line gives it.
+/// The time of a message as written in its line.
 #[derive(Debug, PartialEq)]
 pub(super) enum LineTime {
-    /// A time on the day of the heading before it.
+    /// A time of the day that a heading named.
     OfDay(Time),
     Whole(WrittenTime),
 }
 
-/// True if lines of such a file are among these, which are its first.
+/// True if enough of a file's first lines have this form.
 pub(super) fn has_messages<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
     let is_message =
         |line: &&str| matches!(read_line(line), Some(MessengerLine::Message { .. } | MessengerLine::Time(_)));
     lines.take(DETECTION_LINES).filter(is_message).nth(DETECTION_MESSAGES - 1).is_some()
 }
 
-/// Reads a line; `None` if it goes on with a message.
+/// Parses a line; `None` if it continues a message.
 pub(super) fn read_line(line: &str) -> Option<MessengerLine<'_>> {
     heading_day(line)
         .map(MessengerLine::Day)
@@ -50,7 +50,7 @@ pub(super) fn read_line(line: &str) -> Option<MessengerLine<'_>> {
         .or_else(|| parse_time_line(line).map(MessengerLine::Time))
 }
 
-/// A line of LINE, cut by tabs: `14:03⇥Ann⇥hello`, `午後2:03⇥Ann⇥hello`.
+/// Parses a line of LINE with tabs: `14:03⇥Ann⇥hello`, `午後2:03⇥Ann⇥hello`.
 fn parse_tabbed(line: &str) -> Option<MessengerLine<'_>> {
     let (time, rest) = line.split_once('\t')?;
     let time = LineTime::OfDay(time_of_day(time)?);
@@ -62,7 +62,7 @@ fn parse_tabbed(line: &str) -> Option<MessengerLine<'_>> {
     }
 }
 
-/// KakaoTalk on a computer: `[Ann] [오후 2:03] hello`.
+/// Parses a line of KakaoTalk on a computer: `[Ann] [오후 2:03] hello`.
 fn parse_bracketed(line: &str) -> Option<MessengerLine<'_>> {
     let (speaker, rest) = line.strip_prefix('[')?.split_once("] [")?;
     let (time, text) = rest.split_once(']')?;
@@ -70,7 +70,8 @@ fn parse_bracketed(line: &str) -> Option<MessengerLine<'_>> {
     Some(MessengerLine::Message { time, speaker, text: text.trim_start() })
 }
 
-/// KakaoTalk on a phone: `2024년 3월 5일 오후 2:03, Ann : hello`, `March 5, 2024 at 2:03 PM, Ann : hello`.
+/// Parses a line of KakaoTalk on a phone: `2024년 3월 5일 오후 2:03, Ann : hello`, `March 5, 2024 at 2:03 PM, Ann :
+/// hello`.
 fn parse_dated(line: &str) -> Option<MessengerLine<'_>> {
     for (at, _) in line.match_indices(", ").take(4) {
         let Some(time) = written_time(&line[..at]) else { continue };
@@ -94,7 +95,7 @@ fn written_time(text: &str) -> Option<WrittenTime> {
     month_and_clock(text).map(|time| WrittenTime::Clear(MessageTime::Local(time)))
 }
 
-/// Programs for iMessage: `Mar 05, 2024  2:03:05 PM (Read by you after 5 seconds)`.
+/// Parses a time line of exporters for iMessage: `Mar 05, 2024  2:03:05 PM (Read by you after 5 seconds)`.
 fn parse_time_line(line: &str) -> Option<MessageTime> {
     let text = line.split(" (").next()?;
     month_and_clock(text).map(MessageTime::Local)
@@ -105,16 +106,16 @@ fn month_and_clock(text: &str) -> Option<DateTime> {
     Some(day.to_datetime(time_of_day(rest.trim().trim_start_matches("at "))?))
 }
 
-/// A time of day and nothing else.
+/// Parses a time of day without any other text.
 fn time_of_day(text: &str) -> Option<Time> {
-    // `clock_after` expects text before the digits, where the half of the day may be named.
+    // `clock_after` expects text before the digits, which may name the half of the day.
     let text = format!(" {}", text.trim());
     let (clock, rest) = clock_after(&text)?;
     rest.trim().is_empty().then(|| clock.time())
 }
 
-/// A day in a line of its own: `2024/03/05(Tue)`, `2024.03.05 Tuesday`, `Tue, 03/05/2024`,
-/// `--------------- 2024년 3월 5일 화요일 ---------------`, `Tuesday, March 5, 2024`.
+/// Parses a day on a line of its own: `2024/03/05(Tue)`, `2024.03.05 Tuesday`, `Tue, 03/05/2024`, `---------------
+/// 2024년 3월 5일 화요일 ---------------`, `Tuesday, March 5, 2024`.
 fn heading_day(line: &str) -> Option<Date> {
     let text = line.trim_matches(|character: char| character.is_whitespace() || "-=".contains(character));
     if let Some((day, rest)) = month_date(text) {
@@ -131,7 +132,7 @@ fn heading_day(line: &str) -> Option<Date> {
     }
     let (parts, rest) = date_parts(text)?;
     let rest = rest.trim().trim_matches(['(', ')', '（', '）']);
-    // KakaoTalk on older phones gives the time of the day's first message.
+    // KakaoTalk on older phones writes the time of the day's first message.
     let is_heading = weekday_from_name(rest).is_some() || text.contains('년') && time_of_day(rest).is_some();
     if !is_heading {
         return None;
@@ -144,7 +145,7 @@ fn checked_date(year: u16, month: u16, day: u16) -> Option<Date> {
     Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
-/// `March 5, 2024` or `Tuesday, Mar 05, 2024`, and what follows it.
+/// Parses `March 5, 2024` or `Tuesday, Mar 05, 2024`; also returns what follows.
 fn month_date(text: &str) -> Option<(Date, &str)> {
     const MONTHS: [&str; 12] = [
         "january",

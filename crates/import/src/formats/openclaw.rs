@@ -1,4 +1,4 @@
-//! Homes of OpenClaw and its kin: SOUL.md, IDENTITY.md, USER.md, MEMORY.md, memory/*.md.
+//! Homes of OpenClaw and similar programs: SOUL.md, IDENTITY.md, USER.md, MEMORY.md, memory/*.md.
 
 use jiff::civil::Date;
 
@@ -10,20 +10,20 @@ use crate::lines::clean_text;
 
 pub(super) const FORMAT: Format = Format { id: "openclaw", name: "OpenClaw home", detect: is_home, open };
 
-/// Files of which one makes a folder a home.
+/// Files that identify a folder as a home: one of them is enough.
 const HOME_FILES: [&str; 2] = ["SOUL.md", "IDENTITY.md"];
 
-/// Instructions for tools, which no persona needs.
+/// Files with instructions for tools, which a persona does not need.
 const INSTRUCTION_FILES: [&str; 6] =
     ["AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.md", "SKILL.md"];
 
-/// Here the names are the form: the texts are free.
+/// True for files of a home. They are recognised by their names, as their texts have no fixed form.
 fn is_home(context: &ReaderContext<'_>) -> bool {
     let is_markdown = context.source.file_name().to_ascii_lowercase().ends_with(".md");
     is_markdown && home_folder(context).is_some()
 }
 
-/// The folder of the home that the file is in: its own, or one above.
+/// The folder of the home that contains the file: its own, or one above.
 fn home_folder<'a>(context: &ReaderContext<'a>) -> Option<&'a str> {
     let name = context.source.name();
     let mut folder = context.source.folder();
@@ -90,7 +90,7 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     })))
 }
 
-/// The day that a text begins with: `2026-01-05`, `2026-01-05-walk`, `2026-01-05T10:00:00Z`.
+/// The day at the start of a text: `2026-01-05`, `2026-01-05-walk`, `2026-01-05T10:00:00Z`.
 pub(super) fn leading_day(stem: &str) -> Option<Date> {
     stem.get(..10)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! OpenClaw's session logs (`agents/<id>/sessions/*.jsonl`): an entry on each line, messages among them.
+//! OpenClaw's session logs (`agents/<id>/sessions/*.jsonl`): one entry per line, some of them messages.
 
 use std::collections::VecDeque;
 
@@ -38,13 +38,13 @@ impl ListedFormat for Session {
         match string_field(&entry, "type") {
             Some("session") => self.begin_session(read_id(&entry, "id").unwrap_or_default(), items),
             Some("message") => self.message(&entry, element, items),
-            // Changes of settings count as little as the header does.
+            // Changes of settings do not count as messages, and neither does the header.
             _ => {}
         }
     }
 }
 
-/// True if the program asked its model whether there is anything to do, or the model had nothing.
+/// True for heartbeats: the program asked its model if there is anything to do, or the model had nothing to do.
 fn is_heartbeat(role: Role, text: &str) -> bool {
     let text = text.trim();
     match role {

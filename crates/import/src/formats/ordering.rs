@@ -7,10 +7,10 @@ use crate::error::ImportError;
 use crate::item::Item;
 use crate::message_time::MessageTime;
 
-/// Largest file that is turned round, in bytes of text. It is held in memory; larger files are read as they are.
+/// Maximum bytes of a file that is reversed, as it is held in memory. Larger files keep their order.
 const REORDERED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// The items of a file that may list its newest message first, in the order of the talk. A larger file keeps its order.
+/// The items of a file in chronological order, if it lists its newest message first. A larger file keeps its order.
 pub(super) fn oldest_first(open: impl Fn() -> Result<Reader, ImportError>) -> Result<Reader, ImportError> {
     let (mut first, mut last, mut bytes) = (None, None, 0usize);
     for item in open()?.map_while(Result::ok) {
@@ -25,7 +25,7 @@ pub(super) fn oldest_first(open: impl Fn() -> Result<Reader, ImportError>) -> Re
     if first <= last || bytes > REORDERED_BYTES_MAX {
         return open();
     }
-    // The conversation's start stays in front, and what could not be read behind.
+    // The start of the conversation stays first, and unreadable items last.
     let mut items: Vec<io::Result<Item>> = open()?.collect();
     let is_message = |item: &io::Result<Item>| matches!(item, Ok(Item::Message(_) | Item::Skip(_)));
     let begin = items.iter().position(is_message).unwrap_or(items.len());

@@ -1,5 +1,6 @@
-//! Text that is not talk, as words of the user: diaries, letters, notes. A paragraph is a message, a heading that is a day
-//! dates what follows. Never detected: a person names it, or a caller who wants whatever text there is as material.
+//! Text without a conversation, as messages of the user: diaries, letters, notes. A paragraph is a message, and a
+//! heading with a day dates the following ones. This format is never detected: a person selects it, or a caller that
+//! accepts any text.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,9 +22,9 @@ use crate::sources::DecodedReader;
 pub(super) const FORMAT: Format =
     Format { id: "own-words", name: "any text as words of the user", detect: |_| false, open };
 
-/// Name of the speaker of every paragraph.
+/// Name of the speaker of each paragraph.
 const WRITER_NAME: &str = "writer";
-/// Longest message, in characters; a longer paragraph is cut at the end of a sentence.
+/// Maximum length of a message, in characters; a longer paragraph is split at the end of a sentence.
 const PARAGRAPH_CHARS_MAX: usize = 4_000;
 
 fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
@@ -120,7 +121,7 @@ impl OwnWords {
     }
 }
 
-/// A paragraph in parts of at most [`PARAGRAPH_CHARS_MAX`] characters, cut after a sentence, else after a blank.
+/// Splits a paragraph into parts of at most [`PARAGRAPH_CHARS_MAX`] characters, after a sentence, else after a space.
 fn split_paragraph(mut text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     while let Some((most, _)) = text.char_indices().nth(PARAGRAPH_CHARS_MAX) {

@@ -1,4 +1,4 @@
-//! Text chunks of a PNG file. Lengths that lie end the file with a word; nothing is read beyond it.
+//! Text chunks of a PNG file. A wrong length ends the file with an error; nothing beyond the file is read.
 
 use std::io::Read;
 
@@ -9,23 +9,23 @@ use crate::limits::DOCUMENT_BYTES_MAX;
 
 pub(super) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Most chunks of one picture. Large pictures have some thousands; a file of more is made to take time.
+/// Maximum chunks of one picture. Large pictures have some thousands; a file with more is an attack.
 const CHUNKS_MAX: usize = 100_000;
 
-/// A picture cut into its chunks.
+/// A picture split into its chunks.
 pub(crate) struct Png<'a> {
     chunks: Vec<Chunk<'a>>,
 }
 
 struct Chunk<'a> {
-    /// The chunk with length, kind and checksum.
+    /// The chunk with its length, kind and checksum.
     whole: &'a [u8],
     /// Keyword and text of a text chunk.
     text: Option<(String, String)>,
 }
 
 impl<'a> Png<'a> {
-    /// Cuts a picture into chunks; fails where a chunk claims more than there is.
+    /// Splits a picture into chunks; fails if a chunk is longer than the file.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, String> {
         let mut rest = bytes.strip_prefix(SIGNATURE).ok_or("it is not a PNG picture")?;
         let mut chunks = Vec::new();
@@ -56,13 +56,13 @@ impl<'a> Png<'a> {
         Ok(Self { chunks })
     }
 
-    /// The text of the first chunk with this keyword, in any case.
+    /// The text of the first chunk with this keyword, ignoring case.
     pub(super) fn chunk_text(&self, keyword: &str) -> Option<&String> {
         let texts = self.chunks.iter().filter_map(|chunk| chunk.text.as_ref());
         texts.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(keyword)).map(|(_, text)| text)
     }
 
-    /// The picture without the texts of these keywords.
+    /// The picture without text chunks of these keywords.
     pub(super) fn without_texts(&self, keywords: &[&str]) -> Vec<u8> {
         let mut bytes = SIGNATURE.to_vec();
         for chunk in self.chunks.iter().filter(|chunk| !chunk.has_keyword(keywords)) {
@@ -71,7 +71,8 @@ impl<'a> Png<'a> {
         bytes
     }
 
-    /// The picture with these texts before its end, by keyword; they replace those of the same keywords. Texts are ASCII.
+    /// The picture with these texts added at its end, by keyword; they replace those with the same keywords. Texts
+    /// are ASCII.
     pub(crate) fn with_texts(&self, texts: &[(&str, &str)]) -> Vec<u8> {
         let keywords: Vec<&str> = texts.iter().map(|(keyword, _)| *keyword).collect();
         let mut bytes = SIGNATURE.to_vec();
@@ -130,7 +131,7 @@ fn split_at_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn from_latin1(bytes: &[u8]) -> String {
-    // Latin-1 by the standard; programs write UTF-8 into it.
+    // The standard says Latin-1, but programs write UTF-8.
     std::str::from_utf8(bytes)
         .map_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Records of generic formats: an object or row per message, under any of the usual names of fields.
+//! Records of generic formats: an object or row per message, with the usual names of fields.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::field_names::{FieldKind, FieldNames};
 use crate::item::{ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
-/// Names of each field, the most telling first; compared without case.
+/// Names of each field, the most specific first; case is ignored.
 const TEXT_NAMES: &[&str] = &[
     "text",
     "content",
@@ -78,7 +78,7 @@ const ID_NAMES: &[&str] = &["id", "message_id", "uuid", "msg_id", "msgid", "消�
 const MODEL_NAMES: &[&str] = &["model"];
 const KIND_NAMES: &[&str] = &["type", "消息类型", "类型"];
 
-/// A message as a generic file has it.
+/// A message of a generic file.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Record {
     pub(super) id: Option<String>,
@@ -90,7 +90,7 @@ pub(super) struct Record {
     pub(super) model: Option<String>,
 }
 
-/// Columns of a table by their meaning.
+/// Columns of a table, by their meaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     id: Option<usize>,
@@ -104,8 +104,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// From a header; `None` if none of its names is a text's or none a speaker's, role's or time's. What a person has named
-    /// is found by that name alone.
+    /// Finds the columns in a header; `None` without a text, or without any of speaker, role and time. A column that
+    /// a person has mapped is found by that name only.
     pub(super) fn from_header(header: &[String], fields: &FieldNames) -> Option<Self> {
         let names: Vec<String> = header.iter().map(|name| name.trim().to_lowercase()).collect();
         let position = |wanted: &str| names.iter().position(|name| name == wanted);
@@ -126,7 +126,8 @@ impl Columns {
         (columns.speaker.or(columns.role).or(columns.time).is_some()).then_some(columns)
     }
 
-    /// True if the row is a notice of a chat program (somebody joined, a message was taken back), as exporters for WeChat say it.
+    /// True if the row is a notice of a chat program (somebody joined, a message was withdrawn), in the words of
+    /// exporters for WeChat.
     pub(super) fn is_notice(&self, fields: &[String]) -> bool {
         self.kind.and_then(|at| fields.get(at)).is_some_and(|kind| is_notice(kind.trim()))
     }
@@ -146,13 +147,13 @@ impl Columns {
     }
 }
 
-/// True if the keys are those of a message.
+/// True if these are the keys of a message.
 pub(super) fn are_message_keys(keys: &[String]) -> bool {
     Columns::from_header(keys, &FieldNames::default()).is_some()
 }
 
 impl Record {
-    /// Reads an object; `None` if it has no text. A field that a person has named is found by that name alone.
+    /// Reads an object; `None` if it has no text. A field that a person has mapped is found by that name only.
     pub(super) fn from_object(object: &Map<String, Value>, fields: &FieldNames) -> Option<Self> {
         let find = |kind, known: &[&str]| match fields.for_kind(kind) {
             Some(named) => value_at(object, named),
@@ -179,12 +180,12 @@ impl Record {
     }
 }
 
-/// The value under a name, in whichever case the name is written.
+/// The value under a name, ignoring case.
 fn value_ignoring_case<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find(|(key, _)| key.to_lowercase() == name.to_lowercase()).map(|(_, value)| value)
 }
 
-/// The value under a name, else at a path of names with dots between them.
+/// The value under a name, else under a path of names separated by dots.
 fn value_at<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     value_ignoring_case(object, path).or_else(|| {
         let (first, rest) = path.split_once('.')?;
@@ -192,7 +193,7 @@ fn value_at<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value>
     })
 }
 
-/// A string or number; of an object, its name.
+/// A string or number; for an object, its name.
 fn short_string(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -204,7 +205,7 @@ fn short_string(value: &Value) -> Option<String> {
     }
 }
 
-/// A string, or the texts of a list of parts.
+/// A string, or the joined texts of a list of parts.
 fn long_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -221,25 +222,25 @@ fn long_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Turns records into items: starts conversations, gives ids.
+/// Turns records into items: starts conversations and assigns ids.
 #[derive(Default)]
 pub(super) struct RecordItems {
     ids: DigestIds,
-    /// Order of day, month and year, if the whole file was asked.
+    /// Order of day, month and year, if the whole file was read for it.
     order: Option<DateOrder>,
     /// The conversation that was started last.
     current: Option<String>,
-    /// The conversation of records that name none.
+    /// The conversation of records without one.
     unnamed: Option<String>,
 }
 
 impl RecordItems {
-    /// A reader for a file whose dates have this order of day, month and year.
+    /// Creates a reader for a file whose dates have this order of day, month and year.
     pub(super) fn with_date_order(order: DateOrder) -> Self {
         Self { order: Some(order), ..Self::default() }
     }
 
-    /// Adds the record's message, with the start of its conversation if that is another one.
+    /// Adds the record's message, after the start of its conversation if that differs from the current one.
     pub(super) fn add(
         &mut self,
         record: Record,
@@ -276,7 +277,7 @@ impl RecordItems {
         items.push_back(check_message(message));
     }
 
-    /// Starts a conversation for records that name none.
+    /// Starts a conversation for records without one.
     pub(super) fn begin(&mut self, id: String, title: Option<&str>, items: &mut VecDeque<Item>) {
         items.push_back(begin_conversation(&id, title));
         self.current = Some(id.clone());

@@ -1,4 +1,4 @@
-//! Signal Desktop's messages as JSON: a list of its database's records, as sigtop and similar exporters write it.
+//! Signal Desktop's messages as JSON: a list of database records, as written by sigtop and similar exporters.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ struct SignalReader {
 
 impl ListedFormat for SignalReader {
     fn is_list(&self, key: &str) -> bool {
-        // One exporter misspells it.
+        // One exporter misspells the name.
         matches!(key, "messages" | "messsages")
     }
 

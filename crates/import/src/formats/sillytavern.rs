@@ -1,4 +1,4 @@
-//! SillyTavern's chats: JSON Lines, a header and then a message each, with swipes.
+//! SillyTavern's chats: JSON Lines with a header and one message per line, with swipes.
 
 use std::collections::VecDeque;
 
@@ -33,10 +33,10 @@ struct Chat {
     /// The user's name from the header; empty in old group chats.
     user_name: String,
     character_name: String,
-    /// Id of the conversation, once it has begun.
+    /// Id of the conversation, once it is known.
     conversation: Option<String>,
-    /// Chats of old programs have no id. A branch is a copy of the file up to there, so that messages of one character and one
-    /// user are known in each of their chats.
+    /// Id space of the messages. Chats of old versions have no id, and a branch is a copy of the file up to that
+    /// point, so messages of one character and user are recognised in all of their chats.
     id_space: Option<String>,
     ids: DigestIds,
 }
@@ -132,7 +132,7 @@ impl Chat {
             let text = self.resolve_placeholders(swipe, character);
             let time = info.map_or(time, |info| parse_send_date(info.get("send_date")));
             message.alternatives.push(Alternative {
-                // As if it were shown, so that one that was shown at an earlier export is known again.
+                // As if it were shown, so that it matches one that was shown in an earlier export.
                 id: self.ids.peek_id(&id_space, speaker, time, &text),
                 follows: None,
                 speaker: message.speaker.clone(),
@@ -153,7 +153,7 @@ impl Chat {
     }
 }
 
-/// The forms of all its versions: milliseconds, ISO 8601, `2023-5-14 @18h 20m 30s 123ms`, `June 19, 2023 4:20pm`.
+/// Parses the times of all versions: milliseconds, ISO 8601, `2023-5-14 @18h 20m 30s 123ms`, `June 19, 2023 4:20pm`.
 fn parse_send_date(value: Option<&Value>) -> MessageTime {
     match value {
         Some(Value::Number(number)) => number.as_f64().map_or(MessageTime::Unknown, MessageTime::from_number),

@@ -1,10 +1,10 @@
-//! What another program had saved about its user: lists and paragraphs, one statement each.
+//! Memories that another program had saved about its user: lists and paragraphs, one statement each.
 
 use jiff::civil::Date;
 
 use crate::item::{Item, SavedMemory};
 
-/// Longest statement, in characters. A longer paragraph is cut between sentences.
+/// Maximum length of a statement, in characters. A longer paragraph is split between sentences.
 const STATEMENT_CHARS_MAX: usize = 400;
 
 /// The statements of a Markdown text: its list entries and paragraphs, without headings.
@@ -30,7 +30,7 @@ pub(super) fn statements_of_markdown(text: &str) -> Vec<String> {
     statements.into_iter().flat_map(|statement| cut_statement(&statement)).collect()
 }
 
-/// The statements of ChatGPT's saved memories: `1. [2024-04-05]. The user has a dog.`
+/// Parses the statements of ChatGPT's saved memories: `1. [2024-04-05]. The user has a dog.`
 pub(super) fn statements_of_numbered_list(text: &str) -> Vec<(Option<Date>, String)> {
     let mut statements: Vec<(Option<Date>, String)> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_heading(line)) {
@@ -46,7 +46,7 @@ pub(super) fn statements_of_numbered_list(text: &str) -> Vec<(Option<Date>, Stri
     statements
 }
 
-/// A statement that a program had saved, as an item.
+/// The item for a statement that another program had saved.
 pub(super) fn statement_item(text: &str, day: Option<Date>, source: &str, place: &str) -> Item {
     Item::SavedMemory(SavedMemory {
         text: text.trim().to_owned(),
@@ -86,7 +86,7 @@ fn numbered_statement(line: &str) -> Option<(Option<Date>, String)> {
     Some(dated.map_or_else(|| (None, text.to_owned()), |(day, text)| (Some(day), text.to_owned())))
 }
 
-/// Pieces of whole sentences, each within [`STATEMENT_CHARS_MAX`] unless one sentence is longer.
+/// Splits a text into parts of whole sentences, each at most [`STATEMENT_CHARS_MAX`] unless one sentence is longer.
 fn cut_statement(statement: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for sentence in statement.split_inclusive(['.', '!', '?', '。', '！', '？']) {

@@ -197,7 +197,7 @@ impl Telegram {
         }
         let Some(id) = read_id(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
         let is_own = self.own_id.is_some() && self.own_id.as_deref() == string_field(value, "from_id");
-        // Forwarded words are not those of the one who forwards them.
+        // A forwarded text is not the sender's.
         let (speaker, role) = match value.get("forwarded_from") {
             Some(origin) => (origin.as_str().unwrap_or_default(), Role::Other),
             None => (
@@ -219,7 +219,7 @@ impl Telegram {
     }
 }
 
-/// The text: a string, or a list of strings and marked parts.
+/// The text of a string, or of a list of strings and formatted parts.
 fn flat_text(text: Option<&Value>) -> String {
     match text {
         Some(Value::String(text)) => text.clone(),
@@ -240,7 +240,7 @@ fn attachments(value: &Value) -> Vec<Attachment> {
     let mut attachments = Vec::new();
     for (key, default) in [("photo", AttachmentKind::Image), ("file", AttachmentKind::File)] {
         let Some(path) = string_field(value, key) else { continue };
-        // Not exported files have a sentence in parentheses instead of a path.
+        // Files that were not exported have a sentence in parentheses instead of a path.
         let name =
             string_field(value, "file_name").or_else(|| Some(path).filter(|path| !path.starts_with('(')));
         let mut file = name.map_or(Attachment { kind: default, name: None }, attachment_from_path);

@@ -1,5 +1,5 @@
-//! Generic talk as text or Markdown: `Ann: hello`, `**Ann:** hello`, `[2026-01-05 10:00] Ann: hello`, with further lines. Also the
-//! texts that LINE, KakaoTalk and programs for iMessage write ([`super::messengers`]).
+//! Generic conversations as text or Markdown: `Ann: hello`, `**Ann:** hello`, `[2026-01-05 10:00] Ann: hello`, with
+//! further lines. Also the text exports of LINE, KakaoTalk and programs for iMessage ([`super::messengers`]).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -21,11 +21,11 @@ use crate::sources::DecodedReader;
 pub(super) const FORMAT: Format =
     Format { id: "text", name: "talk as text or Markdown", detect: is_transcript, open };
 
-/// Longest name of a speaker, in characters, and most words of it.
+/// Maximum length of a speaker's name, in characters, and maximum words of it.
 const SPEAKER_CHARS_MAX: usize = 40;
 const SPEAKER_WORDS_MAX: usize = 4;
 
-/// Lines of the head that are looked at, and most speakers of talk in them.
+/// Lines of the head to examine, and maximum speakers in them.
 const DETECTION_LINES: usize = 400;
 const DETECTION_SPEAKERS_MAX: usize = 12;
 
@@ -53,7 +53,7 @@ fn is_transcript(context: &ReaderContext<'_>) -> bool {
             speakers.insert(start.speaker.to_owned());
         }
     }
-    // Talk has few speakers who speak several times; a form or a list of terms has many names once each.
+    // A conversation has few speakers with several messages each; a form or a list of terms has many names once each.
     starts >= 2
         && starts * 5 >= all * 2
         && speakers.len() <= DETECTION_SPEAKERS_MAX
@@ -80,7 +80,7 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     }))
 }
 
-/// The order of day, month and year in the whole file. Reads no further than its first time if that is clear.
+/// The order of day, month and year in the whole file. Reading stops at the first time if that is unambiguous.
 fn date_order(mut lines: Lines<DecodedReader>) -> io::Result<DateOrder> {
     let mut evidence = OrderEvidence::default();
     loop {
@@ -92,7 +92,7 @@ fn date_order(mut lines: Lines<DecodedReader>) -> io::Result<DateOrder> {
                 Some(time) => time.add_evidence(&mut evidence),
                 None => {}
             },
-            // The reader meets the damage again, after what can be read.
+            // The reader finds the damage again, after the readable part.
             Err(error) if crate::head::is_damage(&error) => break,
             Err(error) => return Err(error),
         }
@@ -104,10 +104,10 @@ struct Transcript {
     order: DateOrder,
     lines: Lines<DecodedReader>,
     name: String,
-    /// True if only lines of [`messengers`] begin a message: `Note: buy milk` goes on with one then.
+    /// True if only lines of [`messengers`] begin a message. `Note: buy milk` then continues one.
     is_of_messenger: bool,
     conversation: Option<String>,
-    /// The day of the last heading that is a day.
+    /// The day of the last heading with a day.
     day: Option<Date>,
     /// Time of a message whose speaker is in the next line.
     awaits_speaker: Option<MessageTime>,
@@ -204,7 +204,7 @@ impl Transcript {
         }
     }
 
-    /// A line that starts no message: it continues the one before, if there is one.
+    /// Handles a line that starts no message: it continues the message before, if there is one.
     fn continue_message(&mut self, line: &str, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
         match &mut self.open_message {
             Some(message) if message.text.len() + line.len() > MESSAGE_BYTES_MAX => {
@@ -226,7 +226,7 @@ impl Transcript {
     fn close(&mut self, items: &mut VecDeque<Item>) {
         let Some(open) = self.open_message.take() else { return };
         let text = open.text.trim_start_matches('\n').trim_end();
-        // LINE quotes texts of several lines.
+        // LINE puts texts of several lines in quotes.
         let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         let text =
             quoted.filter(|text| self.is_of_messenger && text.contains('\n')).unwrap_or(text).to_owned();
@@ -247,7 +247,7 @@ impl Transcript {
     }
 }
 
-/// A time in brackets or bare, then a name and a colon.
+/// Parses a time, bare or in brackets, then a name and a colon.
 fn message_start(line: &str) -> Option<MessageStart<'_>> {
     let line = line.trim_start_matches(['>', '-', ' ']);
     let (time, rest) = leading_time(line);
@@ -274,7 +274,7 @@ fn message_start(line: &str) -> Option<MessageStart<'_>> {
     is_name.then(|| MessageStart { time, speaker, text: text.trim_start_matches([' ', '\t']) })
 }
 
-/// A colon followed by a blank or the line's end, or a full-width one.
+/// Splits at a colon that a space or the line's end follows, or at a full-width one.
 fn split_at_colon(text: &str) -> Option<(&str, &str)> {
     let (at, colon) = text
         .char_indices()

@@ -1,4 +1,5 @@
-//! WeChat, as its common exporters write it: JSON of WeFlow, ChatLab, chatlog and PyWxDump; CSV of PyWxDump and MemoTrace.
+//! WeChat, in the formats of common exporters: JSON of WeFlow, ChatLab, chatlog and PyWxDump; CSV of PyWxDump and
+//! MemoTrace.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -56,7 +57,7 @@ struct WeChat {
     file: String,
     /// True if types are ChatLab's numbers, not WeChat's.
     is_chatlab: bool,
-    /// Id and name of the chat that the file is of.
+    /// Id and name of the file's chat.
     chat: Option<(String, String)>,
     /// The account's own id.
     own_id: Option<String>,
@@ -65,7 +66,7 @@ struct WeChat {
     ids: DigestIds,
 }
 
-/// One message of any of the forms.
+/// A message in any of the supported forms.
 struct Record {
     id: Option<String>,
     chat: Option<(String, String)>,
@@ -159,7 +160,7 @@ impl WeChat {
                 _ => None,
             }
         });
-        // PyWxDump's `talker` is who speaks, chatlog's is the chat.
+        // `talker` is the speaker for PyWxDump, and the chat for chatlog.
         let chat =
             first(&["room_name"]).or_else(|| sender.as_ref().and_then(|_| first(&["talker"]))).map(|id| {
                 let name = first(&["talkerName"]).unwrap_or_else(|| id.clone());
@@ -218,7 +219,7 @@ pub(super) fn is_notice(kind: &str) -> bool {
     matches!(kind, "10000" | "10002" | "系统消息" | "系统通知")
 }
 
-/// The kind of attachment by ChatLab's number.
+/// The kind of attachment for ChatLab's number.
 fn chatlab_attachment_kind(kind: &str) -> Option<AttachmentKind> {
     match kind {
         "1" => Some(AttachmentKind::Image),
@@ -230,7 +231,7 @@ fn chatlab_attachment_kind(kind: &str) -> Option<AttachmentKind> {
     }
 }
 
-/// The kind of attachment by WeChat's number or the exporters' word for it.
+/// The kind of attachment for WeChat's number or the exporters' word.
 fn attachment_kind(kind: &str) -> Option<AttachmentKind> {
     match kind {
         "3" | "图片" | "图片消息" => Some(AttachmentKind::Image),
@@ -282,9 +283,9 @@ impl Step for WeChatCsv {
         let is_own = field(&["IsSender", "is_sender"]).as_deref() == Some("1");
         let kind = field(&["Type", "type_name"]).unwrap_or_default();
         let partner = field(&["Remark", "NickName"]);
-        // `talker` is who speaks: it would split the chat in two.
+        // `talker` is the speaker here, so using it as the chat would split the chat in two.
         let talker = field(&["room_name", "TalkerId"]);
-        // In a chat of two, MemoTrace leaves out the last columns: the file has the partner's name.
+        // In a chat of two, MemoTrace omits the last columns: the file name has the partner's name.
         let title = self.chat.file.trim_end_matches("_utf8").to_owned();
         let speaker = match is_own {
             true => "我".to_owned(),

@@ -1,4 +1,4 @@
-//! MemoTrace's HTML: a page whose script has a list of messages, each a small object of its own notation.
+//! MemoTrace's HTML: a page whose script contains a list of messages, each a small object in its own notation.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader};
@@ -16,7 +16,7 @@ use crate::sources::DecodedReader;
 pub(super) const FORMAT: Format =
     Format { id: "wechat-html", name: "WeChat (MemoTrace HTML)", detect: is_page, open };
 
-/// Longest object, in bytes; its text may be escaped to twice its length.
+/// Maximum bytes of an object; its text may be twice its length because of escapes.
 const OBJECT_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;
 
 fn is_page(context: &ReaderContext<'_>) -> bool {
@@ -46,7 +46,7 @@ struct Page {
     name: String,
     id: String,
     title: String,
-    /// Objects that were found.
+    /// Number of objects found so far.
     number: u64,
     ids: DigestIds,
 }
@@ -85,7 +85,7 @@ enum Object {
 }
 
 impl Page {
-    /// The next object that begins with its `type`.
+    /// Finds the next object, which begins with its `type`.
     fn next_object(&mut self) -> io::Result<Object> {
         const OBJECT_MARK: &[u8] = b"type:";
         let mut matched: Option<usize> = None;
@@ -133,7 +133,7 @@ impl Page {
         }
     }
 
-    /// Reads one message; nothing for the times that the page shows between messages.
+    /// Parses one message. Times that the page shows between messages are dropped.
     fn read_item(
         &mut self,
         fields: &HashMap<String, String>,
@@ -168,7 +168,7 @@ impl Page {
     }
 }
 
-/// The words and the file of a message of this type.
+/// The text and the file of a message of this type.
 fn content(
     kind: &str,
     sub_kind: &str,
@@ -190,7 +190,7 @@ fn content(
     }
 }
 
-/// `key:value` pairs; values are bare or in single quotes.
+/// Parses `key:value` pairs; values are bare or in single quotes.
 fn parse_fields(object: &str) -> HashMap<String, String> {
     let mut fields = HashMap::new();
     let mut rest = object;
@@ -209,7 +209,7 @@ fn parse_fields(object: &str) -> HashMap<String, String> {
     fields
 }
 
-/// The text up to its closing quote with escapes resolved, and what follows.
+/// The text up to its closing quote with escapes resolved, and the rest.
 fn read_quoted(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut characters = text.char_indices();
@@ -229,7 +229,7 @@ fn read_quoted(text: &str) -> (String, &str) {
     (value, "")
 }
 
-/// The text with its HTML escapes resolved.
+/// The text with HTML escapes resolved.
 fn unescape_html(html: &str) -> String {
     let broken = html.replace("<br>", "\n").replace("&emsp;", "\t");
     broken.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")

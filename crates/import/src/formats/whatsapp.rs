@@ -1,4 +1,5 @@
-//! WhatsApp's `_chat.txt`: a line per message, in the form of the phone's language, with further lines of its text.
+//! WhatsApp's `_chat.txt`: one line per message, in the format of the phone's language, with further lines for its
+//! text.
 
 mod header;
 mod placeholders;
@@ -21,7 +22,7 @@ use header::{Header, HeaderRest, parse_header};
 
 pub(super) const FORMAT: Format = Format { id: "whatsapp", name: "WhatsApp chat", detect: is_whatsapp, open };
 
-/// Lines of the head that are looked at. A first message may be a long text of many lines.
+/// Lines of the head to examine. A first message may have many lines.
 const DETECTION_LINES: usize = 50;
 
 fn is_whatsapp(context: &ReaderContext<'_>) -> bool {
@@ -39,8 +40,8 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     let survey = FileSurvey::from_lines(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
         .map_err(ImportError::io(context.source.name()))?;
     let title = chat_name(context.source.name());
-    // Two people's chat is known by them: an export without media begins later than one with media. A group has its
-    // first line, as its members change.
+    // A chat of two is identified by its speakers, because an export without media begins later than one with media.
+    // A group is identified by its first line, because its members change.
     let id = if survey.speakers.len() <= 2 {
         let names: Vec<&str> = survey.speakers.iter().map(String::as_str).collect();
         stable_id(&names)
@@ -59,7 +60,7 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
     }))
 }
 
-/// The chat's name in the export's: `WhatsApp Chat with Ann.txt`, `WhatsApp Chat - Ann.zip/_chat.txt`.
+/// The chat's name in the name of the export: `WhatsApp Chat with Ann.txt`, `WhatsApp Chat - Ann.zip/_chat.txt`.
 fn chat_name(name: &str) -> Option<String> {
     name.rsplit('/').find_map(|part| {
         let stem = part.trim_end_matches(".txt").trim_end_matches(".zip");
@@ -68,7 +69,7 @@ fn chat_name(name: &str) -> Option<String> {
     })
 }
 
-/// Facts about the whole file that are needed before its first message.
+/// Facts about the whole file that its first message depends on.
 #[derive(Default)]
 struct FileSurvey {
     evidence: OrderEvidence,
@@ -93,7 +94,7 @@ impl FileSurvey {
                     }
                     survey.first_line.get_or_insert(text);
                 }
-                // The reader meets the damage again, after what can be read.
+                // The reader finds the damage again, after the readable part.
                 Err(error) if crate::head::is_damage(&error) => return Ok(survey),
                 Err(error) => return Err(error),
             }
@@ -109,7 +110,7 @@ struct Chat {
     title: Option<String>,
     has_begun: bool,
     ids: DigestIds,
-    /// The message to which further lines belong, or the notice.
+    /// The message or notice that further lines continue.
     open_message: Option<PendingMessage>,
 }
 

@@ -1,5 +1,5 @@
-//! Zip archives: listed by their directory, each entry a bounded stream. Nothing is unpacked to disk, so an entry's name is
-//! only shown.
+//! Zip archives: listed by their directory, with each entry as a bounded stream. Nothing is unpacked to disk, and an
+//! entry's name is only for display.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl EntryPlace {
     }
 }
 
-/// Fails instead of reading on when an entry expands to more than its size allows.
+/// A reader that fails when an entry expands beyond its limit.
 struct BoundedReader<R> {
     reader: R,
     left: u64,
@@ -55,8 +55,7 @@ impl<R: Read> Read for BoundedReader<R> {
     }
 }
 
-/// Adds the source, or what is in it if it is a zip archive. `depth` counts the archives around
-/// it.
+/// Adds the source, or the content of a zip archive. `depth` is the number of archives around it.
 pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources) -> Result<(), ImportError> {
     let mut magic = [0; 4];
     let length = read_up_to(&mut source.open()?, &mut magic).map_err(ImportError::io(&source.name))?;
@@ -96,7 +95,7 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
     }
 }
 
-/// An archive says the hour of its writer's clock, without a zone. A year before 1981 means that there is none.
+/// The time of an entry. Archives store local time without a zone; a year before 1981 means that the time is missing.
 fn entry_time(time: zip::DateTime) -> Option<Timestamp> {
     let field = |number: u8| i8::try_from(number).ok();
     let at = jiff::civil::DateTime::new(
@@ -184,7 +183,7 @@ fn source_length(source: &Source) -> u64 {
     }
 }
 
-/// The name without what could lead out of a folder or off a line: only for showing.
+/// The name without characters that could leave a folder or break a line; for display only.
 fn clean_name(name: &str) -> String {
     let parts = name.split(['/', '\\']).map(str::trim).filter(|part| !matches!(*part, "" | "." | ".."));
     let joined: String =
@@ -192,7 +191,7 @@ fn clean_name(name: &str) -> String {
     if joined.is_empty() { "unnamed".to_owned() } else { joined }
 }
 
-/// Fills as much of the buffer as there are bytes.
+/// Fills the buffer, or as much of it as there are bytes left.
 fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,17 +1,17 @@
-//! UTF-8 out of what a file begins with: a byte-order mark is dropped, UTF-16 becomes UTF-8.
+//! Decodes text by the beginning of the file: a byte-order mark is dropped, UTF-16 becomes UTF-8.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A file's text as UTF-8 bytes. Bytes that are not valid UTF-8 in a file without a UTF-16 mark pass through.
+/// A reader of text as UTF-8. Invalid bytes in a file without a UTF-16 mark pass through.
 pub(crate) struct DecodedReader {
     reader: BufReader<Box<dyn Read + Send>>,
     form: Encoding,
-    /// Converted, not yet read.
+    /// Converted bytes that are not read yet.
     pending: Vec<u8>,
     pending_at: usize,
-    /// First half of a pair of UTF-16 units.
+    /// First half of a UTF-16 surrogate pair.
     high: Option<u16>,
 }
 
@@ -42,7 +42,7 @@ impl DecodedReader {
         Ok(())
     }
 
-    /// Converts what is buffered; false at the end.
+    /// Converts the buffered bytes; false at the end.
     fn convert_buffered(&mut self) -> io::Result<bool> {
         self.pending.clear();
         self.pending_at = 0;
@@ -54,7 +54,7 @@ impl DecodedReader {
             return Ok(!self.pending.is_empty());
         }
         if bytes.len() == 1 {
-            // Half a unit at the end of the buffer: read on, byte by byte.
+            // The buffer ends with half a unit: continue byte by byte.
             let first = bytes[0];
             self.reader.consume(1);
             let second = self.reader.fill_buf()?.first().copied();

@@ -9,9 +9,9 @@ use crate::limits::{FOLDER_DEPTH_MAX, SOURCES_MAX};
 /// The files below a folder, in the order of reading.
 #[derive(Clone, Debug, Default)]
 pub struct FolderListing {
-    /// Name to show, with the folder's own, and path.
+    /// Names for people, with the folder's own name, and paths.
     pub files: Vec<(String, PathBuf)>,
-    /// Files that are not listed, each with its reason.
+    /// Files that are not listed, each with the reason.
     pub skipped: Vec<Skip>,
 }
 

@@ -1,4 +1,4 @@
-//! A provider over HTTP: attempts, what they learn, and when they are repeated.
+//! A provider over HTTP: attempts, what is learned from them, and retries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
 }
 
 impl<P: Protocol> SharedState<P> {
-    /// One attempt at a whole answer.
+    /// Makes one attempt at a complete answer.
     async fn attempt_completion(&self, request: &Request) -> Result<ParsedAnswer, LlmError> {
         let _permit = self.acquire_permit().await?;
         let deadline = Deadline::new(Instant::now(), self.limits.whole, "finish its answer");
@@ -116,7 +116,7 @@ impl<P: Protocol> SharedState<P> {
         Ok(answer)
     }
 
-    /// One attempt at a stream, up to its first event.
+    /// Makes one attempt at a stream, up to its first event.
     async fn attempt_stream(
         self: &Arc<Self>,
         request: &Request,
@@ -132,8 +132,8 @@ impl<P: Protocol> SharedState<P> {
         Ok((event, answer))
     }
 
-    /// Posts the request in the best form that the endpoint is known to accept, and in the next one when
-    /// it refuses that form.
+    /// Posts the request in the best form that the endpoint is known to accept, and in the next form if that is
+    /// refused.
     async fn post_request(
         &self,
         request: &Request,
@@ -179,8 +179,8 @@ impl<P: Protocol> SharedState<P> {
         }
     }
 
-    /// Some endpoints answer a request for a stream with one document: an error, or a web page because
-    /// the address is wrong.
+    /// Returns an error if the answer is not a stream: some endpoints send one JSON error, or a web page because the
+    /// address is wrong.
     async fn refuse_other_than_stream(&self, response: &mut Response, by: Deadline) -> Result<(), LlmError> {
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
@@ -198,7 +198,7 @@ impl<P: Protocol> SharedState<P> {
         })
     }
 
-    /// The body, or `None` when it is larger than `most`. What is too large is not read to its end.
+    /// Reads the body; `None` if it is larger than `most`, and then it is not read to its end.
     async fn read_body(&self, response: &mut Response, most: usize) -> Result<Option<Vec<u8>>, LlmError> {
         let mut body = Vec::new();
         while let Some(chunk) =
@@ -212,7 +212,7 @@ impl<P: Protocol> SharedState<P> {
         Ok(Some(body))
     }
 
-    /// Waits before the next attempt, or returns the error when there is none.
+    /// Waits before the next attempt, or returns the error if there is none.
     async fn pause_or_give_up(
         &self,
         retries: &mut u32,

@@ -1,4 +1,4 @@
-//! Time limits that say what they limited.
+//! Time limits whose errors name what was limited.
 
 use std::future::Future;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// `allowed` from `start`; `awaited` completes the sentence "… did not …".
+    /// Creates a deadline of `allowed` from `start`; `awaited` completes the error text "… did not …".
     pub(super) fn new(start: Instant, allowed: Duration, awaited: &'static str) -> Deadline {
         Deadline { at: start + allowed, allowed, awaited }
     }
@@ -25,7 +25,7 @@ impl Deadline {
         if other.at < self.at { other } else { self }
     }
 
-    /// Waits for `future`, or fails as [`LlmError::Transient`] when the time is over.
+    /// Waits for `future`, or fails with [`LlmError::Transient`] at the deadline.
     pub(super) async fn limit<F: Future>(self, host: &str, future: F) -> Result<F::Output, LlmError> {
         timeout_at(self.at, future).await.map_err(|_elapsed| {
             LlmError::transient(format!(

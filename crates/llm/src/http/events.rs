@@ -1,8 +1,8 @@
-//! Server-sent events from foreign bytes, in bounded memory.
+//! Parser of server-sent events from untrusted bytes, in bounded memory.
 //!
-//! Written here because eventsource-stream 0.2 panics on a byte order mark and keeps every byte after
-//! an invalid one. Follows the WHATWG event stream grammar; names, ids and reconnection times are not used,
-//! because both protocols say inside the data what an event is.
+//! Written here because eventsource-stream 0.2 panics on a byte order mark and keeps every byte after an invalid one.
+//! Follows the WHATWG event stream grammar; names, ids and reconnection times are ignored, because both protocols
+//! name the event inside the data.
 
 use super::MAX_EVENT_BYTES;
 
@@ -12,10 +12,10 @@ pub(crate) struct SseEvent {
     pub(crate) data: String,
 }
 
-/// Why bytes are no event stream.
+/// Why bytes are not an event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventError {
-    /// An event without end.
+    /// An event is longer than the limit.
     TooLarge,
     /// The bytes are not valid UTF-8.
     Unreadable,
@@ -32,10 +32,11 @@ pub(super) struct EventDecoder {
 }
 
 impl EventDecoder {
-    /// Takes the next chunk and gives each event that it completes to `completed`.
+    /// Decodes the next chunk, and passes each completed event to `completed`.
     ///
     /// # Errors
-    /// After an error the decoder is of no further use.
+    ///
+    /// After an error the decoder must not be used any more.
     pub(super) fn push(
         &mut self,
         chunk: &[u8],

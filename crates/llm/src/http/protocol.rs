@@ -1,4 +1,4 @@
-//! What differs between the protocols.
+//! The port of a protocol.
 
 use reqwest::Url;
 use reqwest::header::HeaderMap;
@@ -6,20 +6,20 @@ use reqwest::header::HeaderMap;
 use super::SseEvent;
 use crate::{AnswerFormat, LlmError, Request, Usage};
 
-/// A way of asking over HTTP. Pure: it writes bodies and reads answers, and does no input or output.
+/// An HTTP protocol of a provider. Implementations only build requests and parse answers; they do no input or output.
 pub(crate) trait Protocol: Send + Sync + 'static {
     fn name(&self) -> &'static str;
 
     /// The address for requests.
     fn url(&self) -> &Url;
 
-    /// Host and port, for messages.
+    /// Host and port, for error messages.
     fn host(&self) -> &str;
 
     /// Headers with the key, marked sensitive.
     fn headers(&self) -> HeaderMap;
 
-    /// Capabilities assumed of an endpoint that has not answered yet.
+    /// Capabilities assumed of an endpoint before its first answer.
     fn assumed_capabilities(&self) -> Capabilities;
 
     fn request_body(
@@ -30,14 +30,14 @@ pub(crate) trait Protocol: Send + Sync + 'static {
         streaming: bool,
     ) -> Result<Vec<u8>, LlmError>;
 
-    /// Reads a whole answer.
+    /// Parses a complete answer.
     fn parse_answer(&self, body: &[u8]) -> Result<ParsedAnswer, LlmError>;
 
-    /// Reads one event of a streamed answer.
+    /// Parses one event of a streamed answer.
     fn read_event(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError>;
 }
 
-/// A whole answer as the protocol gives it.
+/// An answer after it was parsed.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedAnswer {
     pub(crate) text: String,
@@ -45,7 +45,7 @@ pub(crate) struct ParsedAnswer {
     pub(crate) model: Option<String>,
 }
 
-/// Data of a stream besides its text.
+/// State of a stream besides its text.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) usage: Option<Usage>,
@@ -55,16 +55,16 @@ pub(crate) struct Progress {
 /// The meaning of one event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StreamItem {
-    /// The model said this.
+    /// A piece of the answer's text.
     Text(String),
-    /// The model is at work and said nothing yet; it is alive.
+    /// The model is working and has sent no text yet.
     Thought,
     Nothing,
     /// The protocol's own end mark.
     End,
 }
 
-/// Capabilities of an endpoint, learned from its refusals and kept for the life of the provider.
+/// Capabilities of an endpoint, learned from its refusals and remembered until the provider is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) json: JsonMode,
@@ -96,11 +96,11 @@ pub(crate) enum LimitField {
 }
 
 impl Capabilities {
-    /// The next thing to try after the endpoint refused this request with `complaint` (its own words),
-    /// or `None` when nothing that we sent can be left out.
+    /// The next form to try after the endpoint refused this request with `complaint` (its error text), or `None` if
+    /// no parameter can be left out.
     ///
-    /// A parameter that the complaint names is left out first; a JSON request that is refused without
-    /// a name falls back to the next way of asking for JSON.
+    /// A parameter named in the complaint is left out first. A JSON request refused without such a name falls back to
+    /// the next way of asking for JSON.
     pub(crate) fn fallback(
         self,
         complaint: &str,
@@ -138,7 +138,7 @@ impl Capabilities {
     }
 }
 
-/// The schema as part of the system text, for endpoints that take no schema of their own.
+/// The schema as part of the system text, for endpoints without a parameter for it.
 pub(crate) fn schema_instructions(schema: &serde_json::Value) -> String {
     format!(
         "\n\n# Form of the answer\nAnswer with exactly one JSON object and nothing else: no prose before or after it, no code fence. The object must satisfy this JSON schema:\n{schema}"

@@ -1,4 +1,4 @@
-//! From what an endpoint answers instead of an answer to an [`LlmError`].
+//! Converts error responses of an endpoint to an [`LlmError`].
 
 use std::error::Error;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::LlmError;
 
-/// Most characters of an endpoint's own words that a message repeats. A refusal may be a whole page of a proxy.
+/// Maximum characters of an endpoint's error text to repeat. A refusal may be the whole page of a proxy.
 const MAX_QUOTED_CHARS: usize = 200;
 
 const TOO_LONG_PHRASES: &[&str] = &[
@@ -31,19 +31,19 @@ const AUTH_PHRASES: &[&str] =
 const RATE_PHRASES: &[&str] = &["rate_limit", "rate limit", "too many requests"];
 const TRANSIENT_PHRASES: &[&str] = &["overloaded", "server_error", "api_error", "timeout", "unavailable"];
 
-/// An endpoint's own account of what went wrong, in any of the customary shapes.
+/// Error body of an endpoint, in any of the usual forms.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorBody {
-    /// The message for a person.
+    /// The endpoint's error text.
     pub(crate) message: String,
-    /// The error's `type` and `code`, where they are words.
+    /// The error's `type` and `code`, if they are words.
     code: String,
-    /// The error's `code`, where that is an HTTP status.
+    /// The error's `code`, if that is an HTTP status.
     status: Option<u16>,
 }
 
 impl ErrorBody {
-    /// Reads an error body: JSON when it is, else its text.
+    /// Parses an error body as JSON, else takes its text.
     pub(crate) fn read(body: &[u8]) -> ErrorBody {
         match serde_json::from_slice::<Value>(body) {
             Ok(value) => ErrorBody::find(&value).unwrap_or_else(|| ErrorBody::from_error(&value)),
@@ -53,7 +53,7 @@ impl ErrorBody {
         }
     }
 
-    /// The complaint inside an otherwise successful answer or event, if there is one.
+    /// Finds an error inside an otherwise successful answer or event.
     pub(crate) fn find(value: &Value) -> Option<ErrorBody> {
         value.get("error").filter(|error| !error.is_null()).map(ErrorBody::from_error)
     }
@@ -72,13 +72,13 @@ impl ErrorBody {
         ErrorBody { message: message.to_owned(), code: format!("{} {}", text("type"), text("code")), status }
     }
 
-    /// True if its words name any of these.
+    /// True if the error text contains any of these phrases.
     fn contains_phrase(&self, phrases: &[&str]) -> bool {
         let words = format!("{} {}", self.code, self.message).to_lowercase();
         phrases.iter().any(|phrase| words.contains(phrase))
     }
 
-    /// The message on one line, shortened, to be put at the end of another.
+    /// The error text shortened to one line, to append to another text.
     fn short_message(&self) -> String {
         let line = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let line: String = line.chars().filter(|letter| !letter.is_control()).collect();
@@ -90,7 +90,7 @@ impl ErrorBody {
     }
 }
 
-/// The error for an answer with this status.
+/// Converts an answer with this status into an error.
 pub(crate) fn error_of_status(
     host: &str,
     status: StatusCode,
@@ -105,7 +105,7 @@ pub(crate) fn error_of_status(
     classify(host, Some(status.as_u16()), retry_after(headers), complaint)
 }
 
-/// The error for a complaint inside an answer that began well.
+/// Converts an error inside an answer that began successfully.
 pub(crate) fn error_in_stream(host: &str, complaint: &ErrorBody) -> LlmError {
     classify(host, complaint.status, None, complaint)
 }
@@ -125,7 +125,7 @@ fn classify(
         );
         return LlmError::Auth { message };
     }
-    // The endpoint's words are left out here: some repeat part of the key.
+    // The endpoint's text is left out here, because some repeat part of the key.
     if matches!(code, 401 | 403) && !complaint.contains_phrase(REFUSED_PHRASES)
         || complaint.contains_phrase(AUTH_PHRASES)
     {
@@ -134,7 +134,7 @@ fn classify(
         );
         return LlmError::Auth { message };
     }
-    // A limit on tokens per minute speaks of too many tokens as well.
+    // An error about tokens per minute also mentions too many tokens.
     if code == 413 || (code != 429 && complaint.contains_phrase(TOO_LONG_PHRASES)) {
         let message = format!(
             "The prompt is too long for the language model at {host}. Send less, or choose a model with a larger window.{said}"
@@ -165,7 +165,7 @@ fn classify(
     ))
 }
 
-/// The error for a connection that did not open, or broke.
+/// Converts a connection that could not be opened, or broke, into an error.
 pub(crate) fn transport_error(host: &str, error: &reqwest::Error) -> LlmError {
     let cause = root_cause(error);
     if error.is_builder() {
@@ -177,7 +177,7 @@ pub(crate) fn transport_error(host: &str, error: &reqwest::Error) -> LlmError {
     ))
 }
 
-/// The innermost reason, which never holds the address or the key.
+/// The innermost cause, which never contains the address or the key.
 pub(super) fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else { return "no further reason".to_owned() };
     while let Some(deeper) = cause.source() {
@@ -186,8 +186,8 @@ pub(super) fn root_cause(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Time that the endpoint asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date. The date counts from
-/// the answer's own `Date`, so no clock of ours is involved.
+/// Time that the endpoint asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date. A date is
+/// compared with the answer's own `Date`, so that our clock does not matter.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(milliseconds) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {

@@ -1,20 +1,22 @@
-//! When to ask again, and after how long.
+//! Decides if and when a request is repeated.
 
 use std::time::Duration;
 
 use crate::LlmError;
 
-/// Pauses before retries: each is twice the last one, between these two. A person may be waiting.
+/// First and longest pause before a retry; each is twice the one before. They are short because a person may be
+/// waiting.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 
-/// An endpoint that asks for a longer wait than this gets it from the caller, who can tell a person.
+/// Longest wait, asked for by an endpoint, that is made here. A longer one is returned to the caller, who can report
+/// it to a person.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// The pause before retry number `retry` (0 is the first), or `None` when retrying is pointless.
+/// The pause before retry number `retry` (0 is the first), or `None` if a retry is pointless.
 ///
-/// Backoff doubles from 0.5 s to 8 s and is spread over its upper half by `jitter` in `[0, 1)`. An
-/// endpoint's own `retry_after` is a lower bound, spread by the same amount.
+/// The backoff doubles from 0.5 s to 8 s. `jitter` in `[0, 1)` spreads it over its upper half. An endpoint's own
+/// `retry_after` is a lower bound, spread by the same amount.
 pub(super) fn pause_before_retry(retry: u32, error: &LlmError, jitter: f64) -> Option<Duration> {
     if !error.is_transient() {
         return None;

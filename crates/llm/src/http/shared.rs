@@ -1,4 +1,4 @@
-//! What all attempts of a provider share, and the reading of an answer.
+//! State shared by all attempts of a provider, and the parsing of an answer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct SharedState<P> {
     pub(super) models: TierModels,
     pub(super) secret: Option<SecretString>,
     pub(super) limits: Limits,
-    /// Bounds the calls at the same time; further ones wait here instead of being refused by the provider.
+    /// Limits concurrent calls; further ones wait here rather than be refused by the provider.
     pub(super) in_flight: Arc<Semaphore>,
     pub(super) pauses: Arc<dyn RetryTimer>,
     /// Capabilities by model: one address may serve models with different abilities.
@@ -48,14 +48,14 @@ impl<P: Protocol> SharedState<P> {
         ))
     }
 
-    /// Takes the key out of a message: an endpoint may repeat it.
+    /// Removes the key from a text, as an endpoint may repeat it.
     pub(super) fn without_secret(&self, error: LlmError) -> LlmError {
         error.map_message(|message| mask_key(message, self.secret.as_ref()))
     }
 }
 
-/// Token counts for an endpoint that reports none: one for each ideograph, one for each four other
-/// characters. Too coarse to bill by, good enough to hold a daily cap.
+/// Estimates tokens for an endpoint that reports none: one for each ideograph, one for each four other characters.
+/// That is too coarse for bills, but enough for a daily cap.
 pub(super) fn estimate_tokens(request: &Request, text: &str) -> Usage {
     Usage {
         input_tokens: estimated_tokens(&request.system) + estimated_tokens(&request.user),

@@ -1,4 +1,4 @@
-//! Reading a streamed answer within its limits.
+//! Reads a streamed answer within its limits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use super::shared::{SharedState, estimate_tokens, estimated_tokens};
 use super::{MAX_ANSWER_BYTES, Progress, Protocol, StreamItem, refusal};
 use crate::{LlmError, Request, StreamEvent, Usage};
 
-/// An answer that is being said. Dropping it closes the connection and frees its place in flight.
+/// An answer that is being streamed. Dropping it closes the connection and releases its permit.
 pub(super) struct StreamedAnswer<P> {
     shared: Arc<SharedState<P>>,
     response: Response,
     decoder: EventDecoder,
-    /// Events read and not looked at yet.
+    /// Events that were received and not processed yet.
     events: VecDeque<SseEvent>,
     progress: Progress,
     asked_model: String,
     /// Length of the answer so far, in bytes and in estimated tokens.
     said_bytes: usize,
     estimate: Usage,
-    /// Time by which the next token has to be there.
+    /// Deadline of the next token.
     next_token: Deadline,
     whole: Deadline,
     _permit: OwnedSemaphorePermit,
@@ -60,7 +60,7 @@ impl<P: Protocol> StreamedAnswer<P> {
     /// The next part of the answer; `None` after the end or an error.
     pub(super) async fn next(&mut self) -> Result<StreamEvent, LlmError> {
         if self.said_bytes > 0 {
-            // The time that the reader took is not the model's silence.
+            // The time that the reader took does not count as silence of the model.
             self.note_token();
         }
         loop {
@@ -114,7 +114,7 @@ impl<P: Protocol> StreamedAnswer<P> {
     }
 }
 
-/// The events of an answer whose first one is already here.
+/// The events of an answer whose first event was read already.
 pub(super) fn into_stream<P: Protocol>(
     first: StreamEvent,
     answer: StreamedAnswer<P>,

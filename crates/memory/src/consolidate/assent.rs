@@ -1,22 +1,22 @@
-//! Laundering: a question of the persona is not the user's fact. A bare yes proves only what it answers, so the question
-//! becomes evidence beside it, and the event may say no more than the question did.
+//! Bare assent: a question of the persona is not a fact about the user. A bare yes only proves what it answers, so
+//! the question is added as evidence, and the event must not say more than the question did.
 
 use super::merge::count_negations;
 use crate::messages::{Message, Role};
 use crate::nodes::Evidence;
 use crate::text::{self, Utterance, is_bare_denial, is_bare_reply, offers_choice, split_sentences};
 
-/// Share of a description's content words that the answered question must hold. A description may put the question into other
-/// words, so not all are asked for; with fewer than half it says something else.
+/// Minimum share of a description's content words that the answered question must contain. A description may rephrase
+/// the question, so not all are required; with fewer than half it means something else.
 const ANSWERED_SHARE_MIN: f64 = 0.5;
-/// Words of every description about the user: they tell nothing.
+/// Words that occur in every description of the user, and so carry no information.
 const USER_WORDS: &[&str] = &["用", "户", "user"];
 
-/// The question that a bare yes or no answers, as additional evidence; none needed where some quote says
-/// something by itself.
+/// The question that a bare yes or no answers, as additional evidence; `None` if some quote is more than that.
 ///
 /// # Errors
-/// Why the yes proves nothing, for the model and for a person.
+///
+/// Why the yes is no evidence, for the model and for a person.
 pub(super) fn answered_question(
     description: &str,
     evidence: &[Evidence],

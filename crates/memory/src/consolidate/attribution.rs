@@ -1,22 +1,23 @@
-//! Whose fact it is: a sister's allergy is not the user's.
+//! Attribution of facts: a sister's allergy is not the user's.
 
 use crate::entities::{fold_name, is_named_in_text};
 use crate::text::at_word_borders;
 use crate::text::lexicon::people as lexicon;
 
-/// Words between "my" and whom it belongs to ("my older sister"). More would join "my" with a person of the next phrase.
+/// Maximum words between "my" and the person ("my older sister"). More would connect "my" to a person of the next
+/// phrase.
 const WORDS_AFTER_MY_MAX: usize = 2;
 /// Characters that end a clause.
 const CLAUSE_ENDS: &[char] = &[
     ',', ';', '.', '!', '?', ':', '\n', '\u{ff0c}', '\u{ff1b}', '\u{3002}', '\u{ff01}', '\u{ff1f}',
     '\u{ff1a}', '\u{3001}', '\u{2014}',
 ];
-/// Phrases for the user at the beginning of a description, each with what may follow.
+/// Phrases for the user at the start of a description, each with what may follow.
 const USER_SUBJECTS: &[(&str, &str)] =
     &[("用户", "用户的"), ("the user ", "the user's"), ("user ", "user's")];
 
-/// The person that a quote is about, if that is not the user although the description says so. `names` are the folded names
-/// of people; `start` is the offset of the quote, in characters.
+/// The person that a quote is about, if that is not the user although the description says so. `names` are the folded
+/// names of people; `start` is the offset of the quote, in characters.
 pub(super) fn other_person_of_quote(
     description: &str,
     content: &str,
@@ -35,7 +36,7 @@ pub(super) fn other_person_of_quote(
     let said: String = content.chars().take(start).collect();
     let clauses: Vec<&str> = content.split(CLAUSE_ENDS).collect();
     let at = said.matches(CLAUSE_ENDS).count();
-    // A clause without a subject of its own goes on about that of the one before.
+    // A clause without a subject continues that of the clause before.
     for clause in clauses.get(..=at)?.iter().rev() {
         let clause = fold_name(clause);
         if let Some(found) = first_person_or_somebody(&clause, names) {
@@ -47,7 +48,7 @@ pub(super) fn other_person_of_quote(
     None
 }
 
-/// The first person of a clause: the speaker (none), or somebody.
+/// The first person named in a clause: the speaker (`None`), or somebody else.
 struct Person {
     somebody: Option<String>,
     start: usize,
@@ -76,7 +77,7 @@ fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
     }
 }
 
-/// True if the words before somebody only say whose that one is ("我的", "my older").
+/// True if the words before a person only say whose relative or friend it is ("我的", "my older").
 fn only_names_owner(before: &str, from: usize) -> bool {
     let before = before[from..].trim();
     lexicon::POSSESSIVES.iter().any(|possessive| {
@@ -96,7 +97,7 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     if !is_named_in_text(text, word) {
         return None;
     }
-    // 其他 and 吉他 are nobody.
+    // 其他 and 吉他 contain 他 but refer to nobody.
     let inside_a_word = |at: usize| word == "他" && text[..at].ends_with(['其', '吉']);
     text.match_indices(word)
         .map(|(at, _)| at)

@@ -1,4 +1,4 @@
-//! A wrong name becomes an alias of the one with the right name, not a second person.
+//! Corrected names: a wrong name becomes an alias of the right one, not a second person.
 
 use super::{ConsolidateError, ConsolidationEvent, Consolidator};
 use crate::entities::{ChangedBy, EntityChange, EntityChanged, kinds_agree};
@@ -18,8 +18,8 @@ pub(super) fn corrected_names(
 }
 
 impl Consolidator<'_> {
-    /// Makes one of the two entities that have the names. One that a current memory tells of by its wrong name is somebody else, and
-    /// one that a person has described is left to them.
+    /// Merges the two entities of a corrected name. An entity whose wrong name a current memory uses is a different
+    /// one and stays; so does one that a person has described.
     pub(super) async fn join_corrected_names(
         &self,
         session: &Session,

@@ -1,39 +1,39 @@
-//! Decisions whether to think about what was remembered.
+//! Decides if a reflection or a slow cycle runs.
 
 /// The decision about a reflection, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReflectionDecision {
-    /// The gate holds: enough reflections in the last 24 hours.
+    /// The limit is reached: enough reflections in the last 24 hours.
     HardGate,
-    /// A fresh event shook.
+    /// A new event has a very high impact.
     Shock,
-    /// The last reflection is long ago, or there was none.
+    /// The last reflection was long ago, or there was none.
     Timer,
-    /// Nothing calls for a cycle.
+    /// There is no reason for a reflection.
     NotDue,
 }
 
 impl ReflectionDecision {
-    /// True if a model is asked.
+    /// True if a model has to be asked.
     pub fn asks_model(self) -> bool {
         matches!(self, Self::Shock | Self::Timer)
     }
 }
 
-/// The decision about a slow cycle, with the reason against it.
+/// The decision about a slow cycle; if it does not run, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowCycleDecision {
     Runs,
     /// The slow cycle is switched off.
     Disabled,
-    /// The last cycle ended too recently, and no shock or correction waives the pause.
+    /// The last cycle ended too recently, and no shock or correction waives the cool-down.
     CoolingDown,
-    /// The day's cycles are used up.
+    /// The day's maximum number of cycles is reached.
     CyclesSpent,
-    /// The day's tokens to send are used up.
+    /// The day's maximum of input tokens is reached.
     InputSpent,
-    /// The day's tokens to receive are used up.
+    /// The day's maximum of output tokens is reached.
     OutputSpent,
-    /// Every recent event has been thought about.
+    /// Every recent event was part of an earlier cycle.
     NothingNew,
 }

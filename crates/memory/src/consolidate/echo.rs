@@ -1,28 +1,28 @@
-//! The echo guard: what the persona said, or what memory put before it, is no evidence because the user repeats it.
+//! The echo guard: a user's repetition of the persona's words, or of a memory in its prompt, is no evidence.
 //!
-//! A sentence of the user is an echo when it is nearly all copied from one earlier text and nothing in the rest of it
-//! is the user's own: no "I", no "my", no word that tells anything. Someone who confirms in their own words says "I";
-//! someone who copies keeps the "you" of the persona and the "the user" of a memory. A question may be answered with its
-//! own words ("喜欢爬山吗?" "喜欢爬山"), so there only a copied "you" makes an echo; a memory was made of the user's words,
-//! so there only a copied "the user" does. What is in quotation marks is somebody else's words. And what the user had
-//! said before the persona did is the user's, however often it is said again.
+//! A sentence of the user is an echo if nearly all of it is copied from one earlier text and the rest is not the
+//! user's own: no "I", no "my", no content word. People who confirm in their own words say "I"; people who copy leave
+//! the persona's "you" and a memory's "the user". A question may be answered with its own words ("喜欢爬山吗?" "喜欢爬山"), so
+//! there only a copied "you" makes an echo; a memory was made from the user's words, so there only a copied "the
+//! user" does. Text in quotation marks is somebody else's. And a statement that the user made before the persona did
+//! is the user's, however often it is repeated.
 
 use crate::messages::Message;
 use crate::text::lexicon::{WordList, echo as lexicon};
 use crate::text::{Utterance, index_terms, is_function_word, is_unspaced, split_sentences};
 
-/// Weight of a shared run from which it may be a copy. A word weighs 1, a character of an unspaced script ⅔.
+/// Minimum weight of a shared run that may be a copy. A word weighs 1, a character of an unspaced script ⅔.
 const RUN_WEIGHT_MIN: f64 = 2.0;
-/// Weight of all that is shared from which a sentence may be an echo: four words, six characters.
+/// Minimum weight of all shared runs of an echo: four words, or six characters.
 const SHARED_WEIGHT_MIN: f64 = 4.0;
-/// Share of a sentence that an echo copies. A copy may drop a word or two; a sentence that only speaks of the
-/// same thing shares fewer.
+/// Minimum share of a sentence that an echo copies. A copy may drop a word or two; a sentence on the same topic
+/// shares fewer words.
 const ECHO_SHARE_MIN: f64 = 0.8;
-/// Share of a stretch in quotation marks that makes it a copy. It is greater than for a sentence: quotation marks
+/// Minimum share of a quoted stretch that makes it a copy. It is higher than for a sentence, because quotation marks
 /// claim to be literal.
 const QUOTED_SHARE_MIN: f64 = 0.9;
-/// Terms of a sentence that are compared. The comparison takes time in proportion to the square of this, and no sentence that
-/// people write is as long.
+/// Maximum terms of a sentence to compare. The time of the comparison grows with their square, and people write no
+/// sentence as long.
 const TERMS_MAX: usize = 400;
 
 const QUOTATION_MARKS: &[(char, char)] =
@@ -31,7 +31,7 @@ const QUOTATION_MARKS: &[(char, char)] =
 /// A text that the user may have repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EchoedText<'a> {
-    /// A line of the persona.
+    /// A message of the persona.
     Persona(&'a str),
     /// A memory, in the third person.
     Memory(&'a str),
@@ -68,13 +68,13 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[Ec
     })
 }
 
-/// True if an earlier message of the user already said the same words.
+/// True if an earlier message of the user has the same words.
 pub(super) fn is_said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
     let said = limited_terms(&sentences_around(&later.content, start, end));
     covered_share(&said, &terms_in_common(&said, &limited_terms(&earlier.content))) >= ECHO_SHARE_MIN
 }
 
-/// True if these terms are a copy. Where there are marks, one of them must have been copied too.
+/// True if these terms are a copy of the source. If there are quotation marks, a quoted stretch must be copied too.
 fn is_copy_of(said: &[String], source: &[String], marks: Option<WordList>) -> bool {
     let covered = terms_in_common(said, source);
     let weight: f64 =
@@ -102,7 +102,7 @@ fn is_copy_of(said: &[String], source: &[String], marks: Option<WordList>) -> bo
     marks.is_none_or(|marks| marks.iter().any(marked))
 }
 
-/// For each term of `said`: true if it is part of a sequence of terms that `source` has in the same order. Sequences that weigh
+/// For each term of `said`: true if it is part of a run of terms that `source` has in the same order. Runs that weigh
 /// less than [`RUN_WEIGHT_MIN`] do not count: everybody says "and then".
 fn terms_in_common(said: &[String], source: &[String]) -> Vec<bool> {
     let mut covered = vec![false; said.len()];
@@ -170,7 +170,7 @@ mod tests {
     use super::super::fixtures::user_says;
     use super::*;
 
-    /// True if the whole line, as evidence, is an echo of the source.
+    /// True if the whole message, as evidence, is an echo of the source.
     fn is_whole_line_echo(line: &str, source: &str) -> bool {
         let message = user_says(line);
         let is_memory = source.starts_with("用户") || source.starts_with("The user");

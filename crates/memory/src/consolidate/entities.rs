@@ -1,4 +1,4 @@
-//! L5 in phase B: who is named, whether it is somebody known, and what the user said about who is whom.
+//! L5 in phase B: identifies the named entities, and applies the user's statements about identities.
 
 use std::collections::BTreeSet;
 
@@ -21,13 +21,13 @@ use crate::recall::named::{named_entities_with, named_in_any};
 use crate::sessions::Session;
 use crate::vector_index::cosine;
 
-/// Known entities that the model is shown: those that the session names, then the last changed.
+/// Maximum known entities in the prompt: those that the session names, then the last changed.
 const KNOWN_ENTITIES_MAX: usize = 60;
-/// Open questions about who is whom that the model is shown. Each takes a line of the prompt, and what is left open is shown
-/// after the next session.
+/// Maximum open questions about identity in the prompt. Each takes a line; open ones are shown again after the next
+/// session.
 const IDENTITY_DOUBTS_MAX: u32 = 10;
-/// Nearest entities among which one of an agreeing kind is looked for. The nearest one may be of another kind, as a city with
-/// the name of a person.
+/// Number of nearest entities to search for one of a matching kind. The nearest may be of another kind, such as a
+/// city with a person's name.
 const NEAREST_MAX: usize = 5;
 
 /// The people, places and things that the extraction prompt lists as known.
@@ -39,7 +39,7 @@ pub(super) struct KnownEntities {
 /// The session's entities, known or new.
 #[derive(Default)]
 pub(super) struct NamedEntities {
-    /// Each name with its entity. Namesakes of different kinds share a name.
+    /// Each name with its entity. Entities of different kinds can share a name.
     hits: Vec<AliasHit>,
     pub(super) new: Vec<NewEntity>,
     pub(super) aliases: Vec<(EntityId, String, String)>,
@@ -47,7 +47,7 @@ pub(super) struct NamedEntities {
 }
 
 impl NamedEntities {
-    /// An entity that this session has already named so.
+    /// An entity with the same name that this session named before.
     fn named_in_this_session(&self, folded: &[String], kind: EntityKind) -> Option<AliasHit> {
         let same = |hit: &&AliasHit| folded.contains(&hit.folded) && kinds_agree(hit.entity.kind, kind);
         self.hits.iter().find(same).cloned()
@@ -63,7 +63,8 @@ impl NamedEntities {
 }
 
 impl Consolidator<'_> {
-    /// The entities for the prompt. Those that the session names come first: a life has more names than a prompt.
+    /// The entities for the prompt. Those that the session names come first, because there are more names than a
+    /// prompt has room for.
     pub(super) async fn known_entities(
         &self,
         session: &Session,
@@ -86,7 +87,8 @@ impl Consolidator<'_> {
         Ok(KnownEntities { known_entities: known, entities_in_doubt })
     }
 
-    /// The three tiers: an exact alias of the same kind; the nearest by `name. description`; else somebody new.
+    /// Identifies entities in three steps: an exact alias of the same kind, the nearest by `name. description`, else
+    /// a new entity.
     pub(super) async fn name_entities(
         &self,
         session: &Session,
@@ -117,8 +119,8 @@ impl Consolidator<'_> {
         Ok(named)
     }
 
-    /// The stored entity of an agreeing kind that goes by one of the names: by the first of them, of exactly this kind
-    /// before one of which nobody could tell.
+    /// The stored entity of a matching kind that has one of the names: by the first of them, and one of exactly this
+    /// kind before one of unknown kind.
     async fn known_entity(
         &self,
         session: &Session,
@@ -149,8 +151,7 @@ impl Consolidator<'_> {
         (new, AliasHit { folded: fold_name(&mention.canonical_name), entity, named: id })
     }
 
-    /// The second tier, for names that nobody goes by. A name that the embedder can't read is like any other such name,
-    /// so it is never merged nor doubted.
+    /// The second step, for unknown names. A name that the embedder can't read always becomes a new entity.
     async fn weigh_likeness(
         &self,
         session: &Session,
@@ -175,7 +176,7 @@ impl Consolidator<'_> {
         Ok(())
     }
 
-    /// The nearest entity of an agreeing kind, if it is near enough to matter.
+    /// The nearest entity of a matching kind, if it is near enough.
     async fn nearest_entity(
         &self,
         session: &Session,
@@ -206,7 +207,8 @@ impl Consolidator<'_> {
         Ok(None)
     }
 
-    /// Applies a statement of the user that two names mean one person, or do not. Both names must occur in the session.
+    /// Applies a statement of the user that two names are one person, or are not. Both names must occur in the
+    /// session.
     async fn settle_identity(
         &self,
         session: &Session,
@@ -232,13 +234,13 @@ impl Consolidator<'_> {
             .filter(|(one, other)| kinds_agree(one.entity.kind, other.entity.kind))
             .min_by_key(|(one, other)| !are_in_doubt(&one.entity, &other.entity));
         match (pair, of_a.as_slice(), of_b.as_slice()) {
-            // Two names of one entity: only names that came together by a merge can be parted.
+            // Both names belong to one entity: they can only be separated if they came together by a merge.
             (Some((one, other)), ..) if one.entity.id == other.entity.id => {
                 let parted = !clarification.same && one.named != other.named;
                 named.identities.extend(parted.then(|| settled_identity(one.named, other.named, false)));
             }
             (Some((one, other)), ..) => {
-                // Of two settled ones the newer becomes part of the older.
+                // Of two settled entities the newer is merged into the older.
                 let age = |hit: &AliasHit| (hit.entity.created_at, hit.entity.id);
                 let (newer, older) = if age(one) > age(other) { (one, other) } else { (other, one) };
                 named.identities.push(settled_identity(newer.entity.id, older.entity.id, clarification.same));
@@ -264,8 +266,8 @@ impl Consolidator<'_> {
         self.store.entities_named(&session.scope, &[folded.to_owned()]).await
     }
 
-    /// Entities that the event lists, or whose name is in its text or in its quotes; known ones also when the
-    /// answer did not mention them.
+    /// Entities that the event lists, or whose name is in its text or quotes; known ones also if the answer did not
+    /// list them.
     pub(super) async fn entities_of(
         &self,
         session: &Session,
@@ -289,7 +291,7 @@ impl Consolidator<'_> {
         Ok(about)
     }
 
-    /// The entities of certain identity, as they stand after the commit, to be published.
+    /// The entities of certain identity, as they will be after the commit, for publishing.
     pub(super) async fn settled_entities(
         &self,
         session: &Session,
@@ -310,8 +312,8 @@ impl Consolidator<'_> {
 }
 
 impl NamedEntities {
-    /// Each entity once, under the id that had the name, with how it was identified: by a known name (`alias`), by similarity to a
-    /// known entity (`embedding`), or as a `new` one.
+    /// Each entity once, by the id that had the name, and how it was identified: by a known name (`alias`), by
+    /// similarity to a known entity (`embedding`), or as a `new` one.
     pub(super) fn resolved_entities(&self) -> Vec<(EntityId, Entity, &'static str)> {
         let mut resolved: Vec<(EntityId, Entity, &'static str)> = Vec::new();
         for hit in &self.hits {
@@ -328,8 +330,8 @@ impl NamedEntities {
         resolved
     }
 
-    /// Marks a new entity as one that is, or may be, known. What is the same is met under the known one's id; its
-    /// names and links stay its own, so that a mistake can be undone.
+    /// Marks a new entity as one that is, or may be, known. A merged entity is found under the known one's id, but
+    /// its names and links stay its own, so that a mistake can be undone.
     fn mark_doubtful(&mut self, place: usize, likeness: Likeness, known: Entity) {
         let id = self.new[place].id;
         self.new[place].doubt = match likeness {
@@ -351,7 +353,7 @@ fn settled_identity(entity: EntityId, other: EntityId, same: bool) -> SettledIde
     SettledIdentity { entity, other, same }
 }
 
-/// True if it is an open question whether two entities are the same.
+/// True if it is undecided whether two entities are the same.
 fn are_in_doubt(one: &Entity, other: &Entity) -> bool {
     let asks =
         |a: &Entity, b: &Entity| a.merge_status == MergeStatus::Uncertain && a.merge_target == Some(b.id);

@@ -1,4 +1,5 @@
-//! When it happened, checked against the words: a model that reckons from the wrong day is overruled by 昨天.
+//! Checks the time of an event against its quotes: a model that counted from the wrong day is corrected by 昨天
+//! (yesterday).
 
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
@@ -9,13 +10,13 @@ use crate::messages::Message;
 use crate::nodes::{EventTime, Evidence};
 use crate::text::{TimePhrase, fold, tells_when, time_phrases};
 
-/// Hour up to which the night still belongs to the day before for those who are awake: 昨天 may be either.
+/// Hour until which people who are awake may mean either day by 昨天 (yesterday).
 const NIGHT_END_HOUR: i8 = 5;
 
-/// Corrects the time that a model gave to an event, by the words that the event quotes. Returns a description of the change.
+/// Corrects the time that a model gave to an event, by the times in its quotes. Returns a description of the change.
 ///
-/// The time is replaced only if the quotes name exactly one time, relative to the moment at which they were said ("last
-/// Friday"), contain no other expression of time, and the model's answer does not overlap with it. Relative times are counted
+/// The time is replaced only if the quotes name exactly one time, relative to when they were said ("last Friday"),
+/// contain no other expression of time, and the model's answer does not overlap with it. Relative times are counted
 /// from the quoted message, in the user's zone.
 pub(super) fn correct_event_time(
     checked: &mut CheckedEvent,
@@ -52,12 +53,12 @@ struct NamedTime {
     phrase: TimePhrase,
     time: EventTime,
     slack: SignedDuration,
-    /// True if the quote tells another time that is not understood.
+    /// True if the quote contains another expression of time that is not understood.
     tells_more: bool,
 }
 
 impl NamedTime {
-    /// True if a time meets what was said, as far as speakers agree on it.
+    /// True if a time overlaps with the named one, allowing for differences between speakers.
     fn overlaps(&self, time: EventTime) -> bool {
         let widened = |at: Timestamp, by: SignedDuration| at.checked_add(by).unwrap_or(at);
         let (start, end) = (widened(self.phrase.start, -self.slack), widened(self.phrase.end, self.slack));
@@ -111,7 +112,7 @@ mod tests {
         TimeZone::get("Asia/Shanghai").unwrap()
     }
 
-    /// The time after correction, as days, for an answer given on Wednesday 2026-03-04 by the clock.
+    /// The corrected time, as days, for a session on Wednesday 2026-03-04.
     fn corrected_days(text: &str, clock: &str, answered: Option<(&str, &str)>) -> Option<(String, String)> {
         let moment = |text: &str| -> Timestamp {
             text.parse::<jiff::civil::DateTime>().unwrap().to_zoned(zone()).unwrap().timestamp()

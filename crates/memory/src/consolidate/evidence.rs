@@ -1,4 +1,4 @@
-//! No evidence, no memory: every quote is looked up in the session's own messages, by the speaker it needs.
+//! Checks evidence: every quote is looked up in the session's own messages, by the required speaker.
 
 use super::assent::answered_question;
 use super::attribution::other_person_of_quote;
@@ -12,32 +12,32 @@ use crate::text::{
     Utterance, ends_in_question, find_quote, fold, is_other_language, names_due_time, split_sentences,
 };
 
-/// Shortest quote that says anything, in characters without white space. A whole message may be shorter.
+/// Minimum length of a meaningful quote, in characters without white space. A whole message may be shorter.
 const QUOTE_LENGTH_MIN: usize = 2;
 
-/// A proposed event after the check.
+/// A proposed event with the result of its check.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CheckedEvent {
     pub(super) event: ProposedEvent,
     pub(super) evidence: Vec<Evidence>,
-    /// Quotes that do not, and why.
+    /// Quotes that were rejected, with the reasons.
     pub(super) failures: Vec<EvidenceFailure>,
 }
 
 impl CheckedEvent {
-    /// True if each of its quotes holds, and there is one.
+    /// True if the event has quotes and all of them are valid.
     pub(super) fn has_only_held_quotes(&self) -> bool {
         self.failures.is_empty() && !self.evidence.is_empty()
     }
 
-    /// The quotes as proposed, for a person to see.
+    /// The proposed quotes, for a person to see.
     pub(super) fn proposed_quotes(&self) -> Vec<RejectedQuote> {
         let quote =
             |q: &ProposedQuote| RejectedQuote { message_id: Some(q.message_id), quote: q.quote.clone() };
         self.event.evidence.iter().map(quote).collect()
     }
 
-    /// Everything of the event besides its text, its impact and its quotes.
+    /// The event's other fields, besides its text, impact and quotes.
     pub(super) fn to_proposal(&self) -> Proposal {
         Proposal {
             kind: self.event.kind,
@@ -49,7 +49,7 @@ impl CheckedEvent {
         }
     }
 
-    /// The reason for its rejection, in a sentence.
+    /// The reason for the event's rejection, in a sentence.
     pub(super) fn rejection_reason(&self) -> String {
         match self.failures.first() {
             Some(failure) => failure.reason.clone(),
@@ -63,14 +63,14 @@ impl CheckedEvent {
 pub(super) struct EvidenceSources<'a> {
     /// The session's messages, oldest first.
     pub(super) messages: &'a [Message],
-    /// Memories that were in the prompts of this session. A user's copy of one proves nothing.
+    /// Memories that were in the prompts of this session. A user's repetition of one is no evidence.
     pub(super) recalled: &'a [String],
     /// Folded names of people in the user's life.
     pub(super) people: &'a [String],
 }
 
-/// Looks every quote of the event up. A quote that is in another message of the same speaker is accepted from
-/// there: the words are what counts.
+/// Looks up every quote of the event. A quote found in another message of the same speaker is accepted too, because
+/// only its words matter.
 pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> CheckedEvent {
     let mut evidence: Vec<Evidence> = Vec::new();
     let mut failures = Vec::new();
@@ -99,8 +99,8 @@ pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> Check
     CheckedEvent { event, evidence, failures }
 }
 
-/// Checks whether quotes that are valid one by one support the event together. `Ok` holds the question that a bare yes
-/// needs as evidence.
+/// Checks if individually valid quotes support the event together. `Ok` has the question that must be added as
+/// evidence for a bare yes.
 fn unfounded_reason(
     event: &ProposedEvent,
     evidence: &[Evidence],
@@ -121,7 +121,7 @@ fn unfounded_reason(
             grounds.people,
         ))
     });
-    // One quote about the user is enough.
+    // One quote of the user is enough.
     if let Some(Some(somebody)) = whose.next()
         && whose.all(|other| other.is_some())
     {
@@ -132,7 +132,8 @@ fn unfounded_reason(
     answered_question(&event.description, evidence, grounds.messages)
 }
 
-/// The words as the message has them, with their position, if the speaker is the one that the subject requires.
+/// The quoted words as written in the message, with their position, if the speaker is the one that the subject
+/// requires.
 pub fn evidence_for_quote(message: &Message, quote: &str, subject: Subject) -> Option<Evidence> {
     if !may_be_source(message.role, subject) {
         return None;
@@ -143,8 +144,8 @@ pub fn evidence_for_quote(message: &Message, quote: &str, subject: Subject) -> O
     Some(Evidence { message_id: message.id, quote, start: span(start), end: span(end) })
 }
 
-/// True if a speaker can be the source: the user for statements about the user, the persona for its own intentions, either
-/// for both. Others prove nothing.
+/// True if a speaker can be evidence: the user for statements about the user, the persona for its own intentions,
+/// either for both. Others never are.
 fn may_be_source(role: Role, subject: Subject) -> bool {
     match subject {
         Subject::User => role == Role::User,
@@ -188,8 +189,8 @@ fn locate_quote(
     Err("the words do not stand in the conversation".to_owned())
 }
 
-/// True if the user's words only copy what the persona said before, or a memory that was put before the persona, and the
-/// user had not said so before of their own accord.
+/// True if the user's words only repeat what the persona said before, or a memory in the persona's prompt, and the
+/// user had not said so before.
 fn is_only_repeated(message: &Message, evidence: &Evidence, grounds: EvidenceSources<'_>) -> bool {
     let (start, end) = (evidence.start as usize, evidence.end as usize);
     let before = |id: MessageId| grounds.messages.iter().take_while(move |other| other.id != id);
@@ -207,9 +208,9 @@ fn is_only_repeated(message: &Message, evidence: &Evidence, grounds: EvidenceSou
     copies(message, start, end) && !before(message.id).any(|other| own(&other))
 }
 
-/// A promise of the persona needs an explicit commitment and a time in one quote that holds, and no refusal in the
-/// session. The model's word for the time is not enough: it may have made it up. In languages whose words of commitment and time are
-/// not known here, it has to be.
+/// Checks a promise of the persona: one valid quote must contain an explicit commitment and a time, and the session
+/// no refusal. The model's time alone is not enough, as it may be invented. In languages whose words for commitment
+/// and time are not known here, it is accepted.
 fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Message]) -> Option<String> {
     if event.kind != NodeKind::Intention || event.subject != Subject::Persona {
         return None;
@@ -230,7 +231,7 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
     refused.then(|| "the persona refused in the same conversation".to_owned())
 }
 
-/// True if a sentence of the text commits: in words of commitment, without a hedge, and not as a question.
+/// True if a sentence of the text is a commitment: it has words of commitment, no hedge, and is not a question.
 pub(super) fn is_commitment(text: &str) -> bool {
     split_sentences(text).into_iter().any(|sentence| {
         let said = Utterance::new(sentence);
@@ -238,7 +239,7 @@ pub(super) fn is_commitment(text: &str) -> bool {
     })
 }
 
-/// True if the text refuses. "I can't wait" does not.
+/// True if the text is a refusal. "I can't wait" is not.
 fn is_refusal(text: &str) -> bool {
     let folded = fold(text);
     let refusing = lexicon::NO_REFUSAL.iter().fold(folded, |text, phrase| text.replace(phrase, " "));
@@ -357,7 +358,7 @@ mod tests {
             let all: Vec<Message> = std::iter::once(said.clone()).chain(others).collect();
             let promise = ProposedEvent {
                 kind: NodeKind::Intention,
-                // A time that the model made up is none.
+                // A time invented by the model does not count.
                 event_time: Some(crate::nodes::EventTime { start: jiff::Timestamp::UNIX_EPOCH, end: None }),
                 ..event(Subject::Persona, &[(&said, quoted)])
             };

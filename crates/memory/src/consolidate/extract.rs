@@ -1,4 +1,4 @@
-//! Phase B: what is worth remembering, proven by the user's own words, in one transaction.
+//! Phase B: extracts memories with quotes as evidence, in one transaction.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -27,12 +27,12 @@ use crate::ports::{
 use crate::sessions::Session;
 use crate::text;
 
-/// Events that one session may leave.
+/// Maximum events of one session.
 const EVENTS_MAX: usize = 3;
-/// Existing nodes that a new event is compared with for a repeated mention. A repetition is nearly always the nearest; two more
-/// allow for one of another subject or kind.
+/// Number of existing nodes to compare a new event with, to find a repetition. It is nearly always the nearest; two
+/// more allow for one of another subject or kind.
 const MERGE_CANDIDATES: usize = 3;
-/// Longest summary of a session, in characters. Five summaries are in every prompt.
+/// Maximum length of a session's summary, in characters. Five summaries are in every prompt.
 const SUMMARY_LENGTH_MAX: usize = 400;
 
 /// Events that passed the checks, and those that failed.
@@ -44,12 +44,13 @@ struct CheckedExtraction {
     messages: Vec<Message>,
     /// Spans of the session's messages that were forgotten.
     forgotten: Vec<ForgottenSpan>,
-    /// The text of the whole session.
+    /// The text of all messages of the session.
     said: String,
 }
 
 impl Consolidator<'_> {
-    /// Commits what the session leaves; says what is to be noted of it, nothing where somebody else has committed.
+    /// Extracts memories from a session and commits them. Returns the trace of the phase, or `None` if another
+    /// process committed it.
     pub(super) async fn extract(
         &self,
         session: &Session,
@@ -69,7 +70,7 @@ impl Consolidator<'_> {
         Ok(Some(detail))
     }
 
-    /// Asks, checks every quote, and asks once more about what failed.
+    /// Asks the model, checks every quote, and asks once more about those that failed.
     async fn ask_model(
         &self,
         session: &Session,
@@ -118,7 +119,7 @@ impl Consolidator<'_> {
             };
             lost = merge_answers(&mut accepted, failed, second);
         }
-        // What was corrected in the second answer needs no person any more.
+        // An event that the second answer corrected needs no decision of a person.
         answer.refused.retain(|refused| {
             !accepted.iter().any(|checked| checked.event.description == refused.description)
         });
@@ -231,8 +232,8 @@ impl Consolidator<'_> {
         Ok(commit)
     }
 
-    /// For each new event the existing nodes that are so near to it in meaning that they may say the same, with their
-    /// cosines; none where it has no vector that says anything.
+    /// For each new event the existing nodes that are similar enough to mean the same, with their cosines; empty if
+    /// the event has no usable vector.
     async fn near_events(
         &self,
         session: &Session,
@@ -253,7 +254,7 @@ impl Consolidator<'_> {
         Ok(readable.iter().map(|known| known.and_then(|_| found.next()).unwrap_or_default()).collect())
     }
 
-    /// Finds an older event that says the same without doubt, among the most similar ones.
+    /// Finds an older event that certainly means the same, among the most similar ones.
     async fn find_repeated(
         &self,
         session: &Session,
@@ -318,7 +319,7 @@ impl Consolidator<'_> {
     }
 }
 
-/// Looks up the quotes of all events. What an event may replace is among what the model was shown, whoever answers.
+/// Looks up the quotes of all events. An event may only replace memories that were in the model's prompt.
 fn check_quotes_of_all(
     answer: &mut Extraction,
     input: &ExtractionInput,
@@ -335,8 +336,8 @@ fn check_quotes_of_all(
     answer.events.drain(..).map(event).collect()
 }
 
-/// Leaves out the names that were only called out, and those that stand in forgotten words alone, unless a memory tells
-/// of them or they are known.
+/// Removes names that only address somebody, and names that occur only in forgotten text, unless they are known or
+/// part of a memory.
 fn remove_unwanted_names(
     answer: &mut Extraction,
     input: &ExtractionInput,

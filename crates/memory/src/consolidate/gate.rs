@@ -1,4 +1,4 @@
-//! Phase A: whether a session is worth a model's time.
+//! Phase A: decides if a session is sent to a model.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -13,33 +13,34 @@ static STRONG_EMOTION: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexi
 static SUBSTANCE_PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::SUBSTANCE));
 static PLAN_PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::PLANS));
 
-/// The share of the terms that make a session worth remembering from which one sentence does, if it is of the user's own life.
-/// "My brother moved to Lisbon" is worth a memory though the rest of the session is small talk.
+/// Share of the terms required of a session from which one sentence about the user's own life is enough. "My brother
+/// moved to Lisbon" is worth a memory though the rest of the session is small talk.
 const OWN_SENTENCE_SHARE: f64 = 1.0 / 3.0;
-/// The share for a sentence that is not of the user's own life. It is greater, because long sentences about the world hold many
-/// terms and tell nothing of the user.
+/// The share for other sentences. It is higher, because long sentences about the world hold many terms and nothing
+/// about the user.
 const SENTENCE_SHARE: f64 = 5.0 / 12.0;
-/// Number of terms that a Chinese character counts as: less than one, because a word has more of them.
+/// Number of terms that a Chinese character counts as: less than one, because a word has more than one character.
 const CHARACTER_WEIGHT: f64 = 0.8;
 
-/// Why a session goes to the model, or does not.
+/// Why a session is sent to the model, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateDecision {
-    /// The session is short and has no sign of anything worth remembering.
+    /// The session is short and nothing in it seems worth remembering.
     Trivial,
     LongEnough,
-    /// Short, with a keyword of loss, crisis or a milestone.
+    /// Short, with a keyword for loss, crisis or a milestone.
     StrongEmotion,
-    /// Short, and the user told something.
+    /// Short, but the user stated something.
     Substance,
-    /// Short, and the user corrected something.
+    /// Short, but the user corrected something.
     Correction,
-    /// Short, and the user stated something that is near to a memory: it may not be so any more.
+    /// Short, but a statement of the user is similar to a memory, which may have changed.
     Remembered,
 }
 
-/// Weighs a session. Short means fewer messages **or** fewer tokens than the settings ask; a short one still counts
-/// when a strong-emotion keyword is in it (seed, algorithm B) or the user said something of substance.
+/// Decides if a session is sent to the model. Short means fewer messages **or** fewer tokens than the settings
+/// require; a short one still counts if it contains a keyword of strong emotion (seed, algorithm B) or a statement of
+/// substance.
 pub fn decide_gate(messages: &[Message], settings: &ConsolidateSettings) -> GateDecision {
     if !messages.iter().any(|message| message.role == Role::User) {
         return GateDecision::Trivial;
@@ -77,8 +78,8 @@ fn has_substance(messages: &[Message], terms_min: usize) -> bool {
     terms.len() >= terms_min || said().any(|content| states_something(content, terms_min as f64))
 }
 
-/// True if one sentence has enough content terms to be worth an extraction: "i drive an old red Volvo to work" has, "so
-/// tired today" has not.
+/// True if one sentence has enough content terms to be worth an extraction: "i drive an old red Volvo to work" has,
+/// "so tired today" has not.
 fn states_something(content: &str, terms_min: f64) -> bool {
     if text::statement_by_user(content) == text::Statement::Nothing {
         return false;
@@ -92,7 +93,7 @@ fn states_something(content: &str, terms_min: f64) -> bool {
     })
 }
 
-/// A Chinese character says less than a word.
+/// The weight of a term: a Chinese character carries less meaning than a word.
 fn weight_of(term: &str) -> f64 {
     if term.chars().all(text::is_han) { CHARACTER_WEIGHT } else { 1.0 }
 }

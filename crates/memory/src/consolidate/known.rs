@@ -1,5 +1,5 @@
-//! What is known before the model is asked: memories that the session may repeat or replace, memories that were put
-//! before the persona in it, and those that it has left already.
+//! Known memories for the prompt: those that the session may repeat or replace, those in the persona's prompts, and
+//! those that the session produced before.
 
 use std::collections::BTreeSet;
 
@@ -14,25 +14,24 @@ use crate::ports::{Extraction, ExtractionInput, StoreError, UsedQuote};
 use crate::recall::{CandidateKind, ScoredNode};
 use crate::sessions::Session;
 
-/// Existing nodes that the model is shown as what it may replace.
+/// Maximum existing nodes that the model is shown, which a new event may replace.
 const KNOWN_NODES_MAX: usize = 12;
-/// Fewest existing nodes that each kind of search contributes. With fewer, impressions alone could fill the
-/// places of a long session.
+/// Minimum existing nodes that each kind of search contributes. Otherwise impressions alone could fill all places
+/// after a long session.
 const KNOWN_NODES_PER_LOOK_MIN: usize = 8;
-/// Lines of the user that existing nodes are looked for by at once: recall itself goes by the last few sentences.
+/// Messages of the user per search for existing nodes: recall itself uses only the last few sentences.
 const LINES_PER_LOOK: usize = 4;
-/// Number of times existing nodes are looked for, from the newest lines backwards. Each is a recall of its own; five cover the
-/// last twenty lines of the user.
+/// Maximum searches for existing nodes, from the newest messages backwards. Each is a recall of its own; five cover
+/// the last twenty messages of the user.
 const LOOKS_MAX: usize = 5;
-/// Replies of a session whose receipts are read, the newest. They say which memories the replies used. A session ends after 200
-/// messages, half of which are replies.
+/// Maximum replies of a session whose receipts are read, the newest first. Receipts name the memories that the
+/// replies used. A session ends after 200 messages, half of which are replies.
 const RECEIPTS_MAX: usize = 100;
-/// Pinned nodes whose texts are read. Pins are set by hand, and few people set more.
+/// Maximum pinned nodes whose texts are read. Pins are set by hand, and few people set more.
 const PINNED_MAX: usize = 100;
 
 impl Consolidator<'_> {
-    /// The nearest existing memories: what the session may repeat or replace. Each stretch of the user's lines gives
-    /// its best ones in turn.
+    /// Existing memories that the session may repeat or replace. The searches contribute their best results in turn.
     pub(super) async fn known_nodes(
         &self,
         session: &Session,
@@ -43,10 +42,10 @@ impl Consolidator<'_> {
             messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
         let looks: Vec<String> =
             said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(|lines| lines.join("\n")).collect();
-        // Impressions take some of the places, and so does what several looks find.
+        // Impressions take some of the places, and several searches find different nodes.
         let k = (2 * KNOWN_NODES_MAX / looks.len().max(1)).max(KNOWN_NODES_PER_LOOK_MIN);
         let found = self.nearest_memories(session, looks, k, parties).await?;
-        // An impression is not made untrue by an event; the next reflection forms another one.
+        // An event does not make an impression untrue; the next reflection writes another one.
         let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
         let nodes =
             |found: Vec<ScoredNode>| found.into_iter().map(|scored| scored.node).filter(told).collect();
@@ -77,7 +76,7 @@ impl Consolidator<'_> {
         Ok(texts.into_iter().collect())
     }
 
-    /// True if the feeling that a session left is still the present one: it is not old, and none came after it.
+    /// True if the mood after a session is still the current one: the session is recent, and no other mood followed.
     pub(super) async fn is_recent(&self, session: &Session) -> Result<bool, StoreError> {
         let age = self.clock.now().duration_since(session.last_message_at);
         if age > MOOD_LIFETIME {
@@ -88,7 +87,7 @@ impl Consolidator<'_> {
     }
 }
 
-/// The first of each list, then the second of each, and so on, each node once.
+/// The first of each list, then the second of each, and so on; each node once.
 fn interleave_nodes(lists: Vec<Vec<Node>>) -> Vec<Node> {
     let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
     let mut chosen: Vec<Node> = Vec::new();
@@ -102,7 +101,7 @@ fn interleave_nodes(lists: Vec<Vec<Node>>) -> Vec<Node> {
     chosen
 }
 
-/// Folded names of the people whom the answer names or who are known.
+/// Folded names of people: those in the answer, and known ones.
 pub(super) fn folded_names_of_people(answer: &Extraction, input: &ExtractionInput) -> Vec<String> {
     let mentioned = answer
         .mentioned_entities
@@ -119,8 +118,8 @@ pub(super) fn folded_names_of_people(answer: &Extraction, input: &ExtractionInpu
     names.into_iter().filter(|name| name.chars().count() > 1 && *name != persona).collect()
 }
 
-/// True if a session that is extracted again has left this memory before: it says the same, or all its words are those of
-/// one memory, be it that a person took that one away.
+/// True if a session that is extracted again produced this memory before: one with the same meaning, or one that
+/// contains all its words, even if a person has deleted it.
 pub(super) fn is_remembered(checked: &CheckedEvent, remembered: &[UsedQuote]) -> bool {
     if remembered.iter().any(|known| known.description == checked.event.description) {
         return true;

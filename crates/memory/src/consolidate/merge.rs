@@ -1,4 +1,4 @@
-//! Repeated mentions: two events become one only when they truly say the same. A false merge loses a memory.
+//! Repeated mentions: two events are merged only if they mean exactly the same. A wrong merge loses a memory.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,13 @@ use crate::identifiers::EntityId;
 use crate::nodes::EventTime;
 use crate::text;
 
-/// Cosine from which two readable texts may say the same.
+/// Minimum cosine of two readable texts that may have the same meaning.
 pub const MERGE_COSINE_MIN: f32 = 0.92;
-/// Readability below which a vector says nothing. It is the limit of the vector index: with an English model two different
+/// Minimum readability of a usable vector. It is the limit of the vector index: with an English model two different
 /// Chinese texts can have cosine 1.
 pub(super) const READABILITY_MIN: f32 = 0.6;
-/// Share of the content words, of both together, that must be common. Vectors alone would merge texts that differ in a name.
+/// Minimum share of the content words of both texts that must be common. Vectors alone would merge texts that differ
+/// in a name.
 const MERGE_SHARED_WORDS_MIN: f64 = 0.75;
 
 /// A description of an event that is compared with another one.
@@ -21,13 +22,14 @@ pub struct ComparedEvent<'a> {
     pub emotional_impact: i8,
     pub event_time: Option<EventTime>,
     pub entities: BTreeSet<EntityId>,
-    /// Share of the name that the embedder can read.
+    /// Share of the description that the embedder can read.
     pub readability: f32,
 }
 
-/// True if the older one already says all that the newer one says: close vectors, both readable, no content word that the
-/// older one lacks and few that only it has, the same numbers and entities, the same day where both have one, and no change
-/// of sign in the feeling. One other word is enough to keep both: a mother is no father.
+/// True if the older description already contains the newer one: similar vectors, both readable, no content word that
+/// only the newer one has and few that only the older one has, the same numbers and entities, the same day if both
+/// have one, and no change of sign in the impact. One different word is enough to keep both: a mother is not a
+/// father.
 pub fn says_the_same(newer: &ComparedEvent<'_>, older: &ComparedEvent<'_>, cosine: f32) -> bool {
     cosine >= MERGE_COSINE_MIN
         && newer.readability >= READABILITY_MIN
@@ -41,7 +43,7 @@ pub fn says_the_same(newer: &ComparedEvent<'_>, older: &ComparedEvent<'_>, cosin
         && shared_words(newer.description, older.description) >= MERGE_SHARED_WORDS_MIN
 }
 
-/// Share of the content words, of both together, that both have.
+/// Share of the content words of both texts that are common.
 pub(super) fn shared_words(a: &str, b: &str) -> f64 {
     let (a, b) = (content_words(a), content_words(b));
     let union = a.union(&b).count();

@@ -1,7 +1,7 @@
-//! Silence becomes memory: A trivial gate · B extract · C shock · D timer · E reflect · F close · G slow cycle.
+//! Consolidation: A trivial gate · B extract · C shock · D timer · E reflect · F close · G slow cycle.
 //!
-//! Each phase commits before the next begins and is safe to repeat: a session that was interrupted is claimed again
-//! and goes on behind its last commit.
+//! Each phase commits before the next begins and can be repeated: an interrupted session is claimed again and
+//! continues after its last commit.
 
 mod evidence;
 mod echo;
@@ -58,7 +58,8 @@ use crate::scope::Scope;
 use crate::sessions::Session;
 use crate::vector_index::VectorIndex;
 
-/// Waits before a failed session is tried again, doubled up to 34 minutes: a model may be away for hours, and each attempt costs tokens.
+/// Waits before a failed session is tried again, doubled up to 34 minutes. A model may be unavailable for hours, and
+/// each attempt costs tokens.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(2048) };
 
 /// Settings of consolidation that a person can change.
@@ -68,11 +69,11 @@ pub struct ConsolidateSettings {
     pub trivial_message_count: usize,
     /// Fewer tokens than this make a session short.
     pub trivial_token_count: u64,
-    /// Distinct content terms of the user from which a short session still counts.
+    /// Minimum distinct content terms of the user in a short session that still counts.
     pub trivial_user_terms: usize,
     /// Reflections in 24 hours at which no more are made.
     pub reflection_hard_gate_24h: usize,
-    /// Retries of a session before it is `failed`.
+    /// Retries of a session before its state is `failed`.
     pub max_retries: u32,
     /// Keywords beside the built-in ones that override the trivial gate.
     pub strong_emotion_words: Vec<String>,
@@ -96,10 +97,10 @@ impl Default for ConsolidateSettings {
     }
 }
 
-/// A change of memory, published after its commit.
+/// An event that is published after a consolidation commits.
 #[derive(Clone, Debug)]
 pub enum ConsolidationEvent {
-    /// An event or intention was written.
+    /// An event or intention was stored.
     Event {
         scope: Scope,
         /// The session that the event was extracted from.
@@ -109,7 +110,7 @@ pub enum ConsolidationEvent {
         said_at: Timestamp,
         at: Timestamp,
     },
-    /// An entity was named: new, or known and named again.
+    /// An entity was named, for the first time or again.
     Entity {
         scope: Scope,
         entity: Box<Entity>,
@@ -118,7 +119,7 @@ pub enum ConsolidationEvent {
         scope: Scope,
         mood: Mood,
     },
-    /// A thought was written.
+    /// A thought was stored.
     Thought {
         scope: Scope,
         /// The session after which the thought was made.
@@ -128,38 +129,38 @@ pub enum ConsolidationEvent {
         node: Box<NewNode>,
         at: Timestamp,
     },
-    /// The slow cycle has written a thought, an expectation or an intention.
+    /// The slow cycle stored a thought, an expectation or an intention.
     SlowThought {
         scope: Scope,
         node: Box<NewNode>,
         at: Timestamp,
     },
-    /// The slow cycle has described an entity.
+    /// The slow cycle described an entity.
     Described {
         scope: Scope,
         /// The entity, with its new description.
         entity: Box<Entity>,
     },
-    /// A session is closed.
+    /// A session was consolidated.
     Closed {
         session: Box<Session>,
         events: u32,
-        /// Number of thoughts that the session led to.
+        /// Number of thoughts that resulted from the session.
         thoughts: u32,
     },
-    /// A session failed and gave up.
+    /// A session failed permanently.
     Failed {
         /// The session, with its last error.
         session: Box<Session>,
     },
 }
 
-/// Why an attempt ended early.
+/// Why an attempt failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsolidateError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The model did not answer, or not usably.
+    /// The model did not answer, or not in a usable form.
     #[error(transparent)]
     Mind(#[from] MindError),
     #[error("a defect of EchoVessel stopped it; the conversation is kept, and it can be retried")]
@@ -167,7 +168,7 @@ pub enum ConsolidateError {
 }
 
 impl ConsolidateError {
-    /// True if another attempt may succeed without a person.
+    /// True if another attempt may succeed without a person's help.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -176,7 +177,8 @@ impl ConsolidateError {
         )
     }
 
-    /// The reason without the words of an endpoint, which may quote what a person said; the session keeps those.
+    /// The reason without the text of an endpoint, which may quote a person's message; that text is stored with the
+    /// session only.
     fn for_the_log(&self) -> String {
         match self {
             Self::Mind(error) => error.for_the_log().to_owned(),
@@ -185,7 +187,7 @@ impl ConsolidateError {
     }
 }
 
-/// Turns closed sessions into memory.
+/// Consolidates ended sessions into memory.
 #[derive(Clone, Copy)]
 pub struct Consolidator<'a> {
     pub store: &'a dyn Store,
@@ -200,7 +202,7 @@ pub struct Consolidator<'a> {
     pub settings: &'a ConsolidateSettings,
     /// Settings for finding existing memories that a session repeats or replaces.
     pub recall: &'a RecallSettings,
-    /// Told of everything that is committed.
+    /// Receives an event for everything that is committed.
     pub formed: &'a (dyn Fn(ConsolidationEvent) + Send + Sync),
 }
 
@@ -212,8 +214,8 @@ pub struct Participants {
 }
 
 impl Consolidator<'_> {
-    /// Claims one session and takes it as far as it goes. Says whether there was one. A failure is recorded with
-    /// the session; only a storage that can't even record it is an error.
+    /// Claims one session and consolidates it as far as possible; true if there was one. A failure is recorded with
+    /// the session; only a failure to record that is an error.
     pub async fn consolidate_next<F, P>(&self, parties: F) -> Result<bool, StoreError>
     where
         F: FnOnce(Scope) -> P + Send,
@@ -226,7 +228,7 @@ impl Consolidator<'_> {
             let parties = parties(session.scope.clone()).await?;
             self.consolidate(&session, &parties).await
         };
-        // A session that brings out a defect must not stop the others.
+        // A session that triggers a defect must not stop the others.
         let outcome = without_panic(work).await.unwrap_or(Err(ConsolidateError::Defect));
         if let Err(error) = outcome {
             self.record_failure(&session, &error).await?;
@@ -234,7 +236,7 @@ impl Consolidator<'_> {
         Ok(true)
     }
 
-    /// Takes a claimed session through its phases.
+    /// Runs the phases of a claimed session.
     pub async fn consolidate(
         &self,
         session: &Session,
@@ -264,7 +266,7 @@ impl Consolidator<'_> {
         if let (Some(Value::Object(detail)), Some(compared)) = (&mut extraction, compared) {
             detail.insert("reconciliation".to_owned(), compared);
         }
-        // What a phase did is noted while the next one works: the two share their flush to the disk.
+        // The trace of a phase is stored while the next one runs, so that they share a flush to disk.
         let reflected = async {
             match trivial || session.reflected {
                 true => Ok(ReflectionOutcome::default()),
@@ -311,7 +313,7 @@ impl Consolidator<'_> {
         }
     }
 
-    /// The trace of a session that this call closed; `None` if another one closed it.
+    /// Closes a session and returns its trace; `None` if another process closed it.
     async fn close(
         &self,
         session: &Session,
@@ -341,13 +343,13 @@ impl Consolidator<'_> {
         Ok(())
     }
 
-    /// The model that the vectors of a commit are from; none while no model is known.
+    /// The model of the vectors in a commit; `None` while it is unknown.
     fn fingerprint(&self) -> Option<String> {
         let fingerprint = self.embedder.map(|embedder| embedder.fingerprint().to_owned());
         fingerprint.filter(|fingerprint| !fingerprint.is_empty())
     }
 
-    /// One embedding per text; none at all when there is no model or it fails, which costs only vectors.
+    /// One embedding per text; empty without a model or if it fails. Then the nodes have no vectors for now.
     async fn embed(&self, texts: Vec<String>) -> Vec<Option<Embedding>> {
         let missing = vec![None; texts.len()];
         let Some(embedder) = self.embedder.filter(|_| !texts.is_empty()) else { return missing };
@@ -366,7 +368,7 @@ impl Consolidator<'_> {
     }
 }
 
-/// The result of the work, or `None` when it panicked.
+/// The result of the work, or `None` if it panicked.
 async fn without_panic<T>(work: impl Future<Output = T>) -> Option<T> {
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }

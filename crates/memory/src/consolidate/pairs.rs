@@ -1,5 +1,5 @@
-//! Which statements may be about the same matter as a new memory: current memories near to it, other new ones, and words of the
-//! session that no memory depends on.
+//! Selects statements that may be about the same subject as a new memory: similar current memories, other new ones,
+//! and sentences of the session that are not evidence of any memory.
 
 use std::collections::BTreeSet;
 
@@ -15,36 +15,35 @@ use crate::sessions::Session;
 use crate::text::{content_terms, split_sentences};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
-/// Current memories that each new one is compared with. Each comparison may become a question to the model; what is replaced is
-/// rarely further down the list.
+/// Maximum current memories to compare each new one with. Each comparison may add to the question for the model; what
+/// is replaced is rarely further down the list.
 const NEAR_MEMORIES: usize = 6;
-/// Relevance of vectors from which two statements may be about the same matter. Of 18 pairs that are, in both languages, the
-/// multilingual model puts all at 0.51 and more, all-MiniLM-L6-v2 the English ones at 0.48 and more; of 10 that are not, 7 and all
-/// English ones lie below 0.47.
+/// Minimum relevance by vectors of two statements that may be about the same subject. Of 18 pairs that are, in both
+/// languages, the multilingual model puts all at 0.51 and more, all-MiniLM-L6-v2 the English ones at 0.48 and more;
+/// of 10 that are not, 7 and all English ones are below 0.47.
 const VECTOR_MIN: f64 = 0.47;
 /// Minimum share of the content words of the shorter text that both texts have.
 const WORDS_MIN: f64 = 0.3;
-/// Relevance from which a memory is looked at. A move shares one name with the memory of the old home, so this is far below what
-/// recall asks for; the nearest come first, and there are few places.
+/// Minimum relevance of a memory to compare. A move shares one name with the memory of the old home, so this is far
+/// lower than in recall; the nearest come first, and there are few places.
 const RELEVANCE_MIN: f64 = 0.15;
 /// Minimum share for a single sentence: "the wedding was put off, it is on 4 September".
 const SENTENCE_WORDS_MIN: f64 = 0.2;
-/// Sentences of a short session that memories are looked for by. Each is a search of its own. A session of up to this many
-/// sentences of the user is searched sentence by sentence.
+/// Maximum sentences of the user up to which a session is searched sentence by sentence. Each is a search of its own.
 const SENTENCES_COMPARED: usize = 4;
-/// Sentences of the session that are looked at, the newest. It bounds the pairs of sentences and memories that are compared
-/// after a long session.
+/// Maximum sentences of the session to compare, the newest first. It bounds the pairs of sentences and memories after
+/// a long session.
 const SENTENCES_MAX: usize = 24;
-/// Pairs with such sentences. They take at most a third of the places in a question.
+/// Maximum pairs with such sentences. They take at most a third of the places in a question.
 const SENTENCE_PAIRS_MAX: usize = 4;
 
-/// A new memory, with what the model says that it replaces.
+/// A new memory, with the memory that it replaces according to the model.
 pub(super) struct NewMemory<'a> {
     pub(super) node: &'a NewNode,
     pub(super) supersedes: Vec<NodeId>,
 }
 
-/// A text that is compared, with its vector where the model can read it.
+/// A text to compare, with its vector if the model can read it.
 struct ComparedText {
     terms: BTreeSet<String>,
     vector: Option<Vec<f32>>,
@@ -53,7 +52,7 @@ struct ComparedText {
 impl ComparedText {
     fn new(text: &str, embedding: Option<&Embedding>) -> Self {
         let readable = embedding.filter(|embedding| embedding.readability >= READABILITY_MIN);
-        // That both are about the user tells nothing.
+        // That both are about the user carries no information.
         let said = text.replace("用户", " ").replace("The user", " ").replace("the user", " ");
         Self { terms: content_terms(&said), vector: readable.map(|embedding| embedding.vector.clone()) }
     }
@@ -74,7 +73,8 @@ impl ComparedText {
 }
 
 impl Consolidator<'_> {
-    /// The pairs to be asked about: those that the model named first, then those within the session, then the nearest memories.
+    /// The pairs to ask about: those that the model named first, then those within the session, then the nearest
+    /// memories.
     pub(super) async fn choose_pairs(
         &self,
         session: &Session,
@@ -111,7 +111,7 @@ impl Consolidator<'_> {
         Ok(distinct)
     }
 
-    /// True if a statement of the user is close to a current memory.
+    /// True if a statement of the user is similar to a current memory.
     pub(super) async fn is_near_a_memory(
         &self,
         session: &Session,
@@ -159,7 +159,7 @@ impl Consolidator<'_> {
         Ok(recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?)
     }
 
-    /// Current memories near to each new one, the nearest of each first.
+    /// Current memories similar to each new one, the nearest of each first.
     async fn near_memories(
         &self,
         session: &Session,
@@ -186,7 +186,7 @@ impl Consolidator<'_> {
         Ok(pairs)
     }
 
-    /// Earlier sentences of the user that became no memory, as "I live in Hamburg" before "no, in Porto".
+    /// Earlier sentences of the user that did not become memories, such as "I live in Hamburg" before "no, in Porto".
     async fn sentence_pairs(
         &self,
         new: &[NewMemory<'_>],
@@ -217,7 +217,7 @@ impl Consolidator<'_> {
     }
 }
 
-/// The newest sentences of the user that state something and that no event of the answer depends on.
+/// The newest statements of the user that are not evidence of any event in the answer.
 fn unused_sentences(messages: &[Message], used: &[Evidence]) -> Vec<Evidence> {
     let is_used = |message: &Message, start: u32, end: u32| {
         used.iter().any(|quote| quote.message_id == message.id && quote.start < end && start < quote.end)

@@ -1,10 +1,10 @@
-//! Word lists that are data: strong-emotion keywords, one pattern per line.
+//! Word lists as data: keywords of strong emotion, one pattern per line.
 
 use crate::text::at_word_borders;
 use crate::text::lexicon::WordList;
 
-/// Maximum length that a `…` of a pattern matches, in characters. It keeps a pattern inside a sentence, and bounds the time
-/// that matching takes.
+/// Maximum length that a `…` of a pattern matches, in characters. It keeps a match inside a sentence, and bounds the
+/// time of matching.
 const GAP_MAX: usize = 40;
 
 /// A list of patterns, folded for comparison.
@@ -20,7 +20,7 @@ impl From<WordList> for Patterns {
 }
 
 impl Patterns {
-    /// Reads one pattern a line; empty lines and those that begin with `#` are comments.
+    /// Parses patterns, one a line; empty lines and those that begin with `#` are ignored.
     pub fn parse(text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         Self { parts: lines.map(parse_pattern).collect() }
@@ -32,13 +32,13 @@ impl Patterns {
         self
     }
 
-    /// True if any pattern is in the text as a substring, in whatever case.
+    /// True if any pattern is a substring of the text, ignoring case.
     pub fn occur_in(&self, text: &str) -> bool {
         let folded = fold_case(text);
         self.parts.iter().any(|parts| occurs_in(&folded, parts, false))
     }
 
-    /// Like [`Self::occur_in`], but a Latin pattern must begin and end at a word's border.
+    /// Like [`Self::occur_in`], but a Latin pattern must begin and end at a word boundary.
     pub fn occur_as_words(&self, text: &str) -> bool {
         let folded = fold_case(text);
         self.parts.iter().any(|parts| occurs_in(&folded, parts, true))
@@ -49,7 +49,7 @@ fn parse_pattern(line: &str) -> Vec<String> {
     line.split('…').map(|part| fold_case(part.trim())).filter(|part| !part.is_empty()).collect()
 }
 
-/// Lower case, with the typographic apostrophe as the plain one, which keyboards disagree about.
+/// Lower case, with typographic apostrophes replaced by plain ones, because keyboards differ.
 fn fold_case(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).map(|c| if c == '\u{2019}' { '\'' } else { c }).collect()
 }

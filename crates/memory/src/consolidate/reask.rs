@@ -1,15 +1,15 @@
-//! The answer to the question that names what did not hold: what it mends, what it adds, what stays lost.
+//! The second answer of extraction, about the events that failed: what it corrects, what it adds, and what is lost.
 
 use super::evidence::CheckedEvent;
 use super::merge::shared_words;
 use crate::ports::Extraction;
 
-/// Share of the content words, of both together, from which two descriptions are of the same event. A model that is asked again
-/// uses other words, so this is below the share for merging.
+/// Minimum share of the content words of both texts that two descriptions of one event have in common. A model that
+/// is asked again uses other words, so this is lower than for merging.
 const RETOLD_WORDS_MIN: f64 = 0.5;
 
-/// Takes what the second answer brought: new events that hold, and of those that failed before, what holds at least
-/// in part. Gives back what is lost: each event that failed once and that no accepted one tells.
+/// Merges the second answer: valid new events, and valid parts of those that failed before. Returns the lost ones:
+/// events that failed once and that no accepted one describes.
 pub(super) fn merge_answers(
     accepted: &mut Vec<CheckedEvent>,
     failed: Vec<CheckedEvent>,
@@ -39,7 +39,7 @@ pub(super) fn merge_answers(
     lost
 }
 
-/// Adds to the first answer what only the second one has.
+/// Adds items to the first answer that only the second one has.
 pub(super) fn merge_second_answer(answer: &mut Extraction, second: Extraction) {
     for refused in second.refused {
         if !answer.refused.iter().any(|known| known.description == refused.description) {
@@ -58,7 +58,7 @@ fn is_of_same_event(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     a.event.description == b.event.description
 }
 
-/// True if two events are the same: by their words, by their quotes, or nearly so.
+/// True if two events are the same, by their words or by their quotes.
 fn is_same_event(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     let quotes = |checked: &CheckedEvent| -> Vec<String> {
         checked.event.evidence.iter().map(|proposed| proposed.quote.trim().to_owned()).collect()

@@ -1,5 +1,5 @@
-//! After phase B: whether what is new takes the place of what was said before. The model decides, in a question of its own; an
-//! answer that does not quote the newer words replaces nothing.
+//! After phase B: decides if new memories replace older statements. The model decides in a separate question; an
+//! answer that does not quote the newer statement replaces nothing.
 
 use jiff::civil::date;
 use jiff::tz::TimeZone;
@@ -16,21 +16,21 @@ use crate::ports::{
 use crate::sessions::Session;
 use crate::text::{self, find_quote, split_sentences};
 
-/// Pairs that are asked about in one question. In a short list a model keeps each answer with its pair; the other pairs wait
+/// Maximum pairs in one question. In a short list a model assigns each answer to the right pair; the other pairs wait
 /// for the next question.
 pub(super) const PAIRS_MAX: usize = 12;
-/// Shortest quote that shows anything, in characters without white space.
+/// Minimum length of a quote as evidence, in characters without white space.
 const QUOTE_LENGTH_MIN: usize = 2;
-/// An event that ended this long before the older statement was made does not replace it. "I lived in Rome in 2010" says
-/// nothing against a newer address; two months allow for dates that people round.
+/// An event that ended this long before the older statement was made does not replace it. "I lived in Rome in 2010"
+/// does not contradict a newer address; two months allow for rounded dates.
 const ENDED_BEFORE_MIN: SignedDuration = SignedDuration::from_hours(60 * 24);
-/// An event that starts this long after it was said is a plan. Until it happens, what it will replace is still true. Something
-/// later today counts as done.
+/// An event that starts this long after it was mentioned is a plan. Until it happens, the fact that it will replace
+/// is still true. An event later on the same day counts as done.
 const PLAN_AHEAD_MIN: SignedDuration = SignedDuration::from_hours(24);
 
 impl Consolidator<'_> {
-    /// Asks about the pairs that wait and writes what the answers do; says what is to be noted of it, nothing where no pair waits.
-    /// A model that gives no answer holds nothing up: these pairs are asked about again.
+    /// Asks the model about the waiting pairs and stores the results. Returns the trace of the phase, or `None` if no
+    /// pair waits. If the model gives no answer, the pairs are asked about again later.
     pub(super) async fn reconcile(
         &self,
         session: &Session,
@@ -88,7 +88,7 @@ impl Consolidator<'_> {
         }
     }
 
-    /// A former memory, for an older statement that no memory was made of.
+    /// A former memory for an older statement that did not become one.
     fn former_memory(&self, pair: &WaitingPair, at: Timestamp) -> Option<Box<NewNode>> {
         let OlderStatement::Words(words) = &pair.older else { return None };
         Some(Box::new(NewNode {
@@ -107,7 +107,7 @@ impl Consolidator<'_> {
         }))
     }
 
-    /// The memory that is written of the part that stays true. None if the answer repeats the older or the newer text.
+    /// The memory of the part that stays true; `None` if the answer repeats the older or the newer text.
     fn remaining_memory(
         &self,
         pair: &WaitingPair,
@@ -146,8 +146,8 @@ fn is_quote_of_newer(pair: &WaitingPair, quote: &str) -> bool {
         && pair.newer_texts.iter().any(|text| find_quote(text, quote).is_some())
 }
 
-/// True if the newer statement is about the distant past, or a plan while the older one is not. Neither ends what the older
-/// one says.
+/// True if the newer statement is about the distant past, or is a plan while the older one is not. Neither ends the
+/// older fact.
 fn is_of_another_time(pair: &WaitingPair) -> bool {
     let time = pair.newer.event_time.map(|time| (time.start, time.end.unwrap_or(time.start)));
     let Some((start, end)) = time.or_else(|| sentences_of_newer(pair).find_map(year_named_in)) else {
@@ -159,7 +159,7 @@ fn is_of_another_time(pair: &WaitingPair) -> bool {
     pair.older_at.duration_since(end) > ENDED_BEFORE_MIN || is_plan && !is_about_plan
 }
 
-/// The sentences in which the newer statement was said.
+/// The sentences of the newer statement's evidence.
 fn sentences_of_newer(pair: &WaitingPair) -> impl Iterator<Item = &str> {
     let quotes = pair.newer_evidence.iter().map(|evidence| evidence.quote.as_str());
     quotes.filter_map(|quote| {
@@ -168,8 +168,8 @@ fn sentences_of_newer(pair: &WaitingPair) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The year in which a sentence says that something happened, "in 1999" or 2015年, from its first to its last moment. Other numbers of
-/// four digits are none, and "since 1999" tells what is so now.
+/// The year in which a sentence places its event, such as "in 1999" or 2015年, from its first to its last moment.
+/// Other numbers of four digits are ignored, and so is "since 1999", which describes the present.
 fn year_named_in(sentence: &str) -> Option<(Timestamp, Timestamp)> {
     let is_digit = |letter: char| letter.is_ascii_digit();
     let year = sentence.match_indices(is_digit).find_map(|(start, _)| {

@@ -1,4 +1,4 @@
-//! Phases C, D and E: whether to reflect, and what came of it.
+//! Phases C, D and E: decides about a reflection, and runs it.
 
 use futures_util::{join, try_join};
 use jiff::{SignedDuration, Timestamp};
@@ -11,18 +11,19 @@ use crate::ports::{CommitOutcome, ProposedThought, ReflectionCommit, ReflectionI
 use crate::sessions::Session;
 use crate::text;
 
-/// |impact| from which an event forces a reflection (seed: SHOCK_IMPACT_THRESHOLD).
+/// Minimum |impact| of an event that forces a reflection (seed: SHOCK_IMPACT_THRESHOLD).
 pub const SHOCK_IMPACT: u8 = 8;
-/// Age of the last reflection from which the timer is due (seed: TIMER_REFLECTION_HOURS), and the gate's window.
+/// Age of the last reflection after which the next is due (seed: TIMER_REFLECTION_HOURS); also the period of the
+/// limit.
 const REFLECTION_WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// Most events that one reflection reads, the newest. With longer lists models summarise and no longer notice what two events
-/// have in common.
+/// Maximum events that one reflection reads, the newest first. With longer lists models summarise and no longer
+/// notice what two events have in common.
 const EVENTS_MAX: u32 = 30;
-/// Newest events among which those of a session are looked for that was extracted more than a day ago.
+/// Number of newest events to search for those of a session that was extracted more than a day ago.
 const RECENT_EVENTS_READ: u32 = 200;
 
-/// Checked in this order: gate, shock, timer. `runs` are the times of reflection runs that stored a thought
-/// in the last 24 hours, `last` the time of the last such run ever.
+/// Decides if a session leads to a reflection, in this order: limit, shock, timer. `runs` are the times of
+/// reflections in the last 24 hours that stored a thought, `last` is the time of the last such reflection ever.
 pub fn decide_reflection(
     now: Timestamp,
     runs: &[Timestamp],
@@ -47,15 +48,15 @@ fn is_timer_due(now: Timestamp, last: Option<Timestamp>) -> bool {
 /// The result of a reflection.
 #[derive(Default)]
 pub(super) struct ReflectionOutcome {
-    /// Thoughts that were written.
+    /// Number of thoughts that were stored.
     pub(super) thoughts: u32,
-    /// The part of the trace of phase E that is not stored yet.
+    /// The trace of phase E, if it is not stored yet.
     pub(super) trace: Option<serde_json::Value>,
 }
 
 impl Consolidator<'_> {
-    /// Decides, asks and commits; says what came of it. The decision itself is committed too, so that
-    /// a session is never reflected on twice.
+    /// Runs phase E: decides, asks and commits. The decision is committed too, so that a session is never reflected
+    /// on twice.
     pub(super) async fn reflect(
         &self,
         session: &Session,
@@ -74,7 +75,7 @@ impl Consolidator<'_> {
         let impacts: Vec<i8> = fresh.iter().map(|event| event.emotional_impact).collect();
         let hard_gate = self.settings.reflection_hard_gate_24h;
         let decision = decide_reflection(now, &runs, last, &impacts, hard_gate);
-        // What decided is noted while what it led to is done: the two share their flush to the disk.
+        // The decision is stored while the reflection runs, so that they share a flush to disk.
         let noted = async {
             join!(
                 self.note_phase(session.id, 'c', trace::shock_json(&fresh)),
@@ -98,8 +99,8 @@ impl Consolidator<'_> {
         Ok(ReflectionOutcome { thoughts: written, trace: Some(detail) })
     }
 
-    /// Asks, if it is time, and commits: what was thought, what is to be noted of it, and when. None where somebody else
-    /// has committed it.
+    /// Asks the model if a reflection is due, and commits its thoughts, the trace and the time. `None` if another
+    /// process has committed it.
     async fn reflect_if_due(
         &self,
         session: &Session,
@@ -125,7 +126,7 @@ impl Consolidator<'_> {
         Ok((outcome == CommitOutcome::Committed).then_some((thoughts, notes, at)))
     }
 
-    /// A session whose reflection was held up for more than a day still brings its own events.
+    /// Adds the events of a session whose reflection was delayed by more than a day.
     async fn add_own_events(
         &self,
         session: &Session,
@@ -157,7 +158,7 @@ impl Consolidator<'_> {
             zone: parties.zone.clone(),
         };
         let answer = self.mind.reflect(input).await?;
-        // The port promises ids of the input only; a thought without evidence must not exist, whoever answers.
+        // The port promises only ids of the input, but a thought without evidence must not exist.
         let notes = answer.notes;
         let valid = |mut thought: ProposedThought| {
             thought.filling.retain(|id| known.contains(id));

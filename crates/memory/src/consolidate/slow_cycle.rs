@@ -1,6 +1,6 @@
-//! Phase G: thinking between sessions. Writes thoughts, expectations, promises that were voiced already, questions for
-//! the next cycle and descriptions of entities. It never writes a core block, never schedules and never acts; whatever
-//! goes wrong in it, the session that led to it stays closed.
+//! Phase G: thinking between sessions. Writes thoughts, expectations, promises that the persona has made already,
+//! questions for the next cycle and descriptions of entities. It never writes a core block, never schedules and never
+//! acts; if it fails, its session stays closed.
 
 use std::time::Duration;
 
@@ -20,35 +20,36 @@ use crate::ports::{
 use crate::sessions::Session;
 use crate::text;
 
-/// Questions that one cycle may take: an answer of the wrong shape is asked for once more.
+/// Maximum questions of one cycle: an answer of the wrong form is asked for once more.
 const CALLS_PER_CYCLE: u64 = 2;
-/// Period before a cycle whose events it reads. A week has one of each weekday, so that habits show.
+/// Period before a cycle whose events it reads. A week has each weekday once, so that habits show.
 const CYCLE_PERIOD: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// Cycles that may read one event.
+/// Maximum cycles that read the same event.
 const CYCLES_PER_EVENT: u32 = 3;
-/// Most events that one cycle reads, the newest. It is the limit of a reflection, for the same reason.
+/// Maximum events that one cycle reads, the newest first. It is the limit of a reflection, for the same reason.
 const EVENTS_MAX: u32 = 30;
-/// Newest thoughts that a cycle reads. They are there to be continued, not to be thought over again.
+/// Maximum thoughts that a cycle reads, the newest first. It should continue them, not repeat them.
 const THOUGHTS_MAX: u32 = 5;
-/// Pending expectations and open promises that a cycle is shown, so that it does not repeat them.
+/// Maximum pending expectations and open promises that a cycle is shown, so that it does not repeat them.
 const STANDING_ITEMS_MAX: u32 = 10;
-/// Memories that an entity needs before it is described. One or two events describe themselves.
+/// Minimum memories of an entity before it is described. One or two events describe themselves.
 const LINKED_EVENTS_MIN: u32 = 3;
-/// Entities that one cycle may describe.
+/// Maximum entities that one cycle describes.
 const ENTITIES_MAX: usize = 3;
-/// Memories that a description is made of, the newest. The old description, which holds the earlier ones, is beside them.
+/// Maximum memories for a description, the newest first. The old description, which covers the earlier ones, is given
+/// too.
 const EVENTS_PER_ENTITY: u32 = 6;
 
-/// Outcome of a cycle that was answered.
+/// Outcome of a cycle with an answer.
 const OUTCOME_OK: &str = "ok";
-/// Outcome of a cycle that was not; why is in the session's trace, which can be forgotten.
+/// Outcome of a cycle without an answer. The reason is in the session's trace, which can be forgotten.
 const OUTCOME_FAILED: &str = "failed";
 
 /// Settings of the slow cycle that a person can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowCycleSettings {
     pub enabled: bool,
-    /// Rest between two cycles of a scope; a shock or a correction waives it.
+    /// Minimum time between two cycles of a scope; a shock or a correction waives it.
     pub cool_down: Duration,
     /// Cycles of a scope in a day.
     pub cycles_per_day: u32,
@@ -76,8 +77,8 @@ impl Default for SlowCycleSettings {
     }
 }
 
-/// Decides whether a slow cycle runs. `urgent`: a new shock or correction waives the cool-down. `fresh`: some event was read by no
-/// cycle yet. A cycle is counted at its maximum, so that the limits of the day are never exceeded.
+/// Decides if a slow cycle runs. `urgent`: a new shock or correction waives the cool-down. `fresh`: some event was in
+/// no cycle yet. A cycle counts with its maximum, so that the limits of the day are never exceeded.
 pub fn decide_slow_cycle(
     now: Timestamp,
     standing: &SlowCycleState,
@@ -93,7 +94,7 @@ pub fn decide_slow_cycle(
     }
     let rested = standing.last_at.is_none_or(|last| {
         let since = now.duration_since(last);
-        // A clock that went backwards does not hold it up for long.
+        // A clock that went backwards does not delay it for long.
         since.is_negative() || since.unsigned_abs() >= settings.cool_down
     });
     if !rested && !urgent {
@@ -114,24 +115,25 @@ pub fn decide_slow_cycle(
     SlowCycleDecision::Runs
 }
 
-/// A cycle that is being thought.
+/// A slow cycle in progress.
 #[derive(Clone, Copy)]
 struct RunningCycle<'a> {
     session: &'a Session,
     input: &'a SlowCycleInput,
     started: Timestamp,
-    /// Number of deletions in this memory before the cycle read anything.
+    /// Number of deletions in this memory before the cycle read its input.
     tombstones: u64,
 }
 
-/// True if an event waives the rest between two cycles.
+/// True if an event waives the cool-down.
 fn is_urgent(event: &Node) -> bool {
     event.emotional_impact.unsigned_abs() >= SHOCK_IMPACT
         || event.relational_tags.contains(&RelationalTag::Correction)
 }
 
 impl Consolidator<'_> {
-    /// Thinks about what a closed session left, if the gates allow. Whatever fails is logged and noted in the trace.
+    /// Runs a slow cycle after a closed session, if the limits allow it. Failures are logged and recorded in the
+    /// trace.
     pub(super) async fn slow_cycle(&self, session: &Session, parties: &Participants) {
         let outcome = without_panic(self.try_slow_cycle(session, parties)).await;
         match outcome {
@@ -172,7 +174,7 @@ impl Consolidator<'_> {
         }
     }
 
-    /// Reads the input of a cycle, within its tokens.
+    /// Reads the input of a cycle, within its limit of tokens.
     async fn read_input(
         &self,
         session: &Session,
@@ -259,7 +261,7 @@ impl Consolidator<'_> {
         let kept: Vec<NewNode> = nodes.into_iter().filter(|node| written.nodes.contains(&node.id)).collect();
         let error =
             written.forgotten.then_some("something was forgotten meanwhile, so nothing was kept of it");
-        // What was dropped is told in words in the transcript alone, which is written with what was kept.
+        // Dropped text is only in the transcript, which is written with the results.
         let detail = trace::slow_cycle_ran(id, &kept, dropped, error, started);
         self.note_phase(session.id, 'g', detail).await;
         for node in kept {
@@ -278,7 +280,7 @@ impl Consolidator<'_> {
         Ok(())
     }
 
-    /// A cycle that failed counts like any other, so that a broken model is not asked again and again.
+    /// Stores a failed cycle. It counts like any other, so that a broken model is not asked again and again.
     async fn keep_failure(&self, cycle: RunningCycle<'_>, error: &MindError) -> Result<(), StoreError> {
         let RunningCycle { session, input, started, .. } = cycle;
         tracing::warn!(session = %session.id, "the slow cycle has no answer: {}", error.for_the_log());
@@ -286,7 +288,7 @@ impl Consolidator<'_> {
         let id = CycleId(self.ids.next(at));
         let input_tokens = u64::from(self.settings.slow_cycle.input_tokens_per_cycle);
         let commit = SlowCycleCommit {
-            // What was not answered has not been thought about.
+            // Events without an answer do not count as thought about.
             read: Vec::new(),
             usage: TokenUsage { input_tokens, ..TokenUsage::default() },
             outcome: OUTCOME_FAILED.to_owned(),
@@ -318,8 +320,8 @@ impl Consolidator<'_> {
         }
     }
 
-    /// True if the persona itself has committed to something in it: a promise of its own, or an event that quotes words of
-    /// commitment from its mouth.
+    /// True if the persona itself made a commitment in a memory: it is a promise of its own, or quotes its words of
+    /// commitment.
     async fn is_voiced_commitment(&self, node: &Node) -> Result<bool, StoreError> {
         if node.kind == NodeKind::Intention {
             return Ok(node.subject == Subject::Persona);
@@ -339,7 +341,7 @@ impl Consolidator<'_> {
         Ok(false)
     }
 
-    /// Keeps what a phase did, if traces are kept. A trace that can't be written costs nothing but the trace.
+    /// Stores the trace of a phase, if traces are stored. A failure to do so has no other effect.
     pub(super) async fn note_phase(&self, session: SessionId, phase: char, detail: serde_json::Value) {
         if !self.settings.trace {
             return;

@@ -1,4 +1,4 @@
-//! What of a cycle's answer is kept: only what cites what it was shown, and says something that is not there yet.
+//! Checks a cycle's answer: only new statements that cite the input are accepted.
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -8,34 +8,36 @@ use crate::identifiers::{EntityId, NodeId};
 use crate::nodes::{DESCRIPTION_LENGTH_MAX, EventTime, NewNode, Node, NodeKind, Subject};
 use crate::ports::{ProposedExpectation, ProposedIntention, ProposedThought, SlowCycle, SlowCycleInput};
 
-/// Most thoughts of one cycle. Cycles run daily or more often: more would crowd out what the user said.
+/// Maximum thoughts of one cycle. Cycles run daily or more often: more would crowd out what the user said.
 const THOUGHTS_MAX: usize = 3;
-/// Most expectations of one cycle. Each is asked about later, and people tire of questions.
+/// Maximum expectations of one cycle. Each is asked about later, and people tire of questions.
 const EXPECTATIONS_MAX: usize = 2;
-/// Most intentions of one cycle. Each can become a message that the persona sends by itself.
+/// Maximum intentions of one cycle. Each can become a proactive message.
 const INTENTIONS_MAX: usize = 2;
-/// Most questions of one cycle. They wait for a fitting moment in a conversation, of which a day has few.
+/// Maximum questions of one cycle. They wait for a fitting moment in a conversation, of which there are few in a day.
 const QUESTIONS_MAX: usize = 3;
-/// Longest question, in characters. A question is one sentence; longer ones are a plan or a text for the user.
+/// Maximum length of a question, in characters. A question is one sentence; a longer one is a plan or a text for the
+/// user.
 const QUESTION_LENGTH_MAX: usize = 200;
-/// Longest description of an entity, in characters. It is written again from itself in each cycle, and would grow without end.
+/// Maximum length of an entity's description, in characters. Each cycle rewrites it from the former one, so it would
+/// grow without end.
 const ENTITY_DESCRIPTION_LENGTH_MAX: usize = 500;
-/// Share of the content words, of both together, from which one text repeats the other. It is the share for merging events.
+/// Minimum share of the content words of both texts for a repetition. It is the share for merging events.
 const REPEATED_WORDS_MIN: f64 = 0.75;
-/// Minimum share of words for promises. It is lower, because the same promise is put in many ways.
+/// Minimum share for promises. It is lower, because the same promise can be worded in many ways.
 const PROMISED_WORDS_MIN: f64 = 0.5;
 
-/// The valid parts of an answer. The nodes have no id, terms or vector yet.
+/// The valid parts of an answer. The nodes have no ids, terms or vectors yet.
 pub(super) struct CheckedCycle {
     pub(super) nodes: Vec<NewNode>,
     pub(super) descriptions: Vec<(EntityId, String)>,
     pub(super) salient_questions: Vec<String>,
-    /// The parser's notes and ours: what was dropped, and why.
+    /// Notes of the parser and of the checks: what was dropped, and why.
     pub(super) notes: Vec<String>,
 }
 
-/// Sifts an answer. `promises` are those that stand already, `voiced` the memories of the input in which the persona
-/// itself commits to something.
+/// Checks an answer. `promises` are existing ones; `voiced` are the input's memories in which the persona made a
+/// commitment.
 pub(super) fn check_answer(
     answer: SlowCycle,
     input: &SlowCycleInput,
@@ -77,7 +79,7 @@ impl AnswerCheck<'_> {
     fn thought(&mut self, thought: ProposedThought) {
         let filling = self.filter_shown(thought.filling);
         let description = truncate_text(&thought.description, DESCRIPTION_LENGTH_MAX);
-        // What is between the two is told as what the persona sees in the user.
+        // A thought about the relationship is stored as one about the user.
         let subject = if thought.subject == Subject::Persona { Subject::Persona } else { Subject::User };
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if filling.is_empty() {
@@ -140,7 +142,8 @@ impl AnswerCheck<'_> {
         }
     }
 
-    /// Ids that the cycle was shown; the port promises it, but a thought without evidence must not exist.
+    /// Removes ids that the cycle was not shown. The port promises that there are none, but a thought without
+    /// evidence must not exist.
     fn filter_shown(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
         let shown = |id: &NodeId| self.input.events.iter().any(|event| event.id == *id);
         ids.into_iter().filter(shown).collect()

@@ -1,4 +1,4 @@
-//! What goes into a cycle's question when not all of it has room.
+//! Selects the input of a cycle if not everything fits.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use crate::nodes::Node;
 use crate::ports::{EntityToDescribe, SlowCycleInput};
 use crate::text::estimate_tokens;
 
-/// Tokens that the instructions take, with some room. What is left of the model's window is for events.
+/// Tokens for the instructions, with some margin. The rest of the model's context is for events.
 const INSTRUCTION_TOKENS: u64 = 2_400;
-/// Tokens of one line beside its text: handle, date, weight.
+/// Tokens of one line besides its text: id, date, impact.
 const LINE_TOKENS: u64 = 25;
-/// Tokens that one authored block may take; the rest is left out.
+/// Maximum tokens of one core block; the rest is left out.
 const BLOCK_TOKENS: u32 = 800;
 
 /// Cuts the input to `tokens`: room is given to events first, the newest first, then to thoughts, expectations and
-/// entities. A description is bounded, so one event always fits into a cycle's 8,000 tokens.
+/// entities. Descriptions are bounded, so one event always fits into a cycle's 8,000 tokens.
 pub(super) fn cut_to_tokens(mut input: SlowCycleInput, tokens: u32) -> SlowCycleInput {
     let blocks = &mut input.core_blocks;
     for block in [&mut blocks.persona, &mut blocks.user] {
@@ -35,7 +35,7 @@ pub(super) fn cut_to_tokens(mut input: SlowCycleInput, tokens: u32) -> SlowCycle
     input
 }
 
-/// The items up to the first that has no room.
+/// The items up to the first that does not fit.
 fn take_while_room<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
     let mut kept = Vec::new();
     for item in items {

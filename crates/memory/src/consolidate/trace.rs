@@ -1,4 +1,4 @@
-//! What a session's trace says of each phase. The fields of the legacy API come first.
+//! Traces of a session's phases. The fields of the legacy API come first.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) fn gate_json(worth: GateDecision) -> Value {
     json!({"is_trivial": worth == GateDecision::Trivial, "reason": reason})
 }
 
-/// Notes of an answer that are not memories.
+/// The parts of an answer that are not memories, for the trace.
 pub(super) struct ModelNotes {
     /// Dropped parts, each with its reason.
     dropped: Vec<String>,
@@ -38,7 +38,7 @@ impl ModelNotes {
     }
 }
 
-/// Phase B. `entities` come under the ids that nodes are linked to, with how each was resolved.
+/// Trace of phase B. `entities` have the ids that nodes are linked to, with how each was identified.
 pub(super) fn extraction_json(
     commit: &ExtractionCommit,
     entities: &[(EntityId, Entity, &'static str)],
@@ -133,7 +133,7 @@ pub(super) fn closed_session_json(trivial: bool, at: Option<Timestamp>) -> Value
     json!({"status": "closed", "extracted_at": at, "close_trigger": close_trigger})
 }
 
-/// Phase G that did not run.
+/// Trace of a phase G that did not run.
 pub(super) fn slow_cycle_skipped(decision: SlowCycleDecision, started: Timestamp) -> Value {
     let (cool_down_ok, budget, reason) = match decision {
         SlowCycleDecision::Runs => (Some(true), Some("ok"), "it runs"),
@@ -157,7 +157,7 @@ pub(super) fn slow_cycle_skipped(decision: SlowCycleDecision, started: Timestamp
     })
 }
 
-/// Phase G that ran.
+/// Trace of a phase G that ran.
 pub(super) fn slow_cycle_ran(
     id: CycleId,
     nodes: &[NewNode],

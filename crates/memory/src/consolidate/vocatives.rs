@@ -1,4 +1,5 @@
-//! A name that is only called out names nobody new: it is the persona's, the user's, or an endearment.
+//! Forms of address: a name that is only used to address somebody is the persona's, the user's or an endearment, not
+//! a new entity.
 
 use crate::entities::fold_name;
 use crate::messages::Message;
@@ -6,11 +7,11 @@ use crate::ports::MentionedEntity;
 use crate::text::at_word_borders;
 use crate::text::lexicon::names as lexicon;
 
-/// Characters that separate a name that is called out from the rest.
+/// Characters that separate a form of address from the rest of the sentence.
 const PAUSE_MARKS: &[char] = &[',', '!', '~', '?', '.', ':', '\u{3002}', '\u{3001}', '\u{2026}'];
 
-/// The named things without those whose every mention in the conversation calls somebody. What is known already, or is
-/// told of in a description, stays.
+/// The entities without those whose name is only used to address somebody. Known ones, and those in a description,
+/// stay.
 pub(super) fn without_vocatives(
     mentioned: Vec<MentionedEntity>,
     messages: &[Message],
@@ -48,7 +49,8 @@ fn vocatives_among_mentions(text: &str, name: &str) -> Vec<bool> {
     places.map(|(at, found)| is_vocative_at(text, at, at + found.len())).collect()
 }
 
-/// Called out: parted from the rest by pauses or the ends of the text, and not explained.
+/// True if a name is a form of address: separated by pauses or the ends of the text, and not followed by an
+/// explanation.
 fn is_vocative_at(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].trim_end();
     let after = text[end..].trim_start();
@@ -56,7 +58,7 @@ fn is_vocative_at(text: &str, start: usize, end: usize) -> bool {
         || before.ends_with(PAUSE_MARKS)
         || matches!(before, "hi" | "hey" | "hello" | "嗨" | "嘿" | "喂");
     let closes = after.is_empty() || after.starts_with(PAUSE_MARKS);
-    // A name alone is an answer ("What is she called?" "Shadow"), not a call.
+    // A name alone is an answer ("What is she called?" "Shadow"), not a form of address.
     if !opens || !closes || (before.is_empty() && after.trim_matches(PAUSE_MARKS).trim().is_empty()) {
         return false;
     }

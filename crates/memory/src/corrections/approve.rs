@@ -1,4 +1,4 @@
-//! A person decides about what the checks refused: the approval is the memory's evidence.
+//! Approval of a refused memory: a person's decision is the memory's evidence.
 
 use super::correct::check_text;
 use super::{Approval, CorrectError, Corrector};
@@ -19,13 +19,13 @@ pub struct ApprovalEdits {
 /// Why a refused memory was not approved. Nothing was written.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ApproveError {
-    /// The text can't be kept.
+    /// The text is invalid.
     #[error(transparent)]
     Text(#[from] CorrectError),
-    /// The impact is beyond the scale.
+    /// The impact is outside the scale.
     #[error("emotional_impact: it can be −{IMPACT_MAX} to {IMPACT_MAX}; nothing was written")]
     OutOfRange,
-    /// The proposal has no number that an impact could be taken from.
+    /// The proposal has no valid impact.
     #[error(
         "emotional_impact: the proposal had none, so give one (−{IMPACT_MAX} to {IMPACT_MAX}); nothing was written"
     )]
@@ -39,9 +39,9 @@ impl From<StoreError> for ApproveError {
 }
 
 impl Corrector<'_> {
-    /// Writes a refused memory because a person says so. Quotes of it that do stand where they were said to, by the
-    /// right speaker, become its evidence beside that. None if there is no such memory in the scope or it was decided
-    /// before.
+    /// Stores a refused memory because a person approves it. Its quotes that are found in messages of the right
+    /// speaker become its evidence, in addition to the approval. `None` if there is no such memory in the scope or it
+    /// was decided before.
     pub async fn approve(
         &self,
         scope: &Scope,

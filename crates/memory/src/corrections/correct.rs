@@ -1,4 +1,4 @@
-//! A person's own words take the place of what was remembered.
+//! Correction of a memory by a person's own text.
 
 use super::Correction;
 use crate::identifiers::{EntityId, NodeId};
@@ -38,8 +38,8 @@ pub struct Corrector<'a> {
 }
 
 impl Corrector<'_> {
-    /// Gives a memory the text that a person wrote. It keeps its id, so that whatever depends on it still does; its old
-    /// text stays in its history. The same text again changes nothing. None if there is no such memory.
+    /// Gives a memory the text that a person wrote. It keeps its id, so that memories that depend on it still do; the
+    /// old text stays in its history. The same text again changes nothing. `None` if there is no such memory.
     pub async fn correct(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
         let text = check_text(text)?;
         let Some(scope) = self.store.scope_of_node(id).await? else { return Ok(None) };
@@ -68,7 +68,7 @@ impl Corrector<'_> {
         Ok(named.into_iter().map(|entity| entity.id).collect())
     }
 
-    /// The model's name and the vector; none when there is no model or it fails: then it is made later.
+    /// The model's name and the vector; `None` without a model or if it fails. Then the vector is made later.
     pub(super) async fn embed(&self, text: &str) -> Option<(String, Embedding)> {
         let embedder = self.embedder?;
         let mut embeddings = embedder.embed(&[text.to_owned()]).await.ok()?;
@@ -77,7 +77,7 @@ impl Corrector<'_> {
     }
 }
 
-/// Refuses what can't be a memory's text; gives it without blank ends.
+/// Checks a memory's text; returns it trimmed.
 pub(super) fn check_text(text: &str) -> Result<&str, CorrectError> {
     let text = text.trim();
     let length = text.chars().count();
@@ -90,7 +90,7 @@ pub(super) fn check_text(text: &str) -> Result<&str, CorrectError> {
     Ok(text)
 }
 
-/// The tags with [`RelationalTag::Correction`] among them, where there is room for it.
+/// The tags with [`RelationalTag::Correction`] added, if there is room for it.
 fn with_correction(tags: &[RelationalTag]) -> Vec<RelationalTag> {
     let mut tags = tags.to_vec();
     if !tags.contains(&RelationalTag::Correction) && tags.len() < RELATIONAL_TAGS_MAX {

@@ -1,7 +1,7 @@
-//! What a person puts right: a memory's text, a refused memory, a change that should not have been made.
+//! Corrections by people: of a memory's text, of a refused memory, of a change.
 //!
-//! The text that a person writes is its own evidence: it is recorded with who wrote it and when, the text before it
-//! stays in the memory's history, and the last change can be taken back.
+//! A person's text is its own evidence: it is stored with its author and time, the former text stays in the memory's
+//! history, and the last change can be undone.
 
 mod correct;
 mod approve;
@@ -28,32 +28,32 @@ use crate::scope::Scope;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Author {
-    /// Extraction or reflection, from what was said.
+    /// Extraction or reflection, from messages.
     Extraction,
     /// A person changed it.
     Person,
 }
 
-/// The kind of change that gave a memory this text.
+/// The kind of change that created a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VersionKind {
     /// The memory was written.
     Written,
-    /// A person approved what the checks had refused.
+    /// A person approved a memory that the checks had refused.
     Approval,
     /// A person wrote another text.
     Correction,
-    /// The same statement was made again, and was merged into the node.
+    /// The same statement was made again and was merged into the node.
     MentionMerge,
 }
 
-/// One text of a memory's history.
+/// One version of a memory's text.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NodeVersion {
-    /// The node of this version: another than the requested one if a node replaced another.
+    /// The node of this version; it differs from the requested one if a node replaced another.
     pub node_id: NodeId,
-    /// The text; none if the messages that it came from were withdrawn.
+    /// The text; `None` if the messages that it came from were withdrawn.
     pub text: Option<String>,
     /// The kind of change that led to this text.
     pub change: VersionKind,
@@ -61,13 +61,13 @@ pub struct NodeVersion {
     pub by: Author,
     /// Time from which this text was current.
     pub at: Timestamp,
-    /// Until when; none for the current text.
+    /// Time until which this text was current; `None` for the current one.
     pub replaced_at: Option<Timestamp>,
     /// The node that replaced this one.
     pub superseded_by: Option<NodeId>,
-    /// True if the change was taken back.
+    /// True if the change was undone.
     pub undone: bool,
-    /// The words that the version depends on; a person's own text depends on nothing else.
+    /// The quotes that the version depends on; a person's own text depends on nothing else.
     pub evidence: Vec<Evidence>,
 }
 
@@ -77,23 +77,23 @@ pub struct NodeVersion {
 pub enum ChangeKind {
     /// A person's text: the text before it is restored.
     Correction,
-    /// A newer memory that took the older one's place: both are current again.
+    /// A newer memory replaced an older one: both become current again.
     Supersession,
-    /// A repetition: it is a memory of its own again, with its own words.
+    /// A repetition was merged: it becomes a memory of its own again, with its own quotes.
     MentionMerge,
 }
 
-/// A change that was taken back.
+/// A change that was undone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UndoneChange {
     pub kind: ChangeKind,
     /// The current state of the requested node.
     pub node: Node,
-    /// The node that came back: the one that had been replaced, or the repetition.
+    /// The restored node: the one that had been replaced, or the repetition.
     pub restored: Option<Node>,
 }
 
-/// A person's text for a memory, with all that goes into its transaction.
+/// A person's text for a memory, with everything that is stored in its transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correction {
     pub node_id: NodeId,
@@ -101,16 +101,16 @@ pub struct Correction {
     pub text: String,
     /// Index terms of the text.
     pub terms: String,
-    /// Tags as they are now.
+    /// The tags after the correction.
     pub relational_tags: Vec<RelationalTag>,
-    /// The known entities that the text names.
+    /// The known entities that the text mentions.
     pub entities: Vec<EntityId>,
-    /// The model and its vector; without them they are made afterwards.
+    /// The model and its vector; without them the vector is made later.
     pub embedding: Option<(String, Embedding)>,
     pub at: Timestamp,
 }
 
-/// A refused memory with whose it is and whether it was decided.
+/// A refused memory with its scope, and if it was decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingRejection {
     pub scope: Scope,
@@ -119,14 +119,14 @@ pub struct PendingRejection {
     pub settled: bool,
 }
 
-/// A refused memory that a person approved, as it is to be written.
+/// A refused memory that a person approved, ready to be stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
     pub id: RejectedId,
     pub node: NewNode,
-    /// Names the model of the node's vector.
+    /// The model of the node's vector.
     pub fingerprint: Option<String>,
-    /// The known entities that its text names.
+    /// The known entities that its text mentions.
     pub entities: Vec<EntityId>,
     pub at: Timestamp,
 }

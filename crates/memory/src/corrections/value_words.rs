@@ -1,27 +1,27 @@
-//! The words by which a text says a value again.
+//! The words by which a text is recognised to state a value.
 
 use super::WordKey;
 use crate::entities::{fold_name, is_named_in_text};
 use crate::text::lexicon::names as lexicon;
 use crate::text::{CommonValue, Values, common_value, content_terms, is_unspaced};
 
-/// The words of a value that another one took the place of, or that took its place.
+/// The words that distinguish a value from the one that it replaced or that replaced it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueWords {
-    /// Names that the other value does not have, folded. Each says the value by itself.
+    /// Folded names that the other value does not have. Each identifies the value by itself.
     names: Vec<String>,
-    /// Names of the other value that contain one of these: 都柏林 is not 柏林.
+    /// Names of the other value that contain one of these: 都柏林 contains 柏林 but is another city.
     longer: Vec<String>,
-    /// A value made of common words. It is recognised only beside another word of its sentence.
+    /// A value of common words. It is recognised only together with another word of its sentence.
     common: Option<CommonValue>,
-    /// The whole value, folded, without a full stop.
+    /// The whole value, folded, without its final full stop.
     whole: String,
 }
 
 impl ValueWords {
     /// The words of a former value and those of the current one; `entities` are names that the former text is about.
     ///
-    /// Of the current one only the words that are certainly the value: `May` of "we moved in May" says nothing of Lyon.
+    /// Of the current one, only words that are certainly the value: `May` in "we moved in May" does not state Lyon.
     pub fn from_both_values<'a>(
         former: &'a str,
         current: &'a str,
@@ -32,20 +32,20 @@ impl ValueWords {
         (before.value_words(&now, names), now.value_words(&before, Vec::new()))
     }
 
-    /// True if the value has no name, so that only its whole wording is recognised.
+    /// True if the value has no name, so that only its complete wording is recognised.
     pub fn has_no_name(&self) -> bool {
         self.names.is_empty() && self.common.is_none()
     }
 
-    /// Keys of which every text has one that says the value. None among them: any text may.
+    /// Keys of which every text that states the value has one. If empty, any text may state it.
     pub fn word_keys(&self) -> Vec<Option<WordKey>> {
         let common = self.common.iter().map(|common| &common.value);
-        // All of it has the names too.
+        // A text with the whole value also has its names.
         let whole = self.has_no_name().then_some(&self.whole);
         self.names.iter().chain(common).chain(whole).map(|phrase| WordKey::keys_of_phrase(phrase)).collect()
     }
 
-    /// True if a text says the value; `folded` is the text as [`fold_name`] gives it.
+    /// True if a text, folded by [`fold_name`], states the value.
     pub(crate) fn is_said_in(&self, text: &str, folded: &str) -> bool {
         let is_common = |common: &CommonValue| {
             is_named_in_text(folded, &common.value) && {
@@ -64,7 +64,8 @@ fn cut_longer_words(folded: &str, longer: &[String]) -> String {
     longer.iter().fold(folded.to_owned(), |text, name| text.replace(name, " "))
 }
 
-/// Words with a capital or with digits inside a sentence, as far as one says a name by itself: York of New York, and 2015 of 2015年.
+/// Capitalised words and words with digits inside a sentence, as far as each is a name by itself: York of New York,
+/// and 2015 of 2015年.
 fn written_names(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let first = usize::from(text.starts_with(|c: char| c.is_ascii_alphanumeric()));
@@ -75,7 +76,7 @@ fn written_names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Names of several words, each with a capital: New York.
+/// Names of several capitalised words: New York.
 fn written_phrases(text: &str) -> Vec<String> {
     let mut found: Vec<Vec<&str>> = vec![Vec::new()];
     for word in text.split(' ') {
@@ -95,7 +96,7 @@ fn is_written_as_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
 }
 
-/// One of two texts that are compared.
+/// One of two texts to compare.
 struct ComparedText {
     parsed: Values,
     folded: String,
@@ -109,24 +110,24 @@ impl ComparedText {
         Self { parsed: Values::new(text), folded, phrases: written_phrases(text) }
     }
 
-    /// The words of this text that the other one does not have: `names` are added to the places, days and the like that it
-    /// tells. Chinese shows no names: there it is also what changed behind a word that names.
+    /// The words of this text that the other one does not have: `names` are added to its places, days and so on.
+    /// Chinese does not mark names, so there it also uses what changed after a word that introduces a name.
     fn value_words(&self, other: &Self, mut names: Vec<String>) -> ValueWords {
         let values: Vec<&String> = self.parsed.named_values().collect();
         names.extend(values.iter().copied().chain(&self.phrases).cloned());
         names.extend(changed_name(&self.folded, &other.folded));
         let contains_value =
             |other: &&String| values.iter().any(|name| other != name && other.contains(*name));
-        // New York is not York, Berlin Mitte is Berlin.
+        // New York is not York, but Berlin Mitte is in Berlin.
         let ends_with_name = |other: &&String| names.iter().any(|name| other.ends_with(&format!(" {name}")));
         let changed = changed_name(&other.folded, &self.folded);
         let contains_name = |other: &String| names.iter().any(|name| other != name && other.contains(name));
         let longer = other.parsed.named_values().filter(contains_value);
         let longer = longer.chain(other.phrases.iter().filter(ends_with_name)).cloned();
         let longer: Vec<String> = longer.chain(changed.filter(contains_name)).collect();
-        // 不是叫小黑，是叫小白 has the name, and says that it is not so.
+        // 不是叫小黑，是叫小白 contains the name, but denies it.
         let so_now = cut_longer_words(&other.parsed.plain_clauses(), &longer);
-        // "Carla left, the boss is called Dmitri now" has the name, and says something else of her.
+        // "Carla left, the boss is called Dmitri now" contains the name, but in another statement.
         let is_lost = |name: &String| match values.contains(&name) {
             true => !other.parsed.named_values().any(|value| value == name),
             false => !is_named_in_text(&so_now, name),
@@ -139,21 +140,21 @@ impl ComparedText {
     }
 }
 
-/// Words after which a name or a place follows.
+/// Words that introduce a name or a place.
 const WORDS_BEFORE_NAMES: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去'];
-/// Longest Chinese name that is recognised by what changed, in characters. Longer stretches that changed are phrases: taking
-/// one for a name would correct too much.
+/// Maximum length of a changed stretch that is taken for a Chinese name, in characters. Longer ones are phrases:
+/// taking one for a name would correct too much.
 const CHANGED_LENGTH_MAX: usize = 6;
 
-/// The name that the text has in place of another one, if both texts are equal around it and a naming word is before it: 小黑
-/// of 用户的猫叫小黑 and 用户的猫叫小白.
+/// The name that the text has in place of another one, if both texts are equal around it and a word that introduces
+/// names precedes it: 小黑 of 用户的猫叫小黑 and 用户的猫叫小白.
 fn changed_name(text: &str, other: &str) -> Option<String> {
     let (text, other): (Vec<char>, Vec<char>) = (text.chars().collect(), other.chars().collect());
     let same = text.iter().zip(&other).take_while(|(a, b)| a == b).count();
     let start = text.get(..same)?.iter().rposition(|character| WORDS_BEFORE_NAMES.contains(character))? + 1;
     let (text, other) = (text.get(start..)?, other.get(start..)?);
     let end = text.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
-    // 李娜娜 contains 李娜, so that what they have in common tells nothing of where the name ends.
+    // 李娜娜 contains 李娜, so their common part does not show where the name ends.
     let contains = text.starts_with(other) || other.starts_with(text);
     let changed = text.get(..if contains { text.len() } else { text.len().saturating_sub(end) })?;
     let is_name =

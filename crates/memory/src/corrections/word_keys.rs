@@ -1,11 +1,11 @@
-//! Which texts can say a value at all: found by a word that every text has which says it.
+//! Finds texts that can state a value, by a word that all such texts contain.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::text::is_unspaced;
 
-/// Stands for a word, or for two letters in a row where no blanks part words. Two words may have the same one.
+/// Hash of a word, or of two consecutive characters in scripts without spaces. Two words may have the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WordKey(u64);
 
@@ -16,14 +16,14 @@ impl WordKey {
         Self(hasher.finish())
     }
 
-    /// The keys of all words of a text, as [`crate::entities::fold_name`] gives it.
+    /// The keys of all words of a text folded by [`crate::entities::fold_name`].
     pub fn keys_in_text(folded: &str) -> HashSet<Self> {
         letter_runs(folded).flat_map(Run::word_keys).collect()
     }
 
-    /// A key that every text with this folded phrase has: the key of the phrase's longest word. In scripts without blanks it is
-    /// the key of the last two characters, because many sentences begin alike. None if the phrase has no letters: then every text
-    /// must be looked at.
+    /// A key that every text with this folded phrase has: that of the phrase's longest word. In scripts without
+    /// spaces it is the key of the last two characters, because many sentences begin alike. `None` if the phrase has
+    /// no letters: then every text has to be checked.
     pub(super) fn keys_of_phrase(folded: &str) -> Option<Self> {
         let longest = letter_runs(folded).max_by_key(|run| run.letters.chars().count())?;
         Some(match longest.is_unspaced {
@@ -33,7 +33,7 @@ impl WordKey {
     }
 }
 
-/// Letters and digits in a row, of scripts with blanks between words or of the others.
+/// Consecutive letters and digits, either of scripts with spaces between words or of the others.
 struct Run<'a> {
     letters: &'a str,
     is_unspaced: bool,

@@ -1,4 +1,4 @@
-//! Dry runs that wait to be confirmed by a person.
+//! Dry runs that wait for a person's confirmation.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use super::ForgetSummary;
 use crate::identifiers::ErasureId;
 use crate::scope::Scope;
 
-/// Time within which a dry run can be confirmed. It is time enough to read a long preview; what was written after the preview
-/// is not in it.
+/// Time within which a dry run can be confirmed. It is enough to read a long preview; messages written later are not
+/// in it.
 pub const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(10);
-/// Dry runs that are remembered at once; the oldest gives way. Previews hold ids of what is to be erased, and are never stored.
+/// Maximum dry runs to remember; the oldest is dropped. Previews hold ids of rows to be erased, and are never stored.
 const WAITING_MAX: usize = 64;
 
-/// Remembers what dry runs would have taken. Ids only: the text itself is not kept anywhere.
+/// Remembers the results of dry runs: ids only, no text.
 #[derive(Debug, Default)]
 pub struct Confirmations {
     waiting: Mutex<VecDeque<WaitingErasure>>,
@@ -30,7 +30,7 @@ struct WaitingErasure {
 }
 
 impl Confirmations {
-    /// Remembers a dry run; gives the moment until which it can be confirmed.
+    /// Remembers a dry run; returns the time until which it can be confirmed.
     pub fn await_confirmation(
         &self,
         id: ErasureId,
@@ -48,14 +48,14 @@ impl Confirmations {
         until
     }
 
-    /// The preview with this id in this scope; none if it is unknown or expired.
+    /// The preview with this id in this scope; `None` if it is unknown or expired.
     pub fn preview(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<ForgetSummary> {
         let waiting = self.waiting.lock();
         let known = waiting.iter().find(|known| known.id == id && known.scope == *scope);
         known.filter(|known| known.until >= now).map(|known| known.taken.clone())
     }
 
-    /// The dry run has served.
+    /// Forgets a dry run that was confirmed.
     pub fn settle(&self, id: ErasureId) {
         self.waiting.lock().retain(|known| known.id != id);
     }

@@ -1,4 +1,4 @@
-//! Erasing: physical and complete, with a receipt.
+//! Erasure: physical and complete, with a receipt.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,26 +12,26 @@ use crate::ports::{Clock, Corpus, IdGenerator, Store, StoreError};
 use crate::scope::Scope;
 use crate::vector_index::VectorIndex;
 
-/// Shortest text that can be erased by, in characters: a single one would take half of what was ever said.
+/// Minimum length of a text to erase by, in characters: a single one would match half of all messages.
 pub const TEXT_LENGTH_MIN: usize = 2;
 
-/// Messages that are erased in one transaction: a turn meanwhile waits for one of them at most. 500 take about 50 ms.
+/// Messages to erase in one transaction. A turn waits for one of them at most; 500 messages take about 50 ms.
 const MESSAGES_AT_ONCE: usize = 500;
 
-/// A request to erase, by a person.
+/// A person's request to erase.
 #[derive(Clone, Debug)]
 pub struct ErasureRequest {
     pub scope: Scope,
     pub selection: Selection,
     /// Treatment of thoughts that depend on erased events.
     pub thoughts: ForgetMode,
-    /// The fields of the request that selected something.
+    /// The names of the request's non-empty fields.
     pub selected_by: Vec<String>,
-    /// The dry run that a person has seen.
+    /// The dry run that the person has seen.
     pub confirm: Option<ErasureId>,
 }
 
-/// Why nothing was erased.
+/// Why an erasure failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EraseError {
     /// A text was given without the id of a dry run.
@@ -40,7 +40,7 @@ pub enum EraseError {
          it returned; nothing was erased"
     )]
     Unconfirmed,
-    /// No dry run of this id in this memory is younger than ten minutes.
+    /// There is no dry run with this id in this memory from the last ten minutes.
     #[error(
         "`confirm` names no dry run of the last ten minutes; ask with `dry_run` again, nothing was erased"
     )]
@@ -50,7 +50,7 @@ pub enum EraseError {
         "what would go has changed since the dry run; ask with `dry_run` again and look at it, nothing was erased"
     )]
     Changed,
-    /// The memory holds nothing of it. The core blocks that contain the text, which only a person edits.
+    /// Nothing was found. Has the core blocks that contain the text, which only a person edits.
     #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", left_blocks_text(.0))]
     Nothing(Vec<CoreBlockLabel>),
     /// The store failed between two groups of a large erasure.
@@ -72,12 +72,13 @@ fn left_blocks_text(blocks: &[CoreBlockLabel]) -> String {
     format!(" but in the core blocks that people write ({})", names.join(", "))
 }
 
-/// An erasure that is under way: in groups of a bounded number of messages, each a transaction of its own. Its receipt covers all of
-/// them. When the program ends between two groups, the receipt says what is gone, and the same request erases the rest.
+/// An erasure in progress. It is split into groups of a limited number of messages, each a transaction of its own;
+/// the receipt covers all of them. If the program ends between two groups, the receipt lists what was erased, and the
+/// same request erases the rest.
 pub struct Erasure {
-    /// The request with an empty selection: that is in the groups.
+    /// The request with an empty selection, which is divided into the groups.
     request: ForgetRequest,
-    /// The preview that was shown to the person; an erasure in one group must match it.
+    /// The preview that the person saw; an erasure in one group must match it.
     expected: Option<ForgetSummary>,
     confirm: Option<ErasureId>,
     groups: VecDeque<Selection>,
@@ -90,14 +91,15 @@ impl Erasure {
         self.receipt.id
     }
 
-    /// True if a group is still to be erased.
+    /// True if another group is to be erased.
     pub fn has_more(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// The receipt of all groups together.
+    /// Returns the receipt of all groups.
     ///
     /// # Errors
+    ///
     /// [`EraseError::Nothing`] if no group found anything.
     pub fn finish(self) -> Result<ErasureReceipt, EraseError> {
         match self.receipt.taken.is_empty() {
@@ -107,20 +109,20 @@ impl Erasure {
     }
 }
 
-/// Erases what a person selects, with a receipt.
+/// Erases a person's selection, with a receipt.
 #[derive(Clone, Copy)]
 pub struct Eraser<'a> {
     pub store: &'a dyn Store,
     /// The vectors in memory.
     pub index: &'a VectorIndex,
-    /// Dry runs that wait.
+    /// Dry runs that wait for confirmation.
     pub confirmations: &'a Confirmations,
     pub clock: &'a dyn Clock,
     pub ids: &'a dyn IdGenerator,
 }
 
 impl Eraser<'_> {
-    /// Previews an erasure. Changes nothing; the receipt's id confirms it for ten minutes.
+    /// Previews an erasure without changing anything. The receipt's id confirms it for ten minutes.
     pub async fn dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         let act = self.build_forget_request(&request);
         let mut receipt = self.receipt(&request, &act).await?;
@@ -130,7 +132,7 @@ impl Eraser<'_> {
         Ok(receipt)
     }
 
-    /// Begins to erase; [`Self::erase_group`] does it. Overwriting the freed pages is a last step of its own,
+    /// Begins an erasure; [`Self::erase_group`] continues it. Overwriting the freed pages is a separate last step,
     /// [`crate::ports::ForgetStore::overwrite_freed`].
     pub async fn begin(&self, request: ErasureRequest) -> Result<Erasure, EraseError> {
         let act = self.build_forget_request(&request);
@@ -156,11 +158,12 @@ impl Eraser<'_> {
         Ok(Erasure { request, expected, confirm, groups, receipt, left_core_blocks })
     }
 
-    /// Erases the next group in one transaction, which its part of the receipt belongs to, and takes its vectors out of memory.
+    /// Erases the next group in one transaction, together with its part of the receipt, and removes its vectors from
+    /// memory.
     pub async fn erase_group(&self, erasure: &mut Erasure) -> Result<ForgetSummary, EraseError> {
         let Some(selection) = erasure.groups.pop_front() else { return Ok(ForgetSummary::default()) };
         let act = ForgetRequest { selection, ..erasure.request.clone() };
-        // Each group stores its own part: what went before is not copied.
+        // Each group stores its own part, so that earlier parts are not copied.
         let taken = std::mem::take(&mut erasure.receipt.taken);
         let receipt = erasure.receipt.clone();
         erasure.receipt.taken = taken;
@@ -190,7 +193,8 @@ impl Eraser<'_> {
         }
     }
 
-    /// Splits a selection by its messages. Other rows and the text come last: they are mostly gone with the messages by then.
+    /// Splits a selection by its messages. Other rows and the text come last, because most of them are erased with
+    /// the messages.
     async fn split_into_groups(
         &self,
         selection: &Selection,
@@ -235,7 +239,7 @@ impl Eraser<'_> {
         Ok(groups)
     }
 
-    /// Forgets without a receipt: the deletion of one thing.
+    /// Deletes single items without a receipt.
     pub async fn forget(&self, act: ForgetRequest) -> Result<ForgetResult, StoreError> {
         let scope = act.scope.clone();
         match self.store.forget(act, None, None).await? {
@@ -243,7 +247,7 @@ impl Eraser<'_> {
                 self.drop_vectors(&scope, &forgotten);
                 Ok(*forgotten)
             }
-            // Nothing was expected, so nothing can differ from it; and without a receipt all is done as it stands.
+            // Without an expectation nothing can differ, and without a receipt everything is done at once.
             ForgetOutcome::Changed | ForgetOutcome::Nothing(_) => Ok(ForgetResult::default()),
         }
     }

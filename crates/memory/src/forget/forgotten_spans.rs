@@ -1,4 +1,4 @@
-//! Words that a person had forgotten while the message that says them stays: they become no memory a second time.
+//! Forgotten text in messages that stay: it does not become a memory again.
 
 use crate::consolidate::evidence_for_quote;
 use crate::identifiers::MessageId;
@@ -6,19 +6,19 @@ use crate::messages::Message;
 use crate::nodes::{Evidence, RejectedQuote, Subject};
 use crate::text::{content_terms, content_word_ranges, find_quote, split_sentences};
 
-/// Replaces forgotten text in a transcript. The brackets separate it from a name beside it: a bare ellipsis would look like
-/// a pause after somebody was called.
+/// Replaces forgotten text in a transcript. The brackets separate it from an adjacent name: a bare ellipsis would
+/// look like a pause after somebody was addressed.
 const FORGOTTEN_TEXT_MARK: &str = "[…]";
-/// The share of somebody's content terms from which a sentence says their words again.
+/// Minimum share of a message's content terms in a sentence that repeats it.
 const REPEATED_SHARE: f64 = 0.5;
 
-/// A place in a message: words on which a memory rested that a person had forgotten. It holds no word of them.
+/// A span of a message that was the evidence of a memory that a person had forgotten. It holds no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ForgottenSpan {
     pub message_id: MessageId,
-    /// The first character, counted in characters of the message.
+    /// The first character of the span, counted in characters of the message.
     pub start: u32,
-    /// Behind the last character.
+    /// The character after the span.
     pub end: u32,
 }
 
@@ -27,8 +27,8 @@ impl ForgottenSpan {
         self.start <= position && position < self.end
     }
 
-    /// The span of the same text after its message was edited; none if the text is gone. It is searched at its old position
-    /// first, then from the beginning.
+    /// The span of the same text after its message was edited; `None` if the text is gone. It is searched at its old
+    /// position first, then from the beginning.
     pub fn relocate_after_edit(&self, before: &str, after: &str) -> Option<Self> {
         let (start, length) = (self.start as usize, self.end.saturating_sub(self.start) as usize);
         let words: String = before.chars().skip(start).take(length).collect();
@@ -43,13 +43,13 @@ impl ForgottenSpan {
     }
 }
 
-/// True if all of this evidence is forgotten: each quote lies in forgotten words, but for white space, punctuation and
-/// function words around them. A quote that only touches them and says more is evidence of its own.
+/// True if all of this evidence is forgotten: each quote lies within forgotten spans, apart from white space,
+/// punctuation and function words around them. A quote that reaches further is evidence of its own.
 pub fn is_forgotten(evidence: &[Evidence], spans: &[ForgottenSpan]) -> bool {
     !evidence.is_empty() && evidence.iter().all(|quote| is_quote_forgotten(quote, spans))
 }
 
-/// True if the quotes of a refused memory are forgotten. They may be in no message: a quote that can't be found is not forgotten.
+/// True if the quotes of a refused memory are forgotten. A quote that is not found in any message is not.
 pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], spans: &[ForgottenSpan]) -> bool {
     let locate = |quote: &RejectedQuote| {
         let message = messages.iter().find(|message| Some(message.id) == quote.message_id)?;
@@ -65,8 +65,8 @@ pub fn is_left_empty(message: &Message) -> bool {
         && content_terms(&message.content.replace(FORGOTTEN_TEXT_MARK, " ")).is_empty()
 }
 
-/// The messages as they are shown to whoever distils them: forgotten words give way to an ellipsis, so that neither a
-/// summary nor a mood nor a name can be made of them again.
+/// The messages with forgotten text replaced by an ellipsis, for extraction and summaries: so no summary, mood or
+/// name can be made of it again.
 pub fn without_forgotten(messages: Vec<Message>, spans: &[ForgottenSpan]) -> Vec<Message> {
     let without = |message: Message| {
         let own: Vec<&ForgottenSpan> = spans.iter().filter(|span| span.message_id == message.id).collect();
@@ -86,8 +86,8 @@ pub fn without_forgotten(messages: Vec<Message>, spans: &[ForgottenSpan]) -> Vec
     messages.into_iter().map(without).collect()
 }
 
-/// The sentences of a text that say these words again, as their first character and the one behind their last: where the
-/// persona has repeated what is not to be brought up again.
+/// The sentences of a text that repeat this text, each as its first character and the one after its last: where the
+/// persona has repeated something that must not come up again.
 pub fn sentences_repeating(words: &str, text: &str) -> Vec<(u32, u32)> {
     let terms = content_terms(words);
     let repeats = |sentence: &str| {
@@ -116,7 +116,7 @@ fn is_quote_forgotten(quote: &Evidence, spans: &[ForgottenSpan]) -> bool {
     let characters = quote.quote.char_indices().zip(quote.start..quote.end);
     let (forgotten, left): (Vec<_>, Vec<_>) =
         characters.partition(|&(_, position)| here.iter().any(|span| span.contains(position)));
-    // The words are those of the whole quote: what is left of it alone may read as other words.
+    // The terms are those of the whole quote: the remaining part alone may read as other words.
     let words = content_word_ranges(&quote.quote);
     !forgotten.is_empty() && !left.iter().any(|((at, _), _)| words.iter().any(|word| word.contains(at)))
 }
@@ -200,8 +200,8 @@ mod tests {
     }
 
     proptest! {
-        /// More forgotten never brings anything back. What is shown is the message without its forgotten characters, and
-        /// one gap where some stood.
+        /// Forgetting more never brings anything back. The result is the message without its forgotten characters,
+        /// with one gap for each stretch.
         #[test]
         fn forgetting_more_never_brings_back(
             said in "[a-z猫狗小黑 ,。]{1,24}",
@@ -231,7 +231,7 @@ mod tests {
             }
         }
 
-        /// An edit that changes nothing leaves every place where it is.
+        /// An edit that changes nothing leaves every span in place.
         #[test]
         fn an_unchanged_message_keeps_its_places(said in "\\PC{1,20}", start in 0_u32..20, length in 1_u32..20) {
             let moved = span(start, start + length).relocate_after_edit(&said, &said);

@@ -1,12 +1,14 @@
-//! Words that only deleted texts contained: a derived text with one of them goes as well.
+//! Words that only deleted texts contained: derived texts with one of them are removed too.
 
 use crate::ports::Phrase;
 use crate::text::query_terms;
 
-/// True if a text holds a content word that is in one of the texts that go and in none of those that stay. `gone` and
-/// `left` are index terms ([`crate::text::index_terms`]); function words don't count. A word that no text holds is the
-/// writer's own and is not lost.  Applied one deletion after the other, it finds the same texts in whatever order: a word
-/// is lost with the last text that holds it.
+/// True if a text contains a content word that is in one of the removed texts and in none of the remaining ones.
+/// `gone` and `left` are index terms ([`crate::text::index_terms`]); function words don't count. A word that is in no
+/// text is the writer's own and is not lost.
+///
+/// If applied for one deletion after another, the result does not depend on their order: a word is lost with the last
+/// text that contains it.
 pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
     let stands = |texts: &[&str], phrase: &Phrase| texts.iter().any(|terms| contains_phrase(terms, phrase));
     query_terms(text).iter().any(|term| {
@@ -15,7 +17,7 @@ pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
     })
 }
 
-/// True if the terms contain the phrase's terms in a row.
+/// True if the terms contain the phrase's terms consecutively.
 fn contains_phrase(terms: &str, phrase: &Phrase) -> bool {
     let wanted = &phrase.0;
     if wanted.is_empty() {

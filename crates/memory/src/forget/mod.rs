@@ -1,11 +1,11 @@
 //! Complete removal of memories.
 //!
-//! A [`ForgetRequest`] selects what to forget; an edited message or another reply withdraws what the old words supported.
-//! The store follows both in one transaction ([`crate::ports::ForgetStore`]): from messages to the nodes that quote them,
-//! from events to the thoughts that cite them, then to names, summaries, moods and receipts. One pure rule,
-//! [`Support::decide_after_loss`], decides what is kept. A preview is the same transaction rolled back, so it shows exactly what
-//! would be removed. [`Eraser`] adds the receipt, the confirmation and the vectors in memory, and splits a large erasure into
-//! groups, so that nobody waits long who talks meanwhile.
+//! A [`ForgetRequest`] selects what to forget; an edited message or another reply withdraws what the former text
+//! supported. The store follows both in one transaction ([`crate::ports::ForgetStore`]): from messages to the nodes
+//! that quote them, from events to the thoughts that cite them, then to names, summaries, moods and receipts. One
+//! pure rule, [`Support::decide_after_loss`], decides what stays. A preview is the same transaction, rolled back, so
+//! it shows exactly what would be removed. [`Eraser`] adds the receipt, the confirmation and the vectors in memory,
+//! and splits a large erasure into groups, so that concurrent turns wait only briefly.
 
 mod erase;
 mod confirm;
@@ -38,18 +38,18 @@ use crate::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, Ses
 use crate::nodes::NodeKind;
 use crate::scope::Scope;
 
-/// Treatment of thoughts that depend on an erased event (seed: the filling chain).
+/// Treatment of thoughts that depend on an erased event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ForgetMode {
-    /// The thoughts stay, and their evidence is marked as gone.
+    /// The thoughts stay, with their evidence marked as erased.
     #[default]
     Orphan,
     /// Thoughts are erased too.
     Cascade,
 }
 
-/// Rows that a person selects. They are erased together; what is not in the scope is ignored.
+/// Rows that a person selects. They are erased together; rows outside of the scope are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     pub messages: BTreeSet<MessageId>,
@@ -59,28 +59,28 @@ pub struct Selection {
     pub sessions: BTreeSet<SessionId>,
     /// Entities: with their names, and the nodes about them.
     pub entities: BTreeSet<EntityId>,
-    /// Documents, as `category/file` or `granularity/file`, whole with all their versions. Core blocks are left.
+    /// Documents, as `category/file` or `granularity/file`, with all their versions. Core blocks are not erased.
     pub documents: BTreeSet<String>,
     /// Folded text ([`crate::text::fold`]): every message, node and name that contains it.
     pub text: Option<String>,
-    /// True if the messages that selected nodes quote, or that name selected entities, are selected too.
+    /// True to also select the messages that selected nodes quote, or that name selected entities.
     pub with_messages: bool,
-    /// True if the words on which selected nodes rest are silenced: their messages stay in the conversation, and nothing
-    /// shows the words to a model again.
+    /// True to silence the quotes of selected nodes: their messages stay in the conversation, but no model sees the
+    /// quoted text again.
     pub silences: bool,
-    /// True if documents that all users of the persona share are left as they are.
+    /// True to leave documents alone that all users of the persona share.
     pub spares_shared: bool,
 }
 
 impl Selection {
-    /// True if nothing is pointed at.
+    /// True if nothing is selected.
     pub fn is_empty(&self) -> bool {
         let count = self.messages.len() + self.nodes.len() + self.sessions.len() + self.entities.len();
         count + self.documents.len() == 0 && self.text.is_none()
     }
 }
 
-/// One act of forgetting.
+/// A request to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgetRequest {
     /// The memory; nothing outside of it is changed.
@@ -91,7 +91,7 @@ pub struct ForgetRequest {
     pub at: Timestamp,
 }
 
-/// A message, node or session that a path names by its id alone.
+/// A message, node or session that a path identifies by its id alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgetTarget {
     Message(MessageId),
@@ -120,28 +120,28 @@ pub struct ForgetSummary {
     pub turns: BTreeSet<TurnId>,
     /// Sessions that lost messages.
     pub sessions: BTreeSet<SessionId>,
-    /// Nodes that other words prove: they stay, and say only what these words say.
+    /// Nodes with other evidence: they stay, reduced to what that evidence says.
     pub rewritten: BTreeSet<NodeId>,
-    /// Thoughts that stay although something they depend on is gone.
+    /// Thoughts that stay although something that they depend on was erased.
     pub orphaned: BTreeSet<NodeId>,
-    /// Nodes that come back to recall, because what had replaced them is gone.
+    /// Nodes that recall finds again, because the memory that had replaced them was erased.
     pub revived: BTreeSet<NodeId>,
-    /// Messages that still say what a selected node or entity said.
+    /// Messages that still contain the text of a selected node or entity.
     pub left_messages: BTreeSet<MessageId>,
-    /// Core blocks that contain the text: only a person edits them.
+    /// Core blocks that contain the text. Only a person edits them.
     pub left_core_blocks: Vec<CoreBlockLabel>,
-    /// Documents of all users that contain the text, as `category/file`, where the selection keeps them.
+    /// Documents of all users that contain the text, as `category/file`, if the selection leaves these alone.
     #[serde(default)]
     pub left_documents: BTreeSet<String>,
-    /// Counts of everything erased besides these rows.
+    /// Counts of everything else that was erased.
     pub counts: Counts,
 }
 
-/// Parts of rows that are kept, and rows that have no id of their own.
+/// Counts of erased parts of rows, and of rows that have no id of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counts {
-    /// Quotes that nodes rested on.
+    /// Number of erased quotes of nodes.
     pub quotes: u64,
     /// Edges between thoughts and events, and between nodes and entities.
     pub links: u64,
@@ -159,9 +159,9 @@ pub struct Counts {
     pub receipts: u64,
     /// Vectors of messages and nodes.
     pub vectors: u64,
-    /// Documents of the hub: diaries that lost lines, roll-ups and memories that are gone.
+    /// Documents of the hub: diaries that lost lines, deleted roll-ups and memories.
     pub documents: u64,
-    /// Traces of turns and sessions, and what slow cycles were asked and answered.
+    /// Traces of turns and sessions, and transcripts of slow cycles.
     #[serde(default)]
     pub traces: u64,
 }
@@ -187,7 +187,7 @@ impl Counts {
 }
 
 impl ForgetSummary {
-    /// Notes a node that is gone.
+    /// Adds an erased node.
     pub fn add_node(&mut self, kind: NodeKind, id: NodeId) {
         let ids = match kind {
             NodeKind::Event => &mut self.events,
@@ -198,13 +198,13 @@ impl ForgetSummary {
         ids.insert(id);
     }
 
-    /// All nodes that are gone.
     pub fn all_nodes(&self) -> BTreeSet<NodeId> {
         let kinds = [&self.events, &self.thoughts, &self.intentions, &self.expectations];
         kinds.into_iter().flatten().copied().collect()
     }
 
-    /// Adds what a later group of the same erasure took. A row that first changed and then went is gone.
+    /// Adds the result of a later group of the same erasure. A row that was first changed and later erased counts as
+    /// erased.
     pub fn merge(&mut self, later: Self) {
         self.messages.extend(later.messages);
         self.events.extend(later.events);
@@ -233,13 +233,13 @@ impl ForgetSummary {
         self.counts.add(&later.counts);
     }
 
-    /// True if both name the same things. What is only counted may differ: vectors are written in the background.
+    /// True if both name the same rows. Mere counts may differ, because vectors are written in the background.
     pub fn agrees_with(&self, shown: &Self) -> bool {
         let uncounted = |taken: &Self| Self { counts: Counts::default(), ..taken.clone() };
         uncounted(self) == uncounted(shown)
     }
 
-    /// True if nothing was there to be forgotten.
+    /// True if nothing was found.
     pub fn is_empty(&self) -> bool {
         let kept = Self {
             left_messages: self.left_messages.clone(),
@@ -255,46 +255,47 @@ impl ForgetSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForgetResult {
     pub taken: ForgetSummary,
-    /// Numbers of the messages that are gone.
+    /// Numbers of the erased messages.
     pub message_seqs: Vec<i64>,
-    /// Numbers of the nodes that are gone or were rewritten.
+    /// Numbers of the nodes that were erased or rewritten.
     pub node_seqs: Vec<i64>,
-    /// Instances that hold copies of documents from which something went.
+    /// Instances that have copies of changed documents.
     pub instances: Vec<InstanceReach>,
 }
 
 /// The outcome of a request to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
-    /// The erasure is done and durable.
+    /// The erasure is complete and durable.
     Done(Box<ForgetResult>),
     /// The erasure would remove other rows than the confirmed preview; no row was erased.
     Changed,
-    /// There was nothing to take, and so there is no receipt. The core blocks that contain the text, if it was one.
+    /// Nothing was found, so there is no receipt. Has the core blocks that contain the text, if a text was given.
     Nothing(Vec<CoreBlockLabel>),
 }
 
-/// Proof of an erasure, kept permanently. It holds ids and counts, never a word of what was erased.
+/// Receipt of an erasure, stored permanently. It holds ids and counts, never an erased text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErasureReceipt {
-    /// The receipt's id; of a dry run, what [`Confirmations`] ask for.
+    /// The receipt's id; for a dry run, the id to confirm it with.
     pub id: ErasureId,
     /// The memory that was erased from.
     pub scope: Scope,
     /// Time of the erasure.
     pub created_at: Timestamp,
-    /// Fields that selected something: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `documents`, `text`, `reset`.
+    /// Fields of the request that were used: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `documents`,
+    /// `text`, `reset`.
     pub selected_by: Vec<String>,
     /// Ids and counts of everything that was erased.
     pub taken: ForgetSummary,
-    /// Copies of the database that were there and were not touched: names of files beside it.
+    /// Existing copies of the database that were not changed: names of files beside it.
     pub copies: Vec<String>,
-    /// Name of the database on a server: its log, replicas, backups and freed blocks are its operator's.
+    /// Name of a database on a server, whose operator is responsible for its log, replicas, backups and freed blocks.
     #[serde(default)]
     pub server: Option<String>,
-    /// Time at which the freed pages and the log were overwritten too; none while that waits, and none on a server.
+    /// Time at which the freed pages and the log were overwritten; `None` before that, and always on a server.
     pub overwritten_at: Option<Timestamp>,
-    /// Instances that had pulled what went, and which of them know that it is gone.
+    /// Instances that had received erased text, and if they know of the erasure.
     #[serde(default)]
     pub instances: Vec<InstanceReach>,
 }
@@ -313,7 +314,7 @@ pub struct UnreachedCopies {
 pub struct InstanceReach {
     /// The name of the instance.
     pub id: String,
-    /// Time at which a pull of it showed that it had received the erasure; none while it waits.
+    /// Time at which the instance confirmed the erasure; `None` before that.
     pub reached_at: Option<Timestamp>,
 }
 
@@ -334,7 +335,7 @@ pub struct ResetCounts {
     pub core_blocks: u64,
 }
 
-/// An audit row of a core block.
+/// A stored edit of a core block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CoreBlockAppend {
     /// Row number of the edit.

@@ -25,16 +25,16 @@ pub struct Dependent {
     pub source_session_id: Option<SessionId>,
 }
 
-/// A node with what it depends on and what depends on it.
+/// A node with the memories that it depends on and those that depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependents {
     pub scope: Scope,
     pub node: Dependent,
-    /// Thoughts, intentions and expectations that cite it, the newest first.
+    /// Thoughts, intentions and expectations that cite the node, the newest first.
     pub resting_on_it: Vec<Dependent>,
     /// Events that the node cites, the newest first.
     pub rests_on: Vec<Dependent>,
-    /// Events that the node cited and that were forgotten.
+    /// Cited events that were forgotten.
     pub orphaned: Vec<NodeId>,
     pub evidence: Vec<Evidence>,
     /// Nodes that this node replaced.

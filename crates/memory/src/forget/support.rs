@@ -1,4 +1,4 @@
-//! What becomes of a memory that loses words: the one rule behind editing, regenerating, deleting and erasing.
+//! The rule for memories that lose evidence, used by editing, regenerating, deleting and erasing.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use crate::messages::Role;
 use crate::nodes::{DESCRIPTION_LENGTH_MAX, Subject};
 use crate::text::{Language, is_bare_reply};
 
-/// Why words are gone.
+/// Why evidence was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReason {
-    /// The message was edited, or another reply replaced it: it was not meant.
+    /// The message was edited, or another reply replaced it, so the old text was not meant.
     Edited,
-    /// A person had the message forgotten: none of its words may remain.
+    /// A person had the message forgotten: none of its text may remain.
     Forgotten,
 }
 
@@ -21,11 +21,11 @@ pub enum LossReason {
 pub struct SupportingQuote<'a> {
     pub speaker: Role,
     pub quote: &'a str,
-    /// Index terms of the whole message ([`crate::text::index_terms`]), as they were.
+    /// Index terms of the whole message ([`crate::text::index_terms`]) before its loss.
     pub terms: &'a str,
-    /// True if the quoted words have not been erased.
+    /// True if the quoted text has not been erased.
     pub is_left: bool,
-    /// True if its session becomes memory again, so that what it proves will be found again.
+    /// True if its session will be extracted again, so that its content will be found again.
     pub becomes_memory_again: bool,
 }
 
@@ -34,28 +34,28 @@ pub struct SupportingQuote<'a> {
 pub struct SupportingMention<'a> {
     /// The text that was merged away.
     pub description: &'a str,
-    /// True if the words that it was written from are still there.
+    /// True if its evidence still exists.
     pub is_left: bool,
 }
 
-/// Support of a memory when parts of its evidence are lost.
+/// Evidence of a memory that has lost some of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Support<'a> {
     pub subject: Subject,
     pub description: &'a str,
-    /// Quotes of the node, in the order in which they were said.
+    /// Quotes of the node, in chronological order.
     pub quotes: Vec<SupportingQuote<'a>>,
     /// The node's repeated mentions, oldest first.
     pub mentions: Vec<SupportingMention<'a>>,
-    /// True if a person has vouched for it: approved it, or written its text.
+    /// True if a person approved the memory, or wrote its text.
     pub word_of_person: bool,
-    /// True if the memory was concluded from other memories, and is decided with them.
+    /// True if the memory was derived from other memories, whose fate it shares.
     pub cites: bool,
     /// True if an earlier loss of evidence has reduced its description to what the remaining quotes say.
     pub is_reduced: bool,
-    /// Index terms of what goes of the session that it was written from.
+    /// Index terms of the removed texts of its session.
     pub gone: Vec<&'a str>,
-    /// Index terms of what stays of that session.
+    /// Index terms of the remaining texts of its session.
     pub left: Vec<&'a str>,
 }
 
@@ -70,10 +70,10 @@ pub enum SupportDecision {
 }
 
 impl Support<'_> {
-    /// The rule. A memory goes when the quotes that are left do not prove it ([`quotes_prove`]), or when it has none and holds
-    /// words that only the lost ones said ([`holds_lost_words`]). One that is proven but holds such words says what is
-    /// left of it, or goes if that will be found again. A person's word outweighs what was unsaid, never what was
-    /// forgotten.
+    /// Decides about a memory that lost evidence. It is removed if the remaining quotes do not support it
+    /// ([`quotes_prove`]), or if it has no quotes and contains words that only lost texts had ([`holds_lost_words`]).
+    /// A supported memory with such words is reduced to its remaining evidence, or removed if extraction will find
+    /// that again. A person's approval outweighs edited messages, never forgotten ones.
     pub fn decide_after_loss(&self, loss: LossReason) -> SupportDecision {
         let vouched = self.word_of_person && loss == LossReason::Edited;
         if vouched || (self.quotes.is_empty() && self.cites) {
@@ -118,8 +118,8 @@ impl Support<'_> {
     }
 }
 
-/// True if quotes prove a memory about this subject: one of the speaker whom it requires, and a bare yes or no of the user
-/// is none without the question that it answers.
+/// True if quotes support a memory about this subject: one is by the required speaker, and a bare yes or no of the
+/// user needs the question that it answers.
 pub fn quotes_prove(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
     let by = |speaker| quotes.iter().any(move |quote| quote.speaker == speaker);
     match subject {
@@ -133,13 +133,14 @@ pub fn quotes_prove(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
     }
 }
 
-/// Number of times that something was said: once in its own session if quotes of it are left, and once for each later mention. At least 1.
+/// Number of times that a statement was made: once in its own session if quotes of it are left, and once for each
+/// later mention. At least 1.
 pub fn mention_count(has_own_quotes: bool, mentions: usize) -> u32 {
     u32::try_from(mentions).unwrap_or(u32::MAX).saturating_add(u32::from(has_own_quotes)).max(1)
 }
 
-/// A description that says nothing but this: the newest mention, which was written from words that are left, else the
-/// quotes themselves with their speaker. Empty without either.
+/// A description with nothing but the remaining evidence: the newest mention whose evidence still exists, else the
+/// quotes with their speakers. Empty if there is neither.
 fn describe_support(quotes: &[SupportingQuote<'_>], mentions: &[SupportingMention<'_>]) -> String {
     if let Some(mention) = mentions.last() {
         return mention.description.to_owned();

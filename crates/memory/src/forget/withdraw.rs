@@ -1,15 +1,15 @@
-//! What edited messages and replaced replies supported.
+//! Withdrawal of memories that edited messages or replaced replies supported.
 
 use super::ForgetMode;
 use crate::identifiers::{EntityId, MessageId, NodeId, SessionId};
 
-/// Keep or remove thoughts that cite a removed event.
+/// Treatment of thoughts that cite a removed event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThoughtPolicy {
-    /// Kept, with a mark that the event is gone.
+    /// They stay, with a mark that the event is gone.
     #[default]
     Orphan,
-    /// Thoughts are removed if no other memory supports them and no person has corrected them.
+    /// They are removed if no other memory supports them and no person has corrected them.
     Recheck,
     Cascade,
 }
@@ -23,20 +23,20 @@ impl From<ForgetMode> for ThoughtPolicy {
     }
 }
 
-/// Everything that was withdrawn; rows come with their numbers.
+/// Everything that was withdrawn; rows have their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Withdrawal {
     /// Nodes that were removed.
     pub nodes: Vec<(NodeId, i64)>,
-    /// Nodes that one of them had superseded and that are current again.
+    /// Nodes that one of the removed nodes had replaced, and that are current again.
     pub revived: Vec<NodeId>,
-    /// Nodes that lost a quote or were rewritten, and stay.
+    /// Nodes that lost a quote or were rewritten, but stay.
     pub kept: Vec<NodeId>,
-    /// Nodes of `kept` whose description was reduced to what is left.
+    /// Nodes of `kept` whose description was reduced to the remaining evidence.
     pub rewritten: Vec<(NodeId, i64)>,
-    /// Entities that no node is about any more and that no person has described.
+    /// Entities without any node and without a person's description.
     pub entities: Vec<EntityId>,
-    /// Sessions that are extracted again.
+    /// Sessions that will be extracted again.
     pub sessions: Vec<SessionId>,
     /// Messages that were removed.
     pub messages: Vec<(MessageId, i64)>,

@@ -1,4 +1,4 @@
-//! Export: everything that is remembered, as one archive.
+//! Port for exporting the whole memory as one archive.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::scope::PersonaId;
 /// Counts of an archive's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveReport {
-    /// Messages, with those that are marked as deleted.
+    /// Messages, including those that are marked as deleted.
     pub messages: u64,
     /// Events, thoughts, intentions and expectations.
     pub nodes: u64,
@@ -22,7 +22,7 @@ pub struct ArchiveReport {
 /// Writes a home into an archive.
 #[async_trait]
 pub trait ArchiveStore: Send + Sync {
-    /// Writes one state of the memory of a persona, or of all, piece by piece to `out`; a zip file. Writing may block.
+    /// Writes one consistent state of the memory of a persona, or of all, to `out` as a zip file. Writing may block.
     async fn write_archive(
         &self,
         persona: Option<PersonaId>,

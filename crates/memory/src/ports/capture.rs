@@ -1,4 +1,4 @@
-//! Capture: how a message becomes durable.
+//! Port for storing messages.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use crate::ports::{ChannelWrite, StoreError};
 use crate::scope::Scope;
 use crate::sessions::{Session, SessionPolicy};
 
-/// A message about to be captured.
+/// A message to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewMessage {
     pub id: MessageId,
@@ -22,19 +22,19 @@ pub struct NewMessage {
     pub channel_id: String,
     pub turn_id: Option<TurnId>,
     pub role: Role,
-    /// The name of the one who said it, for [`Role::Other`] alone.
+    /// The speaker's name, for [`Role::Other`] only.
     pub speaker: Option<String>,
-    /// The text, word by word.
+    /// The text, exactly as written.
     pub content: String,
-    /// Estimated, not counted by the model.
+    /// Estimated number of tokens.
     pub token_count: u32,
     /// The message's index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
-    /// The day in the user's zone.
+    /// The day of the message in the user's zone.
     pub day: Date,
-    /// Time at which the message was said.
+    /// Time of the message.
     pub created_at: Timestamp,
-    /// True if the model was cut off.
+    /// True if the model was interrupted.
     pub incomplete: bool,
     /// The client's own id of the message.
     pub external_ref: Option<String>,
@@ -51,17 +51,17 @@ pub struct CapturedMessage {
     pub opened: Option<Session>,
     /// The sessions that the message ended; now `closing`.
     pub ended: Vec<Session>,
-    /// The turn's earlier reply, which this one took the place of, and what had rested on it.
+    /// The turn's earlier reply, which this one replaced, and the memories that depended on it.
     pub replaced: Option<Withdrawal>,
 }
 
-/// Writes a message (L2) with all that belongs to it.
+/// Stores messages (L2) with everything that belongs to them.
 #[async_trait]
 pub trait CaptureStore: Send + Sync {
-    /// Captures a message: session found or opened (see [`crate::sessions`]), counters, words, turn; one
-    /// transaction, durable on return. A user's message makes its turn pending. A persona's message goes into the
-    /// turn's session while that is open, and its receipt makes the turn answered. A second reply of a turn
-    /// that brings a receipt takes the first one's place, in the session of the first one; what rested on the first is withdrawn.
+    /// Stores a message: finds or opens its session (see [`crate::sessions`]) and writes counters, terms and turn in
+    /// one transaction, which is durable on return. A user's message makes its turn pending. A persona's message goes
+    /// into the turn's session while that is open, and its receipt makes the turn answered. A second reply with a
+    /// receipt replaces the first one in the first one's session; memories that depended on the first are withdrawn.
     async fn capture(
         &self,
         message: NewMessage,

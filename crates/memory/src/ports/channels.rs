@@ -1,4 +1,4 @@
-//! What channels beyond this program ask of storage: what was received, what waits to be delivered.
+//! Port for channels to other platforms: received positions, and messages that wait for delivery.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -8,34 +8,34 @@ use crate::messages::Message;
 use crate::ports::StoreError;
 use crate::scope::UserId;
 
-/// The numbering of a platform's updates, so that none is processed twice and none is missed.
+/// Position in a platform's numbering of updates, so that none is processed twice and none is missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceivedPosition {
-    /// One sequence of a whole source: all up to this number was taken.
+    /// One sequence for a whole source: everything up to this number was received.
     Sequence {
-        /// The source of the numbers, as `telegram:BOT`: another bot of the same channel has its own numbers.
+        /// The source of the numbers, such as `telegram:BOT`: another bot of the same channel has its own numbers.
         source: String,
         number: i64,
     },
-    /// Numbers that grow with time, which may arrive in another order.
+    /// Numbers that grow with time within a conversation, and may arrive in another order.
     Conversation {
         /// The conversation on the platform.
         conversation: String,
         /// The number of the message, greater than 0.
         number: i64,
-        /// Numbers are remembered down to this far below the newest; what is older counts as received.
+        /// Distance below the newest number to which numbers are remembered; older ones count as received.
         overlap: i64,
     },
 }
 
-/// A write for a channel beyond this program, in the transaction of the message.
+/// A write for a channel, in the transaction of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelWrite {
     /// The message was received on the channel.
     Received {
-        /// The conversation on the platform where the user is reached from now on; none if others read it too.
+        /// The conversation on the platform in which the user is reached from now on; `None` if others read it too.
         reached_in: Option<String>,
-        /// Position up to which the channel is received, with this message.
+        /// Position in the channel's updates, including this message.
         position: ReceivedPosition,
     },
     /// The message has to be delivered on the channel.
@@ -45,7 +45,7 @@ pub enum ChannelWrite {
     },
 }
 
-/// A message that waits to be delivered.
+/// A message that waits for delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingMessage {
     /// The message's number in the outbox.
@@ -54,11 +54,11 @@ pub struct OutgoingMessage {
     /// The conversation on the platform.
     pub conversation: String,
     pub text: String,
-    /// Number of its pieces that were sent.
+    /// Number of pieces already sent.
     pub pieces_sent: u32,
-    /// The piece that was being sent when the program ended, if so: it may have arrived.
+    /// The piece that was being sent when the program ended, if any. It may have arrived.
     pub doubtful_piece: Option<u32>,
-    /// The platform's name of what was delivered last in the conversation, where it is known.
+    /// The platform's id of the last message delivered in the conversation, if known.
     pub last_sent: Option<String>,
     /// Failed attempts so far.
     pub attempts: u32,
@@ -77,42 +77,43 @@ pub enum DeliveryStep {
         pieces: u32,
         /// True if this was the message's last piece.
         is_whole: bool,
-        /// The platform's name of the piece, where it gives one.
+        /// The platform's id of the piece, if it gives one.
         sent_as: Option<String>,
     },
-    /// The message is tried again at a moment.
+    /// The next attempt is at this time.
     PutOff(Timestamp, String),
-    /// The message is not tried again, unless a person asks for it.
+    /// There are no more attempts, unless a person requests one.
     GivenUp(String),
 }
 
 /// Counts of a channel's waiting messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChannelCounts {
-    /// Messages on their way.
+    /// Messages that wait for delivery.
     pub waiting: u64,
     /// Messages that could not be delivered.
     pub undeliverable: u64,
     /// Accounts that are linked to users.
     pub linked: u64,
-    /// Why the last of the undeliverable ones could not be delivered.
+    /// The reason for the last undeliverable message.
     pub last_failure: Option<String>,
 }
 
-/// Receiving and delivering, durably.
+/// Storage of a channel's positions and outbox.
 #[async_trait]
 pub trait ChannelStore: Send + Sync {
-    /// Position up to which a sequence was received; none before the first time.
+    /// Position up to which a sequence was received; `None` if it never was.
     async fn sequence_position(&self, source: &str) -> Result<Option<i64>, StoreError>;
-    /// Sets up to where a sequence was received, also to a lower number: platforms start their numbers again.
+    /// Sets the position up to which a sequence was received; it may be lower, because platforms restart their
+    /// numbers.
     async fn set_sequence_position(&self, source: &str, number: i64) -> Result<(), StoreError>;
     /// The newest number received in each conversation of a channel that numbers by conversation, with the conversation.
     async fn conversation_positions(&self, channel_id: &str) -> Result<Vec<(String, i64)>, StoreError>;
-    /// True if something of this position was taken already.
+    /// True if an update with this position was processed.
     async fn is_received(&self, channel_id: &str, position: &ReceivedPosition) -> Result<bool, StoreError>;
-    /// Notes that something was taken that left no message. A position never moves back.
+    /// Notes an update that left no message. A position never moves back.
     async fn advance_channel(&self, channel_id: &str, position: ReceivedPosition) -> Result<(), StoreError>;
-    /// The message that a channel knows by this name.
+    /// The message with this id on a channel.
     async fn message_by_external_ref(
         &self,
         channel_id: &str,
@@ -120,7 +121,8 @@ pub trait ChannelStore: Send + Sync {
     ) -> Result<Option<Message>, StoreError>;
     /// The platform's conversation in which a user is reached.
     async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError>;
-    /// True if an unknown account gets an answer now: once in a while. Notes `at` as the time of the answer.
+    /// True if an unknown account may get an answer now, which is once in a while. Notes `at` as the time of the
+    /// answer.
     async fn admit_stranger_answer(
         &self,
         channel_id: &str,
@@ -128,18 +130,18 @@ pub trait ChannelStore: Send + Sync {
         at: Timestamp,
         not_since: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// The oldest waiting message of each conversation that is due; later ones of a conversation wait behind it.
+    /// The oldest waiting message of each conversation that is due; later ones of the conversation wait.
     async fn outbox_due(
         &self,
         channel_id: &str,
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<OutgoingMessage>, StoreError>;
-    /// Time at which the next deliverable message is due; none if nothing waits.
+    /// Time at which the next deliverable message is due; `None` if nothing waits.
     async fn outbox_next(&self, channel_id: &str) -> Result<Option<Timestamp>, StoreError>;
-    /// Writes what becomes of an attempt.
+    /// Stores the result of an attempt.
     async fn outbox_step(&self, number: i64, step: DeliveryStep) -> Result<(), StoreError>;
-    /// Lets what could not be delivered wait again; says how many.
+    /// Makes undeliverable messages wait again; returns their number.
     async fn retry_undeliverable(&self, channel_id: &str, now: Timestamp) -> Result<u64, StoreError>;
     /// Counts of the messages that wait for a channel.
     async fn channel_counts(&self, channel_id: &str) -> Result<ChannelCounts, StoreError>;

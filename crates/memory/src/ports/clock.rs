@@ -1,4 +1,4 @@
-//! Time and identifiers, passed in so that a year can be lived in seconds and a run can be repeated.
+//! Time and identifiers, passed in so that a simulated year takes seconds and a run can be repeated.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,34 +7,34 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// The one source of time and of waiting.
+/// Source of the current time and of delays.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
-    /// Waits; on a simulated clock until somebody moves it.
+    /// Waits for a duration; a simulated clock waits until it is advanced.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
-/// Waits between tries that fail: the first one, then each time twice as long, up to the longest. So what has
-/// just come back is not overrun by those who waited for it.
+/// Waits between failed attempts: the first one, then twice as long each time, up to the longest. So a service that
+/// has recovered is not overrun by everybody who waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The wait after the first failure.
     pub first: Duration,
-    /// No wait is longer.
+    /// No wait is longer than this.
     pub longest: Duration,
 }
 
 impl Backoff {
-    /// The wait after a failure that came after `failures` others in a row.
+    /// The wait after a failure that follows `failures` others in a row.
     pub fn wait_after_failures(self, failures: u32) -> Duration {
         self.first.saturating_mul(2_u32.saturating_pow(failures)).min(self.longest)
     }
 }
 
-/// The one source of identifiers.
+/// Source of new, unique identifiers.
 pub trait IdGenerator: Send + Sync {
-    /// A new UUIDv7 of time `at`. Those of one source sort in the order of their making.
+    /// A new UUIDv7 for time `at`. Those of one source sort in the order of creation.
     fn next(&self, at: Timestamp) -> Uuid;
 }
 

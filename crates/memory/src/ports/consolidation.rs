@@ -16,7 +16,7 @@ pub struct FailedAttempt {
     pub session_id: SessionId,
     /// The reason, for a person.
     pub error: String,
-    /// Time at which to try again; none gives up, and the session is `failed`.
+    /// Time of the next attempt; `None` gives up, and the session becomes `failed`.
     pub retry_at: Option<Timestamp>,
 }
 
@@ -24,16 +24,16 @@ pub struct FailedAttempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitOutcome {
     Committed,
-    /// The phase was committed already (a retry after a crash); nothing was written.
+    /// The phase was committed before (a retry after a crash); nothing was written.
     AlreadyCommitted,
 }
 
-/// A repeated mention of a node that already says the same.
+/// A repeated mention of an existing node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MentionMerge {
     /// The node that stays.
     pub node_id: NodeId,
-    /// The mention that was merged, kept so that the merge can be undone: its evidence, its text and its former id.
+    /// The merged mention, stored so that the merge can be undone: its evidence, its text and its former id.
     pub merged: NewNode,
 }
 
@@ -43,46 +43,46 @@ pub struct ExtractionCommit {
     pub session_id: SessionId,
     pub scope: Scope,
     pub at: Timestamp,
-    /// Too slight to ask a model: only the flag is written.
+    /// True if the session was too trivial to ask a model: only the flag is written.
     pub trivial: bool,
     /// Events and intentions, each with evidence, terms and vector.
     pub nodes: Vec<NewNode>,
-    /// Names the model of the nodes' vectors; without it they are written afterwards.
+    /// The model of the nodes' vectors; without it they are computed later.
     pub fingerprint: Option<String>,
     pub rejected: Vec<RejectedMemory>,
-    /// Entities that were not known.
+    /// Entities that did not exist before.
     pub entities: Vec<NewEntity>,
-    /// Names of entities: (entity, name as written, folded name). A name that one of an agreeing kind goes by stays
-    /// where it is.
+    /// Names of entities: (entity, name as written, folded name). A name that belongs to another entity of a matching
+    /// kind is not moved.
     pub aliases: Vec<(EntityId, String, String)>,
-    /// Links of nodes to the entities that they are about.
+    /// Links between nodes and the entities that they are about.
     pub links: Vec<(NodeId, EntityId)>,
-    /// Statements of the user about who is whom; applied after the entities and names are written.
+    /// Statements of the user about identities; applied after the entities and names are written.
     pub identities: Vec<SettledIdentity>,
     pub mentions: Vec<MentionMerge>,
-    /// Pairs of statements to be asked about.
+    /// Pairs of statements to ask the model about.
     pub pairs: Vec<NewPair>,
     /// The persona's mood after the session.
     pub mood: Option<Mood>,
     pub summary: Option<String>,
 }
 
-/// Everything that one reflection writes, in one transaction. Without thoughts it records only that it was decided.
+/// Everything that one reflection writes, in one transaction. Without thoughts it only records the decision.
 #[derive(Clone, Debug)]
 pub struct ReflectionCommit {
     /// The session after which the reflection was made.
     pub session_id: SessionId,
     pub scope: Scope,
-    /// Id of the reflection. A reflection without thoughts is not stored and does not count for the daily gate.
+    /// Id of the reflection. A reflection without thoughts is not stored and does not count for the daily limit.
     pub id: ReflectionId,
     pub at: Timestamp,
-    /// The thoughts, each with filling, terms and vector.
+    /// The thoughts, each with its cited events, terms and vector.
     pub thoughts: Vec<NewNode>,
-    /// Names the model of the thoughts' vectors; without it they are written afterwards.
+    /// The model of the thoughts' vectors; without it they are computed later.
     pub fingerprint: Option<String>,
 }
 
-/// A quote that was ever taken from a session, whatever became of the memory that depends on it.
+/// A quote that was once taken from a session, even if its memory was deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsedQuote {
     pub node_id: NodeId,
@@ -90,12 +90,12 @@ pub struct UsedQuote {
     pub evidence: Evidence,
 }
 
-/// Storage for consolidation: the claim on a session, the two commits and the end.
+/// Storage for consolidation: the claim of a session, its commits and its end.
 #[async_trait]
 pub trait ConsolidationStore: Send + Sync {
-    /// Hands the oldest ripe `closing` session to exactly one caller and makes it `consolidating`.
+    /// Gives the oldest `closing` session that is due to exactly one caller, and makes it `consolidating`.
     async fn claim_closing_session(&self, now: Timestamp) -> Result<Option<Session>, StoreError>;
-    /// Gives every `consolidating` session back, at start, when nobody can be at work.
+    /// Returns every `consolidating` session to the queue. Called at the start, when no consolidation can be running.
     async fn release_claims(&self) -> Result<u32, StoreError>;
     /// Writes an extraction and marks the session extracted.
     async fn commit_extraction(&self, commit: ExtractionCommit) -> Result<CommitOutcome, StoreError>;
@@ -107,18 +107,18 @@ pub trait ConsolidationStore: Send + Sync {
     async fn record_failure(&self, attempt: FailedAttempt) -> Result<Option<Session>, StoreError>;
     /// The newest sessions of the scope that have a summary, newest first.
     async fn summarised_sessions(&self, scope: &Scope, limit: u32) -> Result<Vec<Session>, StoreError>;
-    /// Times of reflection runs that stored a thought, newest first, since `since`.
+    /// Times of reflections since `since` that stored a thought, newest first.
     async fn reflections_since(&self, scope: &Scope, since: Timestamp) -> Result<Vec<Timestamp>, StoreError>;
-    /// Time of the last reflection run that stored a thought.
+    /// Time of the last reflection that stored a thought.
     async fn last_reflection(&self, scope: &Scope) -> Result<Option<Timestamp>, StoreError>;
-    /// Events written since `since`, oldest first, at most `limit` of the newest.
+    /// Events written since `since`, oldest first, limited to the newest `limit`.
     async fn events_since(
         &self,
         scope: &Scope,
         since: Timestamp,
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
-    /// Quotes of a session's messages that memories depend on, those of deleted memories too: what a person took away
-    /// does not come back when the session is extracted again.
+    /// Quotes of a session's messages that memories depend on, including deleted memories, so that these do not come
+    /// back when the session is extracted again.
     async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Vectors, as the background embedding writes them.
+//! Port for storing vectors in the background.
 
 use async_trait::async_trait;
 
@@ -13,7 +13,7 @@ use crate::scope::Scope;
 pub struct EmbeddingModel {
     /// The model's name; see [`super::Embedder::fingerprint`].
     pub fingerprint: String,
-    /// Describes how it can be opened again; see [`super::Embedder::source`].
+    /// Describes how to open the model; see [`super::Embedder::source`].
     pub source: Option<String>,
     /// Number of stored vectors of the model.
     pub vectors: u64,
@@ -28,8 +28,8 @@ pub struct VectorCoverage {
     pub with_vector: u64,
 }
 
-/// Rows that wait for a vector, and the change from one embedding model to another. A row may have a vector of each meanwhile;
-/// which model's vector it was given last decides whether it waits for one.
+/// Rows without vectors, and the change from one embedding model to another. Meanwhile a row may have vectors of both
+/// models; it waits for one if its last vector is of the other model.
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
     /// Messages without a vector of this fingerprint, newest first.
@@ -38,7 +38,7 @@ pub trait EmbeddingStore: Send + Sync {
         fingerprint: &str,
         limit: u32,
     ) -> Result<Vec<Message>, StoreError>;
-    /// Writes message vectors; a message that is gone meanwhile is passed over.
+    /// Stores message vectors; those of deleted messages are skipped.
     async fn put_message_vectors(
         &self,
         fingerprint: &str,
@@ -46,15 +46,15 @@ pub trait EmbeddingStore: Send + Sync {
     ) -> Result<(), StoreError>;
     /// Nodes without a vector of this fingerprint.
     async fn nodes_without_vector(&self, fingerprint: &str, limit: u32) -> Result<Vec<Node>, StoreError>;
-    /// Writes node vectors; a node that is gone meanwhile is passed over.
+    /// Stores node vectors; those of deleted nodes are skipped.
     async fn put_node_vectors(
         &self,
         fingerprint: &str,
         vectors: Vec<(NodeId, Embedding)>,
     ) -> Result<(), StoreError>;
-    /// Every model that ever had a vector here, in the order of their coming.
+    /// Every model that ever had a vector here, in the order of their first use.
     async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError>;
-    /// Keeps how the model can be opened again, in place of what was kept before.
+    /// Stores how to open the model; replaces what was stored before.
     async fn note_embedding_model(&self, fingerprint: &str, source: Option<&str>) -> Result<(), StoreError>;
     /// Counts of rows with a vector of the model, over all scopes.
     async fn vector_coverage(&self, fingerprint: &str) -> Result<VectorCoverage, StoreError>;
@@ -64,10 +64,10 @@ pub trait EmbeddingStore: Send + Sync {
         fingerprint: &str,
         previous: &str,
     ) -> Result<Vec<Scope>, StoreError>;
-    /// Takes up the vectors of the model that rows still have from before another model took its place, at most `limit`
-    /// in each corpus. Gives the number resumed; 0 when there are no more.
+    /// Reuses vectors of the model from before it was replaced, at most `limit` in each corpus. Returns their number;
+    /// 0 when there are no more.
     async fn adopt_vectors(&self, fingerprint: &str, limit: u32) -> Result<u32, StoreError>;
-    /// Removes vectors of other models from rows that have one of this model, at most `limit` in each corpus. Gives the
-    /// number removed; 0 when there are no more.
+    /// Removes vectors of other models from rows that have one of this model, at most `limit` in each corpus. Returns
+    /// their number; 0 when there are no more.
     async fn remove_other_vectors(&self, fingerprint: &str, limit: u32) -> Result<u32, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! L5, asked for in the memory's own words.
+//! Port for entities (L5).
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -11,20 +11,20 @@ use crate::identifiers::{EntityId, NodeId};
 use crate::ports::{Embedding, StoreError};
 use crate::scope::Scope;
 
-/// Newest links of an entity among which the weightiest nodes are looked for. The weightiest of somebody who is named daily
-/// would otherwise be looked for in all of the past, on the way of a turn.
+/// Newest links of an entity to search for the nodes with the highest impact. For somebody who is named daily, a
+/// search in all of the past would slow down every turn.
 pub const LINKS_WEIGHED_MAX: u32 = 2_000;
 
-/// An entity about to be written.
+/// An entity to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEntity {
     pub id: EntityId,
-    /// The name to show the entity by.
+    /// The main name of the entity.
     pub canonical_name: String,
     pub kind: EntityKind,
-    /// A doubt about whether it is a known one under another name.
+    /// A possible identity with a known entity under another name.
     pub doubt: Option<IdentityDoubt>,
-    /// Vector of [`crate::entities::embedded_text`]; its readability is the lesser of the name's and the text's.
+    /// Vector of [`crate::entities::embedded_text`]; its readability is the lower one of the name's and the text's.
     pub embedding: Option<Embedding>,
 }
 
@@ -35,12 +35,12 @@ impl NewEntity {
     }
 }
 
-/// A new entity that is, or may be, a known one.
+/// A new entity that is, or may be, the same as a known one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityDoubt {
-    /// The known entity that the new one surely is: they are written as one, and can be separated again.
+    /// The known entity that is the same: they are written as one, and can be separated again.
     Same(EntityId),
-    /// The known entity that the new one may be: it stays uncertain until somebody says.
+    /// The known entity that may be the same: the new one stays uncertain until somebody decides.
     Perhaps(EntityId),
 }
 
@@ -57,10 +57,10 @@ pub struct SettledIdentity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuthoredEntity {
     pub id: EntityId,
-    /// The name to show the entity by.
+    /// The main name of the entity.
     pub canonical_name: String,
     pub kind: EntityKind,
-    /// A description in prose. One that is not blank belongs to the owner; nobody else overwrites it.
+    /// A description in prose. If it is not blank, nobody but the owner changes it.
     pub description: Option<String>,
     pub aliases: Vec<String>,
 }
@@ -70,11 +70,12 @@ pub struct AuthoredEntity {
 pub struct EntityVector {
     /// The entity; never one that was merged into another.
     pub entity_id: EntityId,
-    /// The vector and the lesser readability of name and text.
+    /// The vector, with the lower readability of name and text.
     pub embedding: Embedding,
 }
 
-/// Place of an entity in the order of [`EntityStore::entity_page`], descending. One that changes moves to the front.
+/// Position of an entity in the order of [`EntityStore::entity_page`], descending. A changed entity moves to the
+/// front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EntityPlace {
     pub is_open: bool,
@@ -93,39 +94,40 @@ impl From<&Entity> for EntityPlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityMentions {
     pub entity_id: EntityId,
-    /// Live, current events that are linked to it or to what was merged into it.
+    /// Number of live, current events linked to the entity or to entities merged into it.
     pub events: u64,
     /// Time at which the newest live, current node of any kind was linked.
     pub last_at: Option<Timestamp>,
 }
 
-/// An alias that is in a text.
+/// An alias that occurs in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AliasHit {
     /// The alias in its folded form.
     pub folded: String,
-    /// The entity of that name; never one that was merged into another.
+    /// The entity with that name; never one that was merged into another.
     pub entity: Entity,
-    /// The entity that had the name before any merge; else the entity itself.
+    /// The entity that had the name before any merge.
     pub named: EntityId,
 }
 
-/// L5. An entity that was merged into another is part of it, and is met under its id only where that is said.
+/// Storage of entities (L5). An entity that was merged into another is part of it, and is returned under its own id
+/// only where a method says so.
 #[async_trait]
 pub trait EntityStore: Send + Sync {
-    /// Entities one of whose folded aliases is in the list. A name may lead to several, of different kinds.
+    /// Entities with a folded alias in the list. A name may belong to several, of different kinds.
     async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError>;
     /// Entities, the last changed first.
     async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError>;
-    /// Entities, those whose identity is open first, then the last changed first; with `below`, only those that come after
-    /// it in this order.
+    /// Entities, first those of uncertain identity, then the last changed; with `below`, only those after it in this
+    /// order.
     async fn entity_page(
         &self,
         scope: &Scope,
         below: Option<EntityPlace>,
         limit: u32,
     ) -> Result<Vec<Entity>, StoreError>;
-    /// An entity; none if it is not there or was merged into another.
+    /// An entity; `None` if it does not exist or was merged into another.
     async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError>;
     /// Entities that nodes are about.
     async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError>;
@@ -135,15 +137,15 @@ pub trait EntityStore: Send + Sync {
         scope: &Scope,
         ids: &[EntityId],
     ) -> Result<Vec<EntityMentions>, StoreError>;
-    /// Uncertain entities with whom they may be, the last changed first; with `about`, only pairs of which one is
-    /// among these.
+    /// Uncertain entities with the entities that they may be, the last changed first; with `about`, only pairs that
+    /// include one of these.
     async fn entities_in_doubt(
         &self,
         scope: &Scope,
         about: Option<&[EntityId]>,
         limit: u32,
     ) -> Result<Vec<(Entity, Entity)>, StoreError>;
-    /// The vectors of this model, all of the scope: there are few names in a life.
+    /// All vectors of this model in the scope; a scope has few entities.
     async fn entity_vectors(&self, scope: &Scope, fingerprint: &str)
     -> Result<Vec<EntityVector>, StoreError>;
     /// Writes an entity that a person describes.
@@ -153,7 +155,7 @@ pub trait EntityStore: Send + Sync {
         entity: AuthoredEntity,
         at: Timestamp,
     ) -> Result<EntityChanged, StoreError>;
-    /// Changes an entity, and keeps what is needed to undo it.
+    /// Changes an entity, and stores what is needed to undo it.
     async fn change_entity(
         &self,
         scope: &Scope,
@@ -164,8 +166,8 @@ pub trait EntityStore: Send + Sync {
     ) -> Result<EntityChanged, StoreError>;
     /// Undoes the last change of an entity, exactly.
     async fn undo_entity_change(&self, scope: &Scope, id: EntityId) -> Result<EntityUndone, StoreError>;
-    /// Writes what the memory has made of an entity. None, and nothing is written, if it is not there or a person
-    /// has described it.
+    /// Stores a description that the memory wrote. `None`, with nothing written, if the entity does not exist or a
+    /// person has described it.
     async fn describe_entity(
         &self,
         scope: &Scope,
@@ -179,7 +181,7 @@ pub trait EntityStore: Send + Sync {
         fingerprint: &str,
         limit: u32,
     ) -> Result<Vec<UnembeddedEntity>, StoreError>;
-    /// Writes entity vectors; one whose name or description is no longer as given is passed over.
+    /// Stores entity vectors; skips those of entities whose name or description has changed.
     async fn put_entity_vectors(
         &self,
         fingerprint: &str,
@@ -187,7 +189,7 @@ pub trait EntityStore: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// An entity that waits for a vector; also one that was merged into another.
+/// An entity without a vector; also one that was merged into another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnembeddedEntity {
     pub id: EntityId,

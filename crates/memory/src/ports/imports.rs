@@ -1,4 +1,4 @@
-//! Import: conversations of other programs become messages, page by page.
+//! Port for imports: stores conversations of other programs as messages, page by page.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -13,11 +13,11 @@ use crate::nodes::{Node, NodeKind, RejectedMemory};
 use crate::scope::Scope;
 use crate::sessions::{SessionPolicy, SessionStatus};
 
-/// State of the recording of an import.
+/// State of an import run's recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportStatus {
-    /// The end of the files is not reached: under way, or cut off and resumed by the same import.
+    /// The end of the files is not reached: the run is in progress, or was interrupted and can be resumed.
     Recording,
     /// Everything is recorded or skipped.
     Recorded,
@@ -27,59 +27,60 @@ pub enum ImportStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remembering {
-    /// Memory is made in the background, oldest first, after everything that was said here.
+    /// Sessions are consolidated in the background, oldest first, after those of live conversations.
     On,
-    /// No memory is made until the run is resumed.
+    /// Sessions are not consolidated until the run is resumed.
     Paused,
-    /// No memory was asked for: the messages are recorded and no more.
+    /// Sessions are not consolidated, because the import was started without it.
     Off,
 }
 
-/// A run that is about to begin.
+/// An import run to begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewImport {
-    /// The run's id, unless a run of the same digest is resumed.
+    /// The run's id, unless a run with the same digest is resumed.
     pub id: ImportId,
-    /// The memory that receives it. Persona and user must exist.
+    /// The scope that receives it. Persona and user must exist.
     pub scope: Scope,
-    /// Names files and mapping: equal for the same import, hexadecimal.
+    /// Hexadecimal digest of the files and the mapping: equal for the same import.
     pub digest: String,
-    /// Names of the files, to show.
+    /// Names of the files, for people.
     pub files: Vec<String>,
-    /// The id of the run.
+    /// Initial state of the consolidation of its sessions.
     pub remembering: Remembering,
     pub at: Timestamp,
 }
 
-/// A run as stored.
+/// A stored import run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportRun {
-    /// The memory that received it.
+    /// The id of the run.
     pub run_id: ImportId,
-    /// State of the recording.
+    /// The scope that received it.
     pub scope: Scope,
     /// Names of the files.
     pub files: Vec<String>,
-    /// State of the consolidation of its sessions.
+    /// State of its recording.
     pub status: ImportStatus,
+    /// State of the consolidation of its sessions.
     pub remembering: Remembering,
-    /// Position at which reading resumes, as JSON of the reader.
+    /// Position at which reading resumes, as the reader's JSON.
     #[serde(skip)]
     pub position: String,
-    /// Everything that was read so far: recorded, written as documents, already there, proposed and skipped.
+    /// Number of items read so far: recorded, written as documents, already there, proposed and skipped.
     pub found: u64,
     /// Messages that the import recorded.
     pub recorded: u64,
     /// Number of documents that the import wrote.
     #[serde(default)]
     pub documents: u64,
-    /// Messages, documents and saved memories that an earlier import had brought.
+    /// Messages, documents and saved memories that exist from an earlier import.
     pub already_there: u64,
-    /// Saved memories of the other program that wait for a person.
+    /// Memories saved by the other program that wait for a person.
     pub proposed: u64,
-    /// Messages whose file gives no time: they have the one of the message before, else of the file.
+    /// Messages without a time: they get that of the message before, else of the file.
     pub undated: u64,
-    /// Number of things the import skipped.
+    /// Number of skipped items.
     pub skipped: u64,
     /// Sessions that the import wrote so far.
     pub sessions: u64,
@@ -91,7 +92,7 @@ pub struct ImportRun {
     pub finished_at: Option<Timestamp>,
 }
 
-/// A session of a run, with what was made of it.
+/// An imported session, with its summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedSession {
     pub status: SessionStatus,
@@ -116,7 +117,7 @@ pub struct ImportMemories {
     pub embedded: u64,
 }
 
-/// Something that a run did not take.
+/// An item that a run skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportSkip {
     /// File and line or id.
@@ -129,13 +130,13 @@ pub struct ImportSkip {
 /// A message of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedMessage {
-    /// Names the message: digest of its conversation and the publisher's id.
+    /// Identifies the message: digest of its conversation and the publisher's id.
     pub digest: [u8; 16],
-    /// The message; `created_at` is when it was said. It belongs to no turn.
+    /// The message; `created_at` is the original time. It belongs to no turn.
     pub message: NewMessage,
-    /// True if the digest is of an id that the publisher gives, which an edit does not change. False if it is of the text.
+    /// True if the digest is of the publisher's id, which an edit does not change; false if it is of the text.
     pub has_id: bool,
-    /// Versions of it that were not shown. They prove nothing.
+    /// Versions of the message that were not shown. They are no evidence.
     pub not_shown: Vec<ImportedVersion>,
     /// The language model that wrote the message.
     pub model: Option<String>,
@@ -144,61 +145,61 @@ pub struct ImportedMessage {
 }
 
 impl ImportedMessage {
-    /// The versions that could be shown in its place.
+    /// The versions that are alternatives to the message.
     pub fn alternative_versions(&self) -> impl Iterator<Item = &ImportedVersion> {
         self.not_shown.iter().filter(|other| other.follows.is_none())
     }
 }
 
-/// Another text of an imported message, which the other program does not show.
+/// A version of an imported message that the other program does not show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedVersion {
-    /// The digest that the version has as a shown message; see [`ImportedMessage::digest`].
+    /// The digest that the version would have as a shown message; see [`ImportedMessage::digest`].
     pub digest: [u8; 16],
-    /// Digest of the version or the message that it follows, in a branch. `None` if it takes the message's own place: a swipe, an
-    /// edit, another reply.
+    /// Digest of the version or message that it follows, in another branch. `None` for an alternative to the message:
+    /// a swipe, an edit, another reply.
     pub follows: Option<[u8; 16]>,
-    /// The store decides the place when it writes the version.
+    /// The version; the store determines its place.
     pub version: MessageVersion,
 }
 
-/// Messages of earlier imports that a later one changed, or that came back when the later one was taken back.
+/// Messages of earlier imports that a later one changed, or that were restored when the later one was undone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplacedMessages {
-    /// Messages with another text, as they are now.
+    /// Messages with a changed text, in their present state.
     pub reworded: Vec<Message>,
     /// Ids and channels of messages that are no longer shown.
     pub removed: Vec<(MessageId, String)>,
-    /// Memories that depended on the words before.
+    /// Memories that depended on the former texts.
     pub withdrawn: Withdrawal,
 }
 
-/// A run after one of its pages.
+/// The state of a run after one of its pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPage {
     pub run: ImportRun,
     pub replaced: ReplacedMessages,
 }
 
-/// A memory that another program had saved about the user. It waits for a person's decision.
+/// A memory about the user that another program had saved. It waits for a person's decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedProposal {
-    /// The proposal; its session is the one to begin if the run has none for this time.
+    /// The proposal; its session is opened if the run has none for this time.
     pub memory: RejectedMemory,
-    /// Time at which the proposal was saved, else when the run began.
+    /// Time at which the memory was saved, else at which the run began.
     pub at: Timestamp,
 }
 
-/// A document that a run writes, or that an import has written.
+/// A document that an import writes or has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedDocument {
-    /// Names the document: digest of its format and the publisher's id.
+    /// Identifies the document: digest of its format and the publisher's id.
     pub digest: [u8; 16],
     /// Name in the hub, as `granularity/file`.
     pub name: String,
 }
 
-/// Some of what a run reads, committed at once.
+/// Items of a run that are committed at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportPage {
     /// Position at which reading resumes after this page, as JSON.
@@ -209,26 +210,26 @@ pub struct ImportPage {
     pub proposals: Vec<ImportedProposal>,
     /// Number of the page's documents that this run has written ([`ImportStore::begin_documents`]).
     pub documents: u64,
-    /// Number of the page's documents that an earlier import had written.
+    /// Number of the page's documents that exist from an earlier import.
     pub documents_there: u64,
-    /// Things of the page that were skipped.
+    /// Skipped items of the page.
     pub skips: Vec<ImportSkip>,
-    /// Number of the messages that have no time of their own.
+    /// Number of messages without a time of their own.
     pub undated: u64,
-    /// Time at which the page is recorded.
     pub at: Timestamp,
 }
 
-/// Records imports (L2). One transaction for each call.
+/// Storage of imports (L2). Each method is one transaction.
 #[async_trait]
 pub trait ImportStore: Send + Sync {
-    /// Begins a run, or returns the one of the same digest and scope that was cut off.
+    /// Begins a run, or returns an interrupted one with the same digest and scope.
     async fn begin_import(&self, new: NewImport) -> Result<ImportRun, StoreError>;
 
-    /// Writes a page: messages with their words, sessions cut as live ones are, proposals, skips, counters, position. A
-    /// message whose digest the scope has, and a proposal whose text it has from an import, is counted and not written. A message
-    /// that takes the place of one of an earlier import replaces its text, which becomes a version; a message that is a version
-    /// now is not shown any more. Sessions stay open until the run ends. `None` if the run is not being recorded.
+    /// Stores a page: messages with their terms, sessions divided like live ones, proposals, skips, counters and
+    /// position. Messages whose digest exists in the scope, and proposals whose text exists from an import, are
+    /// counted but not stored. A message that replaces one of an earlier import changes its text, and the former text
+    /// becomes a version; a message that has become a version is hidden. Sessions stay open until the run ends.
+    /// `None` if the run is not being recorded.
     async fn record_page(
         &self,
         id: ImportId,
@@ -236,7 +237,8 @@ pub trait ImportStore: Send + Sync {
         policy: SessionPolicy,
     ) -> Result<Option<RecordedPage>, StoreError>;
 
-    /// Gives messages of earlier imports the texts back that a run replaced, at most `limit` of them. `None` if none is left.
+    /// Restores former texts of messages of earlier imports that a run replaced, at most `limit` of them. `None` if
+    /// none is left.
     async fn restore_replaced(
         &self,
         id: ImportId,
@@ -244,8 +246,8 @@ pub trait ImportStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<ReplacedMessages>, StoreError>;
 
-    /// Stores the names of documents before the run writes them, so that taking the import back finds them also after a crash. Returns
-    /// those that an earlier import brought and that are still there, with their names.
+    /// Stores the names of documents before the run writes them, so that undoing the import finds them even after a
+    /// crash. Returns existing documents of earlier imports, with their names.
     async fn begin_documents(
         &self,
         id: ImportId,
@@ -255,7 +257,7 @@ pub trait ImportStore: Send + Sync {
     /// Names of the documents that a run wrote.
     async fn import_documents(&self, id: ImportId) -> Result<Vec<String>, StoreError>;
 
-    /// Ends the recording: its open sessions wait for consolidation.
+    /// Ends the recording; open sessions of the run end too and wait for consolidation.
     async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError>;
 
     /// One run; `None` if there is no such run.
@@ -264,14 +266,13 @@ pub trait ImportStore: Send + Sync {
     /// All runs, newest first.
     async fn import_runs(&self) -> Result<Vec<ImportRun>, StoreError>;
 
-    /// Things that a run skipped, in their order; at most `limit`.
+    /// Skipped items of a run, in their order; at most `limit`.
     async fn import_skips(&self, id: ImportId, limit: u32) -> Result<Vec<ImportSkip>, StoreError>;
 
     /// Counts the memories of a run's sessions; zeros if there is no such run.
     async fn import_memories(&self, id: ImportId) -> Result<ImportMemories, StoreError>;
 
-    /// A run's sessions in the order of consolidation, oldest first: at most `limit` from the one of this index, counted
-    /// from 0.
+    /// A run's sessions in the order of consolidation, oldest first: at most `limit`, from this zero-based index on.
     async fn imported_sessions(
         &self,
         id: ImportId,
@@ -279,7 +280,7 @@ pub trait ImportStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<ImportedSession>, StoreError>;
 
-    /// The newest memories of these kinds that a run's sessions brought.
+    /// The newest memories of these kinds from a run's sessions.
     async fn imported_nodes(
         &self,
         id: ImportId,
@@ -300,7 +301,7 @@ pub trait ImportStore: Send + Sync {
     /// A run's sessions, oldest first.
     async fn import_sessions(&self, id: ImportId) -> Result<Vec<SessionId>, StoreError>;
 
-    /// Deletes a run whose messages are all gone, with its empty sessions and what it skipped. False if it is not there
-    /// or has messages.
+    /// Deletes a run without messages, with its empty sessions and skipped items. False if it does not exist or has
+    /// messages.
     async fn delete_import(&self, id: ImportId) -> Result<bool, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Messages, read.
+//! Port for reading messages.
 
 use std::collections::BTreeMap;
 

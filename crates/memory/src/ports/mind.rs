@@ -1,4 +1,4 @@
-//! The questions that consolidation asks of a language model, without a word of prompt.
+//! Port for the questions that consolidation asks a language model, without prompts.
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -18,19 +18,19 @@ pub struct ExtractionInput {
     pub core_blocks: CoreBlocks,
     /// The session's messages, oldest first.
     pub messages: Vec<Message>,
-    /// Entities that are known and may be named again.
+    /// Known entities that may be mentioned again.
     pub known_entities: Vec<Entity>,
-    /// Pairs of known entities that may be one; the user may have said so.
+    /// Pairs of known entities that may be the same; the user may have said so.
     pub entities_in_doubt: Vec<(Entity, Entity)>,
-    /// Existing nodes that the session may supersede.
+    /// Existing nodes that the session may replace.
     pub known_nodes: Vec<Node>,
-    /// The user's zone: relative time is resolved in it, against each message's own time.
+    /// The user's zone. Relative times are resolved in it, from each message's own time.
     pub zone: TimeZone,
     /// Events of the first answer that failed the evidence check; empty on the first call.
     pub failures: Vec<EvidenceFailure>,
 }
 
-/// A quote that was not found where it was said to be.
+/// A quote that was not found in its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceFailure {
     /// Description of the event that depends on the quote.
@@ -41,7 +41,7 @@ pub struct EvidenceFailure {
     pub reason: String,
 }
 
-/// A quote as proposed; whether it holds is for the memory to check.
+/// A quote as proposed. The memory checks if it is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedQuote {
     /// The message that the model named for the quote.
@@ -49,7 +49,7 @@ pub struct ProposedQuote {
     pub quote: String,
 }
 
-/// An event as proposed, already within the contract's bounds.
+/// A proposed event that meets the contract.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedEvent {
     /// Either `Event` or `Intention`.
@@ -71,7 +71,7 @@ pub struct ProposedEvent {
     pub entities: Vec<String>,
 }
 
-/// A proposed event that broke the contract; a person decides.
+/// A proposed event that violates the contract; a person decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RefusedEvent {
     /// The proposed text; may be empty.
@@ -80,56 +80,56 @@ pub struct RefusedEvent {
     pub emotional_impact: Option<f64>,
     /// The quotes as proposed.
     pub evidence: Vec<RejectedQuote>,
-    /// The rule that the event broke.
+    /// The rule that the event violates.
     pub reason: String,
-    /// The rest of the proposal.
+    /// Other fields of the proposal.
     pub proposal: Proposal,
 }
 
-/// A named thing of the session.
+/// A named person, place or thing of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionedEntity {
-    /// The name to show the entity by.
+    /// The main name of the entity.
     pub canonical_name: String,
     pub aliases: Vec<String>,
     pub kind: EntityKind,
 }
 
-/// The user's answer to whether two names mean one.
+/// The user's statement about whether two names are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clarification {
     pub a: String,
     pub b: String,
-    /// True if they are the same.
+    /// True if the two names are the same.
     pub same: bool,
 }
 
-/// The mood that a session leaves behind.
+/// The mood after a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoodSignal {
     /// A word or short phrase.
     pub mood: String,
-    /// 0 to 10; bounds are kept by [`crate::mood::Mood::from_signal`].
+    /// 0 to 10; clamped by [`crate::mood::Mood::from_signal`].
     pub energy: i64,
-    /// The last sense of the user.
+    /// The persona's last impression of the user.
     pub last_user_signal: Option<String>,
 }
 
-/// Answer of extraction, after parsing.
+/// A parsed answer of extraction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extraction {
-    /// At most 3, those of highest |impact|.
+    /// At most 3, those with the highest |impact|.
     pub events: Vec<ProposedEvent>,
-    /// Events that broke the contract.
+    /// Events that violate the contract.
     pub refused: Vec<RefusedEvent>,
     pub mentioned_entities: Vec<MentionedEntity>,
-    /// A statement of the user that two names mean one person, or do not.
+    /// A statement of the user that two names are one person, or are not.
     pub clarification: Option<Clarification>,
-    /// The mood it leaves.
+    /// The mood after the session.
     pub mood: Option<MoodSignal>,
     /// A summary of the session.
     pub summary: Option<String>,
-    /// The model's answer to "did I miss a peak?".
+    /// The model's answer when asked if it missed a peak.
     pub self_check_notes: String,
     /// Parts that the parser dropped, truncated or clamped, for the trace.
     pub notes: Vec<String>,
@@ -148,7 +148,7 @@ pub struct ReflectionInput {
     pub zone: TimeZone,
 }
 
-/// A thought as proposed; every id is one of the input's.
+/// A proposed thought; every id is one of the input's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedThought {
     /// The impression, at most 2,000 characters.
@@ -160,22 +160,22 @@ pub struct ProposedThought {
     pub filling: Vec<NodeId>,
 }
 
-/// Answer of reflection, after parsing.
+/// A parsed answer of reflection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reflection {
-    /// One or two; none when nothing valid was said.
+    /// One or two; empty if no valid one was proposed.
     pub thoughts: Vec<ProposedThought>,
     /// Parts that the parser dropped, truncated or clamped, for the trace.
     pub notes: Vec<String>,
 }
 
-/// Why a mind did not answer.
+/// Why a mind failed.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MindError {
-    /// Worth another try later: the model is down, slow or busy, or had bad luck with its answer's form.
+    /// Another attempt may succeed: the model is unavailable, slow or busy, or its answer was malformed.
     #[error("the language model could not answer for now: {0}")]
     Transient(String),
-    /// No use in trying again without a person: wrong key, refused, too long.
+    /// Another attempt can't succeed without a person: wrong key, refused, too long.
     #[error("the language model's answer can't be used: {0}")]
     Permanent(String),
 }
@@ -190,14 +190,14 @@ impl MindError {
     }
 }
 
-/// A language model, or rules, that decide what is worth remembering and draw conclusions.
+/// Decides what is worth remembering and draws conclusions, by a language model or by rules.
 #[async_trait]
 pub trait Mind: Send + Sync {
     /// Extracts memories from a closed session.
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError>;
 
-    /// Compares newer statements with older ones. A malformed answer is an error and is not repaired: the caller asks again
-    /// later.
+    /// Compares newer statements with older ones. A malformed answer is an error and is not repaired: the caller asks
+    /// again later.
     async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError>;
 
     /// Draws thoughts from recent events.

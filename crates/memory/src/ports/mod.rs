@@ -1,4 +1,4 @@
-//! What the memory asks of the world: storage, vectors, a mind, time, identifiers.
+//! Ports of the memory: storage, vectors, a mind, time, identifiers.
 
 mod store;
 mod personas;

@@ -1,4 +1,4 @@
-//! Memories, read one by one and in lists.
+//! Port for reading memories, one by one and in lists.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::ports::StoreError;
 use crate::scope::Scope;
 use crate::sessions::Session;
 
-/// A node and the words it depends on.
+/// A node and its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvidencedNode {
     pub node: Node,
@@ -30,26 +30,26 @@ pub struct NodePageQuery {
     pub subject: Option<Subject>,
     /// Upper bound of the rows' numbers, exclusive.
     pub below: Option<i64>,
-    /// Number of rows passed over.
+    /// Number of rows to skip.
     pub skip: u32,
     pub limit: u32,
 }
 
-/// The words and events that a node depends on, as lists show them.
+/// The evidence of a node, as shown in lists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeOrigin {
     pub evidence: Vec<Evidence>,
-    /// The turn of the first words of the evidence.
+    /// The turn of the first quote.
     pub turn: Option<TurnId>,
     /// The live events that the node cites.
     pub filling: Vec<NodeId>,
-    /// Time at which the evidence was said, as [`NodeStore::said_at`] has it.
+    /// Time of the evidence, as in [`NodeStore::said_at`].
     pub said_at: Option<Timestamp>,
     /// True if the node's session was imported.
     pub is_imported: bool,
 }
 
-/// A row of the memory timeline.
+/// An entry of the memory timeline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimelineItem {
     /// A node was written.
@@ -58,18 +58,18 @@ pub enum TimelineItem {
     Entity(Box<Entity>),
     /// The description of an entity was written.
     EntityDescribed(Box<Entity>),
-    /// A session became memory: with the number of its events and thoughts.
+    /// A session was consolidated. Has the number of its events and thoughts.
     SessionClosed {
         session: Box<Session>,
         events: u32,
-        /// Number of thoughts that the session led to.
+        /// Number of thoughts that resulted from the session.
         thoughts: u32,
     },
-    /// A session left a mood.
+    /// A session changed the mood.
     Mood(MoodShift),
 }
 
-/// L3 and L4 as lists and pages show them.
+/// Nodes (L3 and L4) for lists and pages.
 #[async_trait]
 pub trait NodeStore: Send + Sync {
     /// A live node with its evidence.
@@ -82,21 +82,21 @@ pub trait NodeStore: Send + Sync {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
-    /// A page of live nodes, newest first, superseded ones too; and the number of them on all pages.
+    /// A page of live nodes, newest first, including replaced ones; and their total number.
     async fn node_page(&self, scope: &Scope, query: NodePageQuery) -> Result<(Vec<Node>, u64), StoreError>;
     /// Evidence, cited events and times of nodes, by the nodes' numbers.
     async fn node_origins(&self, nodes: &[i64]) -> Result<BTreeMap<i64, NodeOrigin>, StoreError>;
-    /// Times at which the evidence of nodes was said, by the nodes' numbers: the newest quoted message; for thoughts about
-    /// an imported session, its last message; else the time at which the node was written.
+    /// Times of the evidence of nodes, by the nodes' numbers: that of the newest quoted message; for thoughts about
+    /// an imported session, of its last message; else the time at which the node was written.
     async fn said_at(&self, nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError>;
-    /// Refused proposals, newest first; with `before`, only those that come after it in this order.
+    /// Refused proposals, newest first; with `before`, only those after it in this order.
     async fn rejected(
         &self,
         scope: &Scope,
         before: Option<(Timestamp, RejectedId)>,
         limit: u32,
     ) -> Result<Vec<RejectedMemory>, StoreError>;
-    /// The timeline, newest first, before a moment.
+    /// The timeline before a time, newest first.
     async fn timeline(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! What is stored of a persona.
+//! Port for personas.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,16 +9,16 @@ use crate::mood::{Mood, MoodShift};
 use crate::ports::StoreError;
 use crate::scope::{PersonaId, Scope, UserId};
 
-/// The persona as stored.
+/// A persona in the database.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonaRecord {
     pub id: PersonaId,
     pub display_name: String,
-    /// IANA zone it lives in.
+    /// IANA time zone of the persona.
     pub timezone: Option<String>,
 }
 
-/// Largest picture of a persona, in bytes. A photograph of a phone fits when it is cut to a square, and the row is read whole.
+/// Maximum bytes of a persona's picture. A phone's photo fits once it is cut to a square, and the row is read whole.
 pub const AVATAR_SIZE_MAX: usize = 4_194_304;
 
 /// A picture as it was uploaded, of at most [`AVATAR_SIZE_MAX`] bytes.
@@ -34,7 +34,7 @@ pub struct Avatar {
 pub struct Appearance {
     /// True if the persona's replies are spoken.
     pub voice_enabled: bool,
-    /// The voice it would speak with, as its provider names it.
+    /// The persona's voice, as its provider names it.
     pub voice_id: Option<String>,
     /// True if the persona has a picture.
     pub has_avatar: bool,
@@ -45,15 +45,15 @@ pub struct Appearance {
 pub struct ListedPersona {
     pub record: PersonaRecord,
     pub appearance: Appearance,
-    /// True if one of its core blocks is written, or what it knows of the user who asks.
+    /// True if one of its core blocks is written, or if the persona has one about the current user.
     pub is_written: bool,
 }
 
-/// A persona as onboarding writes it, all of it or nothing.
+/// A persona created by onboarding, completely or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FirstPersona {
     pub display_name: String,
-    /// The persona's facts; those that are not listed stay.
+    /// The persona's facts; facts that are not listed do not change.
     pub facts: Vec<(Fact, Option<String>)>,
     /// The persona's blocks; an empty one is not written.
     pub blocks: CoreBlocks,
@@ -62,15 +62,15 @@ pub struct FirstPersona {
 /// Personas: names, facts, pictures, core blocks, moods.
 #[async_trait]
 pub trait PersonaStore: Send + Sync {
-    /// The persona, created with this name if it is not there; an existing name stays.
+    /// Returns the persona, and creates it with this name if it does not exist; an existing name stays.
     async fn ensure_persona(
         &self,
         id: &PersonaId,
         name: &str,
         at: Timestamp,
     ) -> Result<PersonaRecord, StoreError>;
-    /// Creates a persona with its name, facts and blocks in one step; false, with nothing written, if there is one of this
-    /// id. The user must be stored.
+    /// Creates a persona with its name, facts and blocks in one step; false, with nothing written, if one with this
+    /// id exists. The user must be stored.
     async fn create_persona(
         &self,
         scope: &Scope,
@@ -98,21 +98,21 @@ pub trait PersonaStore: Send + Sync {
     ) -> Result<bool, StoreError>;
     /// Picture and voice of the persona.
     async fn persona_appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError>;
-    /// Says whether a person wants to hear the persona.
+    /// Sets if the persona's replies are spoken.
     async fn enable_voice(&self, id: &PersonaId, enabled: bool) -> Result<(), StoreError>;
-    /// Says with which voice the persona speaks, as its provider names it.
+    /// Sets the persona's voice, as its provider names it.
     async fn choose_voice(&self, id: &PersonaId, voice_id: &str) -> Result<(), StoreError>;
     async fn avatar(&self, id: &PersonaId) -> Result<Option<Avatar>, StoreError>;
-    /// Gives the persona this picture in place of another.
+    /// Replaces the picture of the persona.
     async fn put_avatar(&self, id: &PersonaId, avatar: Avatar, at: Timestamp) -> Result<(), StoreError>;
-    /// Takes the picture away; false if there was none.
+    /// Removes the picture; false if there was none.
     async fn remove_avatar(&self, id: &PersonaId) -> Result<bool, StoreError>;
     /// The character card that the persona was made from, as JSON.
     async fn character_card(&self, id: &PersonaId) -> Result<Option<String>, StoreError>;
     async fn put_character_card(&self, id: &PersonaId, card: &str) -> Result<(), StoreError>;
     /// The three blocks; an unwritten one is empty.
     async fn core_blocks(&self, scope: &Scope) -> Result<CoreBlocks, StoreError>;
-    /// Replaces one block (an empty text clears it) and keeps an audit row. Only for the acts of a person.
+    /// Replaces one block (an empty text clears it) and stores an audit row. Only for actions of a person.
     async fn write_core_block(
         &self,
         scope: &Scope,
@@ -121,8 +121,8 @@ pub trait PersonaStore: Send + Sync {
         edited_by: &str,
         at: Timestamp,
     ) -> Result<(), StoreError>;
-    /// Writes the first words of a persona in one step; false, with nothing written, if one of its blocks is written.
-    /// Only for the acts of a person.
+    /// Writes the first texts of a persona in one step; false, with nothing written, if one of its blocks is written.
+    /// Only for actions of a person.
     async fn write_first_persona(
         &self,
         scope: &Scope,
@@ -130,10 +130,10 @@ pub trait PersonaStore: Send + Sync {
         edited_by: &str,
         at: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// The mood as last written, however old.
+    /// The last stored mood, however old.
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError>;
-    /// Moods that sessions left since `from`, newest first, at most `limit`; with `before` (moment and number of a
-    /// shift), only those behind it.
+    /// Moods after sessions since `from`, newest first, at most `limit`; with `before` (time and number of a shift),
+    /// only those after it in this order.
     async fn mood_history(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! What recall asks on its way, many questions in one read. A storage that can't join them answers with the single ones.
+//! Port for recall, with many queries in one read. A storage that can't combine them uses the single ones.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -20,11 +20,11 @@ pub struct NodeQuery {
     pub limit: u32,
 }
 
-/// The fields of a node by which recall decides whether to read the rest.
+/// Fields of a node that decide if recall reads the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeOutline {
     pub seq: i64,
-    /// True if a person wants it always shown.
+    /// True if a person wants the node in every prompt.
     pub pinned: bool,
     /// From −10 to +10.
     pub emotional_impact: i8,
@@ -45,7 +45,7 @@ impl From<&Node> for NodeOutline {
     }
 }
 
-/// Selects the rows of messages or those of nodes.
+/// The rows of messages, or those of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Corpus {
     Messages,
@@ -62,49 +62,49 @@ pub struct CorpusSize {
 /// Occurrences of a phrase in the rows of a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhraseHits {
-    /// Rows of the scope that hold it, superseded ones included, deleted ones not. Counting stops at
-    /// [`PhraseHits::FREQUENCY_MAX`]: beyond it a phrase tells next to nothing.
+    /// Number of live rows of the scope that contain the phrase, including replaced ones. Counting stops at
+    /// [`PhraseHits::FREQUENCY_MAX`], where a phrase carries almost no information.
     pub document_frequency: u64,
-    /// Numbers of the newest rows that hold it, newest first, at most the asked limit; or all of them.
+    /// Numbers of the newest rows that contain the phrase, newest first, up to the requested limit; or of all rows.
     pub seqs: Vec<i64>,
 }
 
 impl PhraseHits {
-    /// Number at which counting may stop.
+    /// Number at which counting stops.
     pub const FREQUENCY_MAX: u64 = 20_000;
 }
 
-/// Rows to be named by the word index: those that hold at least one phrase of each group.
+/// Selection of rows by the word index: those that contain at least one phrase of each group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowSelection {
-    /// The groups; none names no row.
+    /// The groups; without any, no row is selected.
     pub all_of: Vec<Vec<Phrase>>,
-    /// First and last number that a row may have; `None` for any.
+    /// First and last number of the rows; `None` for any.
     pub span: Option<(i64, i64)>,
-    /// Most rows, the newest.
+    /// Maximum rows, the newest first.
     pub limit: u32,
 }
 
-/// Fields of a message that are known without reading its text.
+/// Fields of a message that are read without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageOutline {
     pub seq: i64,
     pub token_count: u32,
-    /// Time at which the message was said.
+    /// Time of the message.
     pub created_at: Timestamp,
 }
 
-/// Occurrences of phrases in a row, by which search ranks it.
+/// Number of occurrences of each phrase in a row, by which search ranks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhraseCounts {
     pub seq: i64,
-    /// One for each phrase that was asked for, in their order.
+    /// One count for each requested phrase, in their order.
     pub counts: Vec<usize>,
-    /// The kind of node; none for a message.
+    /// The kind of node; `None` for a message.
     pub kind: Option<NodeKind>,
 }
 
-/// Counts a phrase in index terms that are separated by blanks, without taking them apart.
+/// Counts occurrences of a phrase in index terms separated by spaces, without splitting these.
 #[derive(Clone, Debug)]
 pub struct PhraseCounter(Finder<'static>);
 
@@ -113,7 +113,7 @@ impl PhraseCounter {
         Self(Finder::new(&phrase.0.join(" ")).into_owned())
     }
 
-    /// Number of places at which the phrase begins; whole terms only.
+    /// Number of occurrences of the phrase; whole terms only.
     pub fn count(&self, terms: &str) -> usize {
         let (phrase, terms) = (self.0.needle(), terms.as_bytes());
         if phrase.is_empty() {
@@ -137,7 +137,7 @@ impl PhraseCounter {
 pub struct IndexedNode {
     pub node: Node,
     pub terms: String,
-    /// Readability of its text; none without a vector.
+    /// Readability of its text; `None` without a vector.
     pub readability: Option<f32>,
 }
 
@@ -146,11 +146,11 @@ pub struct IndexedNode {
 pub struct IndexedMessage {
     pub message: Message,
     pub terms: String,
-    /// Readability of its text; none without a vector.
+    /// Readability of its text; `None` without a vector.
     pub readability: Option<f32>,
 }
 
-/// A thought depends on an event.
+/// An evidence edge from a thought to an event that it cites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FillingEdge {
     /// The parent: thought, intention or expectation.
@@ -163,19 +163,19 @@ pub struct FillingEdge {
 /// Limits for following evidence edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeReach {
-    /// Rounds: each follows the edges of what the one before has reached.
+    /// Maximum rounds. Each follows the edges of the nodes that the round before has reached.
     pub rounds: u32,
-    /// Nodes whose edges are followed in one round, those of the greatest numbers.
+    /// Maximum nodes whose edges are followed in one round, the newest first.
     pub nodes_max: usize,
-    /// Most edges of one round.
+    /// Maximum edges of one round.
     pub edges_max: u32,
 }
 
-/// Reads of recall and search, each in one snapshot, on the path of a turn; and the count of recalled nodes.
+/// Reads of recall and search, which a turn waits for. Each uses one snapshot. Also counts recalls.
 #[async_trait]
 pub trait RecallStore: Send + Sync {
-    /// Number of live rows the scope holds, and where each phrase is in it: one entry per phrase, in order, each with at
-    /// most `limit` row numbers.
+    /// Number of live rows in the scope, and for each phrase, in order, its occurrences with at most `limit` row
+    /// numbers.
     async fn phrase_hits(
         &self,
         scope: &Scope,
@@ -183,8 +183,8 @@ pub trait RecallStore: Send + Sync {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError>;
-    /// The same, and all rows of a phrase with at most about `rows_named_at_once` of them, if the store finds these as quickly as the newest
-    /// ones.
+    /// Like [`Self::phrase_hits`], but with all rows of a phrase that has at most about `rows_named_at_once`, if the
+    /// store finds these as quickly as the newest ones.
     async fn phrase_rows(
         &self,
         scope: &Scope,
@@ -195,7 +195,7 @@ pub trait RecallStore: Send + Sync {
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
         self.phrase_hits(scope, corpus, phrases, limit).await
     }
-    /// For each selection, the numbers of the rows of the scope that it names, newest first.
+    /// For each selection, the numbers of its rows in the scope, newest first.
     async fn rows_holding(
         &self,
         scope: &Scope,
@@ -210,7 +210,7 @@ pub trait RecallStore: Send + Sync {
         seqs: &[i64],
         phrases: &[Phrase],
     ) -> Result<Vec<PhraseCounts>, StoreError>;
-    /// Numbers of the newest rows of the scope that hold the phrase, whose last term may be the beginning of a longer one; at
+    /// Numbers of the newest rows of the scope with the phrase, whose last term may be the prefix of a longer one; at
     /// most `limit`.
     async fn rows_beginning(
         &self,
@@ -219,7 +219,7 @@ pub trait RecallStore: Send + Sync {
         phrase: &Phrase,
         limit: u32,
     ) -> Result<Vec<i64>, StoreError>;
-    /// Numbers of those among the newest `rows` rows of the scope whose text, folded, holds this folded text.
+    /// Numbers of those among the newest `rows` rows of the scope whose folded text contains this folded text.
     async fn rows_containing(
         &self,
         scope: &Scope,
@@ -229,8 +229,8 @@ pub trait RecallStore: Send + Sync {
     ) -> Result<Vec<i64>, StoreError>;
     /// Outlines of live messages of the scope by number, in no order.
     async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError>;
-    /// Numbers of the first and the last message that was said within the span; `None` where nothing was. A storage
-    /// answers it at any length of the past alike.
+    /// Numbers of the first and the last message within the span; `None` if there are none. The cost must not depend
+    /// on the length of the past.
     async fn message_span(
         &self,
         scope: &Scope,
@@ -239,7 +239,7 @@ pub trait RecallStore: Send + Sync {
     ) -> Result<Option<(i64, i64)>, StoreError>;
     /// Live, current (not superseded) nodes of the scope by number, in no order.
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError>;
-    /// The newest live, current nodes of a kind about a subject, newest first; pinned ones are always among them.
+    /// The newest live, current nodes of a kind about a subject, newest first, always including pinned ones.
     async fn nodes_about(
         &self,
         scope: &Scope,
@@ -247,25 +247,25 @@ pub trait RecallStore: Send + Sync {
         subjects: &[Subject],
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
-    /// The nodes of [`Self::nodes_about`] for each of these queries, in order, as outlines.
+    /// For each of these queries, in order, the nodes of [`Self::nodes_about`] as outlines.
     async fn outlines_about(
         &self,
         scope: &Scope,
         wanted: &[NodeQuery],
     ) -> Result<Vec<Vec<NodeOutline>>, StoreError>;
-    /// Numbers of live, current events about the user that are identity-bearing, at most `limit` of the newest and as many
-    /// of the oldest, each once, in no order. A storage answers it at any length of the past alike.
+    /// Numbers of live, current, identity-bearing events about the user: at most `limit` of the newest and as many of
+    /// the oldest, each once, in no order. The cost must not depend on the length of the past.
     async fn identity_events(&self, scope: &Scope, limit: u32) -> Result<Vec<i64>, StoreError>;
-    /// Numbers of live, current nodes linked to any of the entities or to what was merged into them, newest first, at
-    /// most `limit`. Each entity has an equal share of it: half for its newest nodes, half for the weightiest (|impact|)
-    /// among its newest [`super::LINKS_WEIGHED_MAX`].
+    /// Numbers of live, current nodes linked to any of the entities or to those merged into them, newest first, at
+    /// most `limit`. Each entity has an equal share: half for its newest nodes, half for those with the highest
+    /// |impact| among its newest [`super::LINKS_WEIGHED_MAX`].
     async fn nodes_linked_to(
         &self,
         scope: &Scope,
         entities: &[EntityId],
         limit: u32,
     ) -> Result<Vec<i64>, StoreError>;
-    /// Numbers of live, current nodes whose event time meets the span.
+    /// Numbers of live, current nodes whose event time overlaps with the span.
     async fn nodes_within(
         &self,
         scope: &Scope,
@@ -273,8 +273,8 @@ pub trait RecallStore: Send + Sync {
         end: Timestamp,
         limit: u32,
     ) -> Result<Vec<i64>, StoreError>;
-    /// Live edges around the nodes, followed round by round as far as `reach` allows; each once, by its thought, then its
-    /// event.
+    /// Live edges around the nodes, followed for as many rounds as `reach` allows; each once, sorted by thought, then
+    /// by event.
     async fn edges_around(
         &self,
         scope: &Scope,
@@ -284,9 +284,9 @@ pub trait RecallStore: Send + Sync {
     /// Live messages of the scope by number, in no order.
     async fn messages_numbered(&self, scope: &Scope, seqs: &[i64])
     -> Result<Vec<IndexedMessage>, StoreError>;
-    /// For each of these numbers the message itself with up to `before` and `after` live neighbours within its session,
-    /// oldest first; in the order asked, numbers without a live message of the scope left out. Recall asks for a few
-    /// dozen at once, on the hot path.
+    /// For each of these numbers, in order, the message with up to `before` and `after` live neighbours in its
+    /// session, oldest first. Numbers without a live message of the scope are left out. Recall requests a few dozen
+    /// at once, and a turn waits for them.
     async fn neighbours(
         &self,
         scope: &Scope,
@@ -294,6 +294,6 @@ pub trait RecallStore: Send + Sync {
         before: u32,
         after: u32,
     ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError>;
-    /// Counts a recall of these nodes. Off the hot path.
+    /// Counts a recall of these nodes. No turn waits for it.
     async fn count_node_recalls(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Sessions, as idling, listing and retrying ask for them.
+//! Port for sessions.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -11,9 +11,9 @@ use crate::sessions::{CloseTrigger, Session, SessionStatus};
 /// Selects sessions for a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFilter {
-    /// Scope of the sessions; all scopes if none.
+    /// Scope of the sessions; `None` for all scopes.
     pub scope: Option<Scope>,
-    /// Status of the sessions; any status if none.
+    /// Status of the sessions; `None` for any status.
     pub status: Option<SessionStatus>,
     /// Maximum number of sessions, newest first.
     pub limit: u32,
@@ -30,9 +30,9 @@ pub trait SessionStore: Send + Sync {
         before: Timestamp,
         trigger: CloseTrigger,
     ) -> Result<Vec<Session>, StoreError>;
-    /// Ends one open session; none if it is not open.
+    /// Ends an open session; `None` if it is not open.
     async fn end_session(&self, id: SessionId, trigger: CloseTrigger) -> Result<Option<Session>, StoreError>;
-    /// Makes a `failed` session `closing` again with its attempts forgotten; none if it has not failed.
+    /// Makes a `failed` session `closing` again and resets its attempts; `None` if it is not failed.
     async fn retry_session(&self, id: SessionId) -> Result<Option<Session>, StoreError>;
     async fn session(&self, id: SessionId) -> Result<Option<Session>, StoreError>;
     async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, StoreError>;

@@ -1,4 +1,4 @@
-//! What the slow cycle asks of a mind and of storage: thinking between sessions, and what becomes of expectations.
+//! Port for the slow cycle: thinking between sessions, and the outcomes of expectations.
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -24,7 +24,7 @@ pub struct SlowCycleInput {
     pub core_blocks: CoreBlocks,
     pub now: Timestamp,
     pub zone: TimeZone,
-    /// Time since the last cycle; none before the first.
+    /// Time since the last cycle; `None` before the first.
     pub elapsed: Option<SignedDuration>,
     /// Recent events and promises of the persona, oldest first.
     pub events: Vec<Node>,
@@ -34,13 +34,13 @@ pub struct SlowCycleInput {
     pub expectations: Vec<Node>,
     /// Open questions of the last cycle.
     pub salient_questions: Vec<String>,
-    /// Entities that are told of often enough to be described.
+    /// Entities with enough memories to be described.
     pub entities: Vec<EntityToDescribe>,
-    /// Tokens that the answer may take.
+    /// Maximum tokens of the answer.
     pub answer_tokens: u32,
 }
 
-/// An entity with what is remembered of it.
+/// An entity with memories about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityToDescribe {
     pub entity: Entity,
@@ -48,7 +48,7 @@ pub struct EntityToDescribe {
     pub events: Vec<Node>,
 }
 
-/// Answer of the slow cycle, after parsing; every id is one of the input's.
+/// A parsed answer of the slow cycle; every id is one of the input's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowCycle {
     /// At most 3, about the user or the persona.
@@ -65,7 +65,7 @@ pub struct SlowCycle {
     pub usage: TokenUsage,
 }
 
-/// A prediction as proposed.
+/// A prediction that the model proposes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedExpectation {
     /// The subject of the expectation.
@@ -78,7 +78,7 @@ pub struct ProposedExpectation {
     pub emotional_impact: i8,
 }
 
-/// A promise as proposed: one that the persona has voiced already.
+/// A proposed promise, which the persona must have made already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedIntention {
     pub description: String,
@@ -87,20 +87,20 @@ pub struct ProposedIntention {
     pub filling: Vec<NodeId>,
 }
 
-/// State of a scope's slow cycle, read by its gates.
+/// State of a scope's slow cycle, which its limits depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlowCycleState {
     /// Time at which the last cycle ran.
     pub last_at: Option<Timestamp>,
-    /// Cycles of the day.
+    /// Number of cycles of the day.
     pub cycles: u32,
-    /// Tokens sent by the cycles of the day.
+    /// Input tokens of the day's cycles.
     pub input_tokens: u64,
-    /// Tokens received by the cycles of the day.
+    /// Output tokens of the day's cycles.
     pub output_tokens: u64,
-    /// Open questions of the last cycle; empty if something that it read was deleted since.
+    /// Open questions of the last cycle; empty if part of its input was deleted since.
     pub salient_questions: Vec<String>,
-    /// Number of things that were ever forgotten of this memory.
+    /// Number of deletions in this memory so far.
     pub tombstones: u64,
 }
 
@@ -113,7 +113,7 @@ pub struct ReflectionCandidate {
     pub cycles: u32,
 }
 
-/// Everything that one cycle writes, in one transaction. A cycle that failed writes its row alone.
+/// Everything that one cycle writes, in one transaction. A failed cycle writes only its row.
 #[derive(Clone, Debug)]
 pub struct SlowCycleCommit {
     pub id: CycleId,
@@ -121,9 +121,9 @@ pub struct SlowCycleCommit {
     /// The session after which the cycle runs.
     pub session_id: SessionId,
     pub at: Timestamp,
-    /// Thoughts, expectations and intentions, each with filling, terms and vector.
+    /// Thoughts, expectations and intentions, each with its cited events, terms and vector.
     pub nodes: Vec<NewNode>,
-    /// Names the model of the nodes' vectors; without it they are written afterwards.
+    /// The model of the nodes' vectors; without it they are computed later.
     pub fingerprint: Option<String>,
     /// New descriptions; one that a person wrote stays.
     pub descriptions: Vec<(EntityId, String)>,
@@ -132,23 +132,23 @@ pub struct SlowCycleCommit {
     /// The memories that the cycle read.
     pub read: Vec<NodeId>,
     pub usage: TokenUsage,
-    /// `ok` or `failed`; never words that somebody said.
+    /// `ok` or `failed`; never a person's text.
     pub outcome: String,
-    /// Input and answer, if traces are kept.
+    /// Input and answer, if traces are stored.
     pub transcript: Option<Value>,
-    /// Number of tombstones ([`SlowCycleState::tombstones`]) before it read anything. If there are others now, what it thought may depend on
-    /// what was forgotten meanwhile.
+    /// Number of tombstones ([`SlowCycleState::tombstones`]) before the cycle read its input. If there are more now,
+    /// its result may depend on forgotten text.
     pub tombstones: u64,
 }
 
 /// Counts of the rows that a cycle wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowCycleReport {
-    /// Nodes; those whose events were all deleted meanwhile are left out.
+    /// Stored nodes; those whose events were all deleted meanwhile are left out.
     pub nodes: Vec<NodeId>,
     /// Entities with their new descriptions.
     pub described: Vec<Entity>,
-    /// True if something was forgotten meanwhile, so that only the counts were kept.
+    /// True if something was forgotten meanwhile, so that only the counts were stored.
     pub forgotten: bool,
 }
 
@@ -156,7 +156,7 @@ pub struct SlowCycleReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExpectationOutcome {
-    /// The user told that the expected event happened.
+    /// The user said that the expected event happened.
     Fulfilled,
     /// The expectation was not fulfilled in time.
     Expired,
@@ -168,11 +168,11 @@ pub struct SettledExpectation {
     pub outcome: ExpectationOutcome,
     /// The message that fulfilled the expectation.
     pub by: Option<MessageId>,
-    /// Time at which that was noticed.
+    /// Time at which the fulfilment was noticed.
     pub at: Timestamp,
 }
 
-/// A kept transcript, without its text.
+/// A stored transcript, without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranscriptSummary {
     pub id: CycleId,
@@ -181,7 +181,7 @@ pub struct TranscriptSummary {
     pub size: u64,
 }
 
-/// Slow cycles, what they left, and what became of expectations.
+/// Storage of slow cycles, their results, and the outcomes of expectations.
 #[async_trait]
 pub trait SlowCycleStore: Send + Sync {
     /// State of a scope's slow cycle; cycles since `since` count for the day.
@@ -190,7 +190,7 @@ pub trait SlowCycleStore: Send + Sync {
         scope: &Scope,
         since: Timestamp,
     ) -> Result<SlowCycleState, StoreError>;
-    /// Live, current events, and promises of the persona, that were written since `since` and that fewer than
+    /// Live, current events and promises of the persona that were written since `since` and that fewer than
     /// `cycles_max` cycles have read; the newest `limit`, oldest first.
     async fn events_to_reflect_on(
         &self,
@@ -199,35 +199,36 @@ pub trait SlowCycleStore: Send + Sync {
         cycles_max: u32,
         limit: u32,
     ) -> Result<Vec<ReflectionCandidate>, StoreError>;
-    /// Entities that any of the nodes is about and that at least `linked_min` live nodes are about, but none that a
-    /// person has described.
+    /// Entities of the nodes that at least `linked_min` live nodes are about, except for those that a person has
+    /// described.
     async fn entities_to_describe(
         &self,
         scope: &Scope,
         nodes: &[NodeId],
         linked_min: u32,
     ) -> Result<Vec<Entity>, StoreError>;
-    /// Writes a cycle; only its counts, if something was forgotten since it began. Touches no core block and no message.
+    /// Stores a cycle; only its counts, if something was forgotten since it began. Never changes a core block or a
+    /// message.
     async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleReport, StoreError>;
-    /// Settles those of these expectations that are pending, and returns them. A settled expectation stays in the history, but recall
-    /// does not find it any more.
+    /// Settles those of these expectations that are pending, and returns them. A settled expectation stays in the
+    /// history, but recall does not return it.
     async fn settle_expectations(
         &self,
         scope: &Scope,
         ids: &[NodeId],
         settled: SettledExpectation,
     ) -> Result<Vec<NodeId>, StoreError>;
-    /// Settles every pending expectation of all scopes whose time has gone by as expired; says how many.
+    /// Settles all pending expectations of all scopes whose time has passed as expired; returns their number.
     async fn expire_expectations(&self, now: Timestamp) -> Result<u32, StoreError>;
-    /// The outcome of an expectation; none while it is pending.
+    /// The outcome of an expectation; `None` while it is pending.
     async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError>;
-    /// Transcripts of cycles of a scope, newest first; with `before`, only those behind that one.
+    /// Transcripts of a scope's cycles, newest first; with `before`, only those after it in this order.
     async fn transcripts(
         &self,
         scope: &Scope,
         before: Option<(Timestamp, CycleId)>,
         limit: u32,
     ) -> Result<Vec<TranscriptSummary>, StoreError>;
-    /// A transcript; none when it was not kept or has been dropped.
+    /// A transcript; `None` if it was not stored or has been deleted.
     async fn transcript(&self, id: CycleId) -> Result<Option<Value>, StoreError>;
 }

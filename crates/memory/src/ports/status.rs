@@ -1,4 +1,4 @@
-//! Counts.
+//! Port for counts.
 
 use async_trait::async_trait;
 
@@ -12,6 +12,6 @@ pub trait StatusStore: Send + Sync {
     async fn scope_counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
     /// Counts of all scopes together.
     async fn total_counts(&self) -> Result<[u64; 4], StoreError>;
-    /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
+    /// Counts of waiting or failed work: (closing or consolidating sessions, failed sessions).
     async fn work_counts(&self) -> Result<[u64; 2], StoreError>;
 }

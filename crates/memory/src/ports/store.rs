@@ -1,4 +1,4 @@
-//! The whole of storage. A port for each consumer is in its own file; every method that writes is one transaction.
+//! All of storage. Each consumer's port is in its own file; every method that writes is one transaction.
 
 use crate::ports::{
     CaptureStore, ConsolidationStore, CorrectionStore, EmbeddingStore, EntityStore, ForgetStore, LedgerStore,
@@ -6,28 +6,28 @@ use crate::ports::{
     StatusStore, TraceStore, TurnStore, UserStore, VectorIndexStore,
 };
 
-/// Why storage did not do what was asked. Nothing was half-written, and nothing was written at all unless it is
+/// Why a storage operation failed. Nothing was written in part, and nothing at all unless it is
 /// [`Unconfirmed`](Self::Unconfirmed).
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StoreError {
-    /// No room, read-only, or the device failed: nothing was written, reading goes on.
+    /// The disk is full, read-only or failing: nothing was written, and reading still works.
     #[error("the database can't be written: {0}. Nothing was half-written")]
     Unwritable(String),
-    /// The database is in use or out of reach for now; a later attempt may succeed.
+    /// The database is locked or unreachable at the moment; a later attempt may succeed.
     #[error("the database is busy: {0}")]
     Busy(String),
-    /// The connection was lost while the server confirmed: the write may have been done.
+    /// The connection was lost before the server confirmed: the write may have been done.
     #[error("the write may have been done: {0}. Look at what is there before you try again")]
     Unconfirmed(String),
-    /// The database is damaged, foreign, or of another version.
+    /// The database is damaged, of another program, or of another version.
     #[error("the database can't be used: {0}")]
     Unusable(String),
-    /// The statement failed: a defect of this program.
+    /// The statement failed, which is a defect of this program.
     #[error("the database refused a statement: {0}")]
     Failed(String),
 }
 
-/// All that wiring passes around at once. Consumers ask for one of the ports.
+/// All storage ports together, for wiring. Consumers should ask for a single port.
 pub trait Store:
     PersonaStore
     + UserStore

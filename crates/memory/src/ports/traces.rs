@@ -1,5 +1,5 @@
-//! Traces: how a reply and a memory came to be. They hold words of people, so they belong to their turn or session and
-//! to its scope, and go with them.
+//! Traces: how a reply or a memory was made. They contain people's text, so they belong to their turn or session and
+//! are deleted with it.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -18,9 +18,9 @@ pub struct TurnSummary {
     /// Time at which the turn's first message arrived.
     pub started_at: Timestamp,
     pub finished_at: Option<Timestamp>,
-    /// Milliseconds from the first message to the end.
+    /// Milliseconds from the first message to the end of the turn.
     pub duration_ms: Option<i64>,
-    /// Milliseconds from the question to the first word.
+    /// Milliseconds from the request to the first token.
     pub first_token_ms: Option<i64>,
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
@@ -44,12 +44,12 @@ pub struct PhaseTrace {
     pub at: Timestamp,
 }
 
-/// Traces with a limited life.
+/// Storage of traces, which are deleted after a while.
 #[async_trait]
 pub trait TraceStore: Send + Sync {
-    /// Keeps the trace of a turn, in place of an earlier one. One whose turn is gone is passed over.
+    /// Stores the trace of a turn, replacing an earlier one. Skipped if the turn was deleted.
     async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError>;
-    /// Turns of a scope that have a trace, newest first; with `before`, only those that began before that one.
+    /// Turns of a scope with a trace, newest first; with `before`, only those that began before it.
     async fn turn_traces(
         &self,
         scope: &Scope,
@@ -58,12 +58,12 @@ pub trait TraceStore: Send + Sync {
     ) -> Result<Vec<TurnSummary>, StoreError>;
     /// The trace of a turn.
     async fn turn_trace(&self, id: TurnId) -> Result<Option<TurnTrace>, StoreError>;
-    /// Keeps what a phase did, in place of what an earlier attempt left. One whose session is gone, or was given back
-    /// because something was forgotten, is passed over.
+    /// Stores the trace of a phase, replacing that of an earlier attempt. Skipped if the session was deleted, or
+    /// returned to the queue because something was forgotten.
     async fn keep_phase(&self, session: SessionId, phase: PhaseTrace) -> Result<(), StoreError>;
-    /// The phases of a session that are known, in order.
+    /// The stored phases of a session, in order.
     async fn phases(&self, session: SessionId) -> Result<Vec<PhaseTrace>, StoreError>;
-    /// Deletes, physically, the traces of turns and sessions and the transcripts that are older than `before`; says how
-    /// many. What counts towards the slow cycle's limits stays.
+    /// Physically deletes traces of turns and sessions, and transcripts, that are older than `before`; returns their
+    /// number. Counts for the slow cycle's limits stay.
     async fn drop_traces(&self, before: Timestamp) -> Result<u32, StoreError>;
 }

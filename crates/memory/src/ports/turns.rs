@@ -1,4 +1,4 @@
-//! Turns, as the inbox and the turn runner ask for them.
+//! Port for turns.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -10,17 +10,17 @@ use crate::ports::StoreError;
 use crate::scope::Scope;
 use crate::sessions::Session;
 
-/// Work that failed and waits for a person to try it again.
+/// Failed work that a person can retry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailedWork {
-    /// A session that was not consolidated.
+    /// A session whose consolidation failed.
     Session(Session),
-    /// A burst without a reply.
+    /// A turn without a reply.
     Turn(Turn),
 }
 
 impl FailedWork {
-    /// The position in the list, which is unique: the time of the last message, and the id.
+    /// The unique position in the list: the time of the last message, and the id.
     #[must_use]
     pub fn list_position(&self) -> (Timestamp, Uuid) {
         match self {
@@ -30,19 +30,19 @@ impl FailedWork {
     }
 }
 
-/// Turns: what waits for a reply, what got one, what failed.
+/// Storage of turns: pending, answered and failed ones.
 #[async_trait]
 pub trait TurnStore: Send + Sync {
     /// Marks a pending turn as failed.
     async fn fail_turn(&self, id: TurnId, reason: &str) -> Result<(), StoreError>;
     /// Makes a failed turn pending again.
     async fn reopen_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
-    /// Makes an answered turn pending again. Its reply stays until the next one takes its place.
+    /// Makes an answered turn pending again. Its reply stays until the next one replaces it.
     async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
-    /// Turns that never got a reply nor a failure, oldest first.
+    /// Turns without a reply or a failure, oldest first.
     async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError>;
-    /// Sessions and turns that wait for a person, newest first, at most `limit`; with `before`, only those behind that place.
-    /// `None` as scope means all.
+    /// Failed sessions and turns, newest first, at most `limit`; with `before`, only those after that position.
+    /// `None` as scope means all scopes.
     async fn failed_work(
         &self,
         scope: Option<&Scope>,
@@ -52,6 +52,6 @@ pub trait TurnStore: Send + Sync {
     async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
     /// Messages of a turn, oldest first.
     async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError>;
-    /// The client's own name for the last line of a turn that has one.
+    /// The client's id of the last message of a turn that has one.
     async fn turn_external_ref(&self, id: TurnId) -> Result<Option<String>, StoreError>;
 }

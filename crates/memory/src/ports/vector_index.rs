@@ -1,4 +1,4 @@
-//! Vectors, as an index in memory reads them.
+//! Port for the in-memory vector index.
 
 use async_trait::async_trait;
 
@@ -8,22 +8,22 @@ use crate::scope::Scope;
 /// A vector with its row number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredVector {
-    /// The message or node it belongs to, by its number.
+    /// Number of the message or node.
     pub seq: i64,
-    /// Number of this writing of the vector, from 1. Vectors are often written later than their rows and in another
-    /// order, so they count by themselves: every write in a corpus, also a second one for the same row, takes a number
-    /// above all that were ever given (SQLite: `AUTOINCREMENT`, and replacing a vector inserts a new row). Whoever has
-    /// read up to a revision has missed nothing.
+    /// Number of this write of the vector, from 1. Vectors are often written later than their rows and in another
+    /// order, so they have numbers of their own: every write in a corpus, also a second one for the same row, gets a
+    /// number above all earlier ones (SQLite: `AUTOINCREMENT`, and replacing a vector inserts a new row). A reader
+    /// that has read up to a revision has missed nothing.
     pub revision: i64,
     pub vector: Vec<f32>,
-    /// Share of the text that the model reads.
+    /// Share of the text that the model can read.
     pub readability: f32,
 }
 
 /// Source of the in-memory vector index: its first load, and its updates.
 #[async_trait]
 pub trait VectorIndexStore: Send + Sync {
-    /// The greatest revision of a vector of this scope, corpus and fingerprint; 0 without one.
+    /// The highest revision of a vector of this scope, corpus and fingerprint; 0 without one.
     async fn last_revision(
         &self,
         scope: &Scope,
@@ -31,7 +31,7 @@ pub trait VectorIndexStore: Send + Sync {
         fingerprint: &str,
     ) -> Result<i64, StoreError>;
     /// Vectors of live rows, the newest rows (not revisions) first, at most `limit`; with `before`, only of rows with
-    /// smaller numbers. How an index of the newest is filled without reading the whole past.
+    /// smaller numbers. It fills an index of the newest rows without reading the whole past.
     async fn newest_vectors(
         &self,
         scope: &Scope,
@@ -41,8 +41,8 @@ pub trait VectorIndexStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError>;
     /// Vectors of live rows whose [`StoredVector::revision`] is above `after` (0 for all), by ascending revision, at
-    /// most `limit`; fewer than `limit` means there are no more. How an index is filled and kept in step: it asks
-    /// before each search, so the answer "none" must come from an index on (scope, corpus, fingerprint, revision).
+    /// most `limit`; fewer than `limit` means that there are no more. The in-memory index calls this before each
+    /// search, so an empty answer must come from a database index on (scope, corpus, fingerprint, revision).
     async fn vectors_after(
         &self,
         scope: &Scope,
@@ -51,8 +51,8 @@ pub trait VectorIndexStore: Send + Sync {
         after: i64,
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError>;
-    /// Exact vectors of those of these rows that are live, in no order. A row that is missing from the answer is taken
-    /// for deleted, so deleted rows must never be given.
+    /// Exact vectors of those of these rows that are live, in no order. A missing row counts as deleted, so deleted
+    /// rows must never be returned.
     async fn vectors_numbered(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! Honest absence: whether anything that was found is about what was said at all.
+//! Honest absence: decides if any result is about the query at all.
 
 use super::identity::IdentityQuestion;
 use super::messages::RankedMessage;
@@ -8,18 +8,18 @@ use super::select::ScoredNode;
 use super::settings::RecallSettings;
 use super::signals::Signal;
 
-/// Words of the best message below which a search by words alone has found nothing, however relevant it is: a share of
-/// what is asked for, as the signal `words` counts it. The floor of relevance alone recognises 2 in 100 questions about
-/// another life in half a year of talks with an assistant, both together 34 (docs/evaluation.md).
+/// Signal `words` of the best message below which a search by words alone has found nothing, whatever its relevance.
+/// The floor of relevance alone recognises 2 in 100 questions about another life in half a year of conversations with
+/// an assistant, both together 34 (docs/evaluation.md).
 pub const SAID_SUPPORT_MIN: f64 = 0.24;
 
-/// Best match of messages that state something, alone or with the message before.
+/// Best match among messages that state something, alone or with the message before.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MessageFit {
-    /// The greatest relevance, 0 to 1.
+    /// The highest relevance, 0 to 1.
     pub support: f64,
-    /// The greatest signal `words`, 0 to about 2. Unlike relevance it weighs how long a message is, so that among ten
-    /// thousand long ones the few words that some of them share with any question do not pass for an answer.
+    /// The highest signal `words`, 0 to about 2. Unlike relevance it takes a message's length into account, so that
+    /// among ten thousand long messages, the few words that some share with any question do not look like an answer.
     pub said: f64,
 }
 
@@ -34,13 +34,13 @@ impl MessageFit {
     }
 }
 
-/// The greatest relevance among nodes, 0 to 1.
+/// The highest relevance among nodes, 0 to 1.
 pub(super) fn node_support(nodes: &[Candidate]) -> f64 {
     nodes.iter().filter_map(|candidate| candidate.relevance).fold(0.0, f64::max)
 }
 
-/// True if nothing is about the message. A text without content words asks for nothing in particular; a named entity or
-/// time finds its memories by itself.
+/// True if no memory is about the message. A text without content words asks for nothing in particular; a named
+/// entity or time finds its memories by itself.
 pub(super) fn nothing_found(
     query: &Query,
     nodes: f64,

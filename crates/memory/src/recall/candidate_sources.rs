@@ -1,4 +1,5 @@
-//! What leads from a query to nodes: its words, its vectors, whom and what times it names, and who the user is.
+//! Finds candidates for a query: by its words and vectors, by the entities and times that it names, and by questions
+//! about the user's identity.
 
 use std::collections::HashSet;
 
@@ -18,38 +19,38 @@ use crate::scope::Scope;
 use crate::text::QueryTerm;
 use crate::vector_index::{LoadedVectors, VectorIndex};
 
-/// Rows that are fetched in search of what says nearly the same, for all texts together and at least for each.
+/// Rows to read when searching for nearly equal texts, for all texts together and at least for each.
 const NEAREST_ROWS: usize = 120;
-/// Fewest rows for each text: below that the nearest one is sometimes missed.
+/// Minimum rows for each text: with fewer, the nearest one is sometimes missed.
 const NEAREST_ROWS_MIN: usize = 40;
-/// Nodes that are looked at because of whom they are about, shared by all who are named: the newest and the weightiest.
+/// Nodes to consider for the named entities, in equal shares: the newest and those of the highest impact.
 const LINKED_CANDIDATES: u32 = 200;
-/// Pairs of entities that the persona may ask about.
+/// Maximum pairs of entities that the persona may ask about.
 const DOUBTS_MAX: u32 = 2;
-/// Nodes that are looked at because of when they happened.
+/// Nodes to consider because of their event time.
 const TIME_CANDIDATES: u32 = 100;
-/// Times of one text that are looked up. Each is a query, and a message that names more dates is a list.
+/// Maximum times of one text to look up. Each is a query, and a message with more dates is a list.
 const NAMED_TIMES_MAX: usize = 8;
-/// Limits for evidence edges: a path of three steps has at most six edges; half of them are met from either end.
+/// Limits for evidence edges: a path of three steps has at most six edges, half of which are found from either end.
 const EVIDENCE_EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
 
 /// Breadth of the search for candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchBreadth {
-    /// Nodes that are looked at for their words.
+    /// Maximum nodes to consider for their words.
     pub(super) words: usize,
-    /// Nodes that are looked at for their meaning, per sentence.
+    /// Maximum nodes to consider for their meaning, for each sentence.
     pub(super) vectors: usize,
-    /// Number of nodes that are fetched, of those whose relevance is high enough; the most promising first.
+    /// Maximum nodes to read, of those with sufficient relevance; the most promising first.
     pub(super) rows: usize,
-    /// Limits for evidence edges; none if only the text itself is searched for.
+    /// Limits for evidence edges; `None` to search only for the text itself.
     pub(super) edges: Option<EdgeReach>,
 }
 
 impl SearchBreadth {
     pub(super) const RECALL: Self =
         Self { words: 200, vectors: 50, rows: usize::MAX, edges: Some(EVIDENCE_EDGE_REACH) };
-    /// Limits for a few memories that say nearly the same as a text, one of this number of texts that share what is looked at.
+    /// Limits for finding a few memories nearly equal to a text, one of this number of texts that share the limits.
     pub(super) fn nearest(texts: usize) -> Self {
         Self {
             words: 100,
@@ -64,11 +65,11 @@ impl SearchBreadth {
 pub(super) struct CandidateSources {
     pub(super) words: WordHits,
     pub(super) vectors: Option<LoadedVectors>,
-    /// Nodes whose vectors are near.
+    /// Nodes with similar vectors.
     pub(super) near: HashSet<i64>,
 }
 
-/// Looks up what leads from a query to nodes.
+/// Looks up candidates for a query.
 pub(super) async fn find_leads(
     store: &dyn Store,
     index: &VectorIndex,
@@ -84,8 +85,8 @@ pub(super) async fn find_leads(
     Ok(CandidateSources { words, vectors, near })
 }
 
-/// [`find_leads`] of each of these queries, to the nearest alone: what they share is looked up once, and the vectors are gone
-/// through once.
+/// [`find_leads`] for several queries, limited to the nearest candidates: shared words are looked up once, and the
+/// vectors are scanned once.
 pub(super) async fn find_leads_of_each(
     store: &dyn Store,
     index: &VectorIndex,
@@ -105,7 +106,7 @@ pub(super) async fn find_leads_of_each(
         .collect())
 }
 
-/// The terms of the newest sentence: in a long message it matters most.
+/// The terms of the newest sentence, which matters most in a long message.
 fn newest_terms(query: &Query) -> impl Iterator<Item = &QueryTerm> + Send {
     query.sentences.iter().rev().flat_map(|sentence| &sentence.terms)
 }
@@ -117,7 +118,7 @@ pub(super) struct QueryContext {
     pub(super) identity: HashSet<i64>,
 }
 
-/// Looks the surroundings of a query up. `occasions` are the days of those that it speaks of.
+/// Looks up the context of a query. `occasions` are the days of the occasions that it mentions.
 pub(super) async fn find_surroundings(
     store: &dyn Store,
     settings: &RecallSettings,
@@ -133,8 +134,8 @@ pub(super) async fn find_surroundings(
     Ok(QueryContext { named, timely, identity: identity.into_iter().collect() })
 }
 
-/// The vectors of the nodes, and for each query the first search among them: it is done while the store looks words up,
-/// so it is to be begun first, or its own short question to the store waits for those.
+/// The vectors of the nodes, and for each query the first search among them. It runs while the store looks up words,
+/// so it has to be started first.
 async fn search_vectors(
     store: &dyn Store,
     index: &VectorIndex,
@@ -158,7 +159,7 @@ async fn search_vectors(
     Ok(queries.iter().map(of_query).collect())
 }
 
-/// Nodes whose vectors are near, searched for again.
+/// Searches again for nodes with similar vectors.
 pub(super) fn nearest_nodes(loaded: &LoadedVectors, query: &Query, wanted: usize) -> HashSet<i64> {
     let vectors: Vec<&[f32]> = query.vectors().collect();
     loaded.nearest_to_each(&vectors, wanted).into_iter().flatten().collect()
@@ -170,7 +171,7 @@ pub(super) struct NamedEntities {
     pub(super) entities: Vec<Entity>,
     /// The nodes about the named entities.
     pub(super) anchored: HashSet<i64>,
-    /// Pairs of entities that may be one.
+    /// Pairs of entities that may be the same.
     pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 
@@ -192,7 +193,7 @@ async fn find_named_entities(
     Ok(NamedEntities { entities, anchored: linked.into_iter().collect(), in_doubt })
 }
 
-/// Nodes that happened at a time that the text names, or on the day of an occasion that it speaks of.
+/// Nodes whose event time is within a time that the text names, or on the day of an occasion that it mentions.
 async fn nodes_within_named_times(
     store: &dyn Store,
     request: &RecallRequest,

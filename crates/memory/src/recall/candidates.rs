@@ -1,8 +1,9 @@
-//! What recall looks at: fetched once, in a bounded number of questions to the store.
+//! Fetches the candidates of a recall once, in a bounded number of reads.
 //!
-//! Words and vectors lead to some two hundred and fifty numbers, and most of them fall. So what each node can be worth
-//! at most is told first, without its row: by the phrases that the index named it for, and by the codes of its vector.
-//! Rows are fetched of those that may enter, exact vectors of those that the choice turns on.
+//! Words and vectors lead to some two hundred and fifty numbers, most of which are not used. So an upper bound of
+//! each node's score is computed first, without its row: from the phrases that the index found in it, and from the
+//! codes of its vector. Rows are read for those that may enter, and exact vectors for those that the selection
+//! depends on.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -30,15 +31,15 @@ use crate::nodes::NodeKind;
 use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
 use crate::vector_index::LoadedVectors;
 
-/// Nodes that are shown though they can't enter, the best: so that a person sees what fell.
+/// Number of best nodes below the cut to show, so that a person sees what was left out.
 const FALLEN_NODES_SHOWN: usize = 30;
-/// Rows that are read at once: more are read in parts, side by side.
+/// Maximum rows of one read; more are read in several parts at the same time.
 const ROWS_AT_ONCE: usize = 64;
-/// Number of times the search for near vectors is repeated when rows that it found turn out to be deleted. A large deletion may
-/// just be under way; the next search then finds rows that are there.
+/// Maximum searches for similar vectors if some of the found rows turn out to be deleted. A large deletion may be in
+/// progress; the next search then finds live rows.
 const SEARCHES_MAX: usize = 3;
 
-/// All nodes that recall looks at, and whom the text names.
+/// All nodes that recall considers, and the entities that the text names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeCandidates {
     pub(super) nodes: Vec<ScoredEntry>,
@@ -46,7 +47,7 @@ pub(super) struct NodeCandidates {
     pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 
-/// Fetches and scores the nodes that words, vectors, entities, times and evidence edges lead to.
+/// Fetches and scores the nodes found by words, vectors, entities, times and evidence edges.
 pub(super) async fn fetch_nodes(
     store: &dyn Store,
     settings: &RecallSettings,
@@ -94,8 +95,8 @@ struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    /// Fetches what may enter by itself, by its surroundings (`sure`), or along the evidence edges around all of them,
-    /// which are given.
+    /// Fetches nodes that may enter by themselves, by the context (`sure`), or along the given evidence edges around
+    /// them.
     async fn fetch_candidates(
         &mut self,
         sure: &HashSet<i64>,
@@ -108,7 +109,7 @@ impl Fetch<'_> {
             let seqs = Vec::from_iter(seqs);
             let (wanted, nearness) = self.choose_nodes_to_fetch(&seqs, sure);
             if edges.is_none() {
-                // The edges are asked for first: they are the longest single question.
+                // The edges are requested first, because they take longest.
                 let around = async {
                     match self.breadth.edges {
                         Some(reach) => store.edges_around(scope, &seqs, reach).await,
@@ -134,7 +135,8 @@ impl Fetch<'_> {
         Ok(edges.unwrap_or_default())
     }
 
-    /// Reads rows, many of them in parts side by side: of each part the words are compared while others are read.
+    /// Reads rows, many of them in several parts at the same time: while some are being read, the words of others are
+    /// compared.
     async fn read_rows(
         &self,
         seqs: &[i64],
@@ -144,7 +146,7 @@ impl Fetch<'_> {
         let parts = seqs.chunks(ROWS_AT_ONCE).map(async |part| {
             let rows = store.nodes_numbered(scope, part).await?;
             let candidate = |row: IndexedNode| (row.node.seq, Box::new(self.build_candidate(row, nearness)));
-            // What was expected and never came is no memory of anything.
+            // An expectation that was not fulfilled is not a memory of anything.
             let stale = |row: &IndexedNode| {
                 row.node.kind == NodeKind::Expectation && is_overdue(&row.node, self.request.now)
             };
@@ -166,7 +168,7 @@ impl Fetch<'_> {
         NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() }
     }
 
-    /// Nodes that may enter, and the best of the others; with the range in which V of each lies.
+    /// Nodes that may enter, and the best of the others, each with the range that contains V.
     fn choose_nodes_to_fetch(
         &self,
         seqs: &[i64],
@@ -190,7 +192,7 @@ impl Fetch<'_> {
         (wanted, nearness)
     }
 
-    /// Between which values V lies, for the nodes with a vector of a readable text.
+    /// Range that contains V, for the nodes with a vector of a readable text.
     fn cosine_ranges(&self, seqs: &[i64]) -> HashMap<i64, RangeInclusive<f64>> {
         let mut nearness: HashMap<i64, RangeInclusive<f64>> = HashMap::new();
         let Some(loaded) = &self.vectors else { return nearness };
@@ -206,14 +208,14 @@ impl Fetch<'_> {
         nearness
     }
 
-    /// Takes deleted nodes out of the vectors available; says whether there were any.
+    /// Removes deleted nodes from the loaded vectors; true if there were any.
     async fn forget_deleted(&self, missing: Vec<i64>) -> Result<bool, StoreError> {
         let (Some(loaded), Some(fingerprint), false) =
             (&self.vectors, &self.query.fingerprint, missing.is_empty())
         else {
             return Ok(false);
         };
-        // What is not there is replaced by something newer, or deleted.
+        // A missing node was replaced by a newer one, or deleted.
         let scope = &self.request.scope;
         let there = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &missing).await?;
         let there: HashSet<i64> = there.into_iter().map(|stored| stored.seq).collect();
@@ -222,8 +224,8 @@ impl Fetch<'_> {
         Ok(any)
     }
 
-    /// Follows evidence edges: fetches the nodes that they lead to, which may enter without relevance of their own,
-    /// and returns the strongest path to each node.
+    /// Follows evidence edges: fetches the connected nodes, which may enter without relevance of their own, and
+    /// returns the strongest path to each node.
     async fn follow_evidence(&mut self, edges: &[FillingEdge]) -> Result<HashMap<i64, f64>, StoreError> {
         if self.breadth.edges.is_none() {
             return Ok(HashMap::new());
@@ -250,7 +252,7 @@ impl Fetch<'_> {
         Ok(if with_reached == hits { reached } else { strongest(&with_reached) })
     }
 
-    /// Nodes that the query itself hits or does not, as their exact vectors tell.
+    /// Nodes that match the query according to their exact vectors, and those that do not.
     fn doubtful_hits(&self) -> Vec<i64> {
         let floor = self.settings.min_relevance;
         let doubtful = |node: &&NodeCandidate| {
@@ -260,7 +262,7 @@ impl Fetch<'_> {
         nodes.map(|node| node.indexed.node.seq).collect()
     }
 
-    /// Numbers of the nodes that the query itself hits.
+    /// Numbers of the nodes that match the query.
     fn query_hits(&self) -> Vec<i64> {
         let relevant =
             |node: &&NodeCandidate| node.known.vector.max(node.known.words) >= self.settings.min_relevance;
@@ -279,7 +281,7 @@ impl Fetch<'_> {
         for seq in seqs {
             let Some(node) = self.nodes.get_mut(&seq) else { continue };
             let stored = vectors.remove(&seq);
-            // That of the model that is asked, which may not be the one whose vector was written last.
+            // The readability for the model in use, which may not be the one whose vector was stored last.
             node.indexed.readability =
                 stored.as_ref().map(|stored| stored.readability).or(node.indexed.readability);
             node.vector = stored.map(|stored| stored.vector);
@@ -290,7 +292,7 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    /// Scores the nodes; those that the choice turns on have their exact vectors then.
+    /// Scores the nodes. Those that the selection depends on have exact vectors by then.
     async fn score_candidates(mut self) -> Result<Vec<ScoredEntry>, StoreError> {
         loop {
             let at_most = self.nodes.values().map(|node| {

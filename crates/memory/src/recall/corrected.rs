@@ -1,5 +1,5 @@
-//! What was corrected is held back: its words travel with a dated note, what was made of them is left out, and a
-//! question about the past finds it.
+//! Corrected values: messages that state one get a dated note, nodes derived from one are left out, and a question
+//! about the past finds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,12 @@ use crate::ports::{CorrectionStore, StoreError};
 use crate::scope::Scope;
 use crate::text::{Utterance, Values, content_terms, correction_cue, split_sentences};
 
-/// Values that one prompt tells of as no longer current.
+/// Maximum values that one prompt lists as no longer current.
 const FORMER_VALUES_SHOWN_MAX: usize = 10;
-/// Share of a former value's words from which a text only repeats it. A text that also says something else stays where it is.
+/// Share of a former value's words from which a text only repeats it. A text with other content stays.
 const REPETITION_SHARE_MIN: f64 = 0.6;
 
-/// A value that was held back, with its position.
+/// A value that was left out of a prompt, with the places where it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBackValue {
     /// The memory that stated the value.
@@ -35,10 +35,10 @@ pub struct HeldBackValue {
     pub current: NodeId,
     /// Text of the memory that is current.
     pub current_text: String,
-    /// True if the value was never right; else it was right until then.
+    /// True if the value was never right; otherwise it was right until then.
     pub mistaken: bool,
-    /// Places where it was left out or marked: `message`, `event`, `thought`, `intention`, `expectation`, `summary`,
-    /// `description`, `mood`, `document`.
+    /// Places where the value was left out or marked: `message`, `event`, `thought`, `intention`, `expectation`,
+    /// `summary`, `description`, `mood`, `document`.
     pub places: BTreeSet<String>,
 }
 
@@ -47,26 +47,26 @@ pub struct HeldBackValue {
 pub struct OutdatedValues {
     /// Former values that the text asks about, the earliest first.
     pub former: Vec<ReplacedValue>,
-    /// Values that are no longer current, by the message that says them.
+    /// Values that are no longer current, by the message that states them.
     pub messages: BTreeMap<MessageId, ReplacedValue>,
-    /// Values that are no longer current, by the node that says them.
+    /// Values that are no longer current, by the node that states them.
     pub nodes: BTreeMap<NodeId, ReplacedValue>,
     /// Former values in texts that people wrote. These texts are not changed.
     pub written: Vec<ReplacedValue>,
-    /// Corrections that are no memory yet, the earliest first.
+    /// Corrections that are not memories yet, the earliest first.
     pub fresh: Vec<FreshCorrection>,
-    /// Values of which it is not clear whether they hold.
+    /// Values that may not be current.
     pub doubts: Vec<Doubt>,
-    /// Former values that were held back.
+    /// Former values that were left out.
     pub held_back: Vec<HeldBackValue>,
     values: FormerValues,
-    /// Values of the fresh corrections, in the same order.
+    /// Values that the fresh corrections deny, in the same order.
     pub(super) fresh_values: Vec<Values>,
     spans: Vec<ReplacedSpan>,
     asks_for_the_past: bool,
 }
 
-/// Query for the former values that anything recalled may state.
+/// Query for the former values that the recalled texts may state.
 pub(super) fn query_of_recalled(request: &RecallRequest, found: &RecallResult) -> ReplacedQuery {
     let pinned = &found.pinned;
     let chosen = found.nodes.iter().map(|scored| &scored.node);
@@ -92,8 +92,8 @@ pub(super) fn query_of_recalled(request: &RecallRequest, found: &RecallResult) -
     }
 }
 
-/// Takes out of what was recalled all that depends on a value which is no longer current, and notes the rest. `nodes` are those
-/// of the query that found the values.
+/// Removes everything from the recalled memories that depends on a value that is no longer current, and marks the
+/// rest. `nodes` are those of the query that found the values.
 pub(super) fn hold_back_former(
     request: &RecallRequest,
     found: &mut RecallResult,
@@ -139,9 +139,10 @@ impl OutdatedValues {
         Ok(corrected)
     }
 
-    /// Reads what more texts may say that is no longer current: to be called before they are looked at.
+    /// Reads the former values that further texts may state. Call it before checking these texts.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn find_former_values(
         &mut self,
@@ -177,9 +178,10 @@ impl OutdatedValues {
         Ok(earlier.collect())
     }
 
-    /// Finds for each of these nodes whether it, or a value that it states, was replaced.
+    /// Finds for each of these nodes if it, or a value that it states, was replaced.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn former_values_in_nodes(
         store: &dyn CorrectionStore,
@@ -206,7 +208,7 @@ impl OutdatedValues {
         Ok(former.collect())
     }
 
-    /// Says of each candidate which former value it tells, also of those that no prompt shows.
+    /// Adds the stated former value to each candidate, also to those that are in no prompt.
     pub fn mark_candidates(&self, candidates: &mut [Candidate]) {
         for candidate in candidates {
             let known = match candidate.kind {
@@ -220,7 +222,8 @@ impl OutdatedValues {
         }
     }
 
-    /// The values that a prompt has to tell as no longer current: those asked for, then those that the prompt contains.
+    /// The values that a prompt has to list as no longer current: those that were asked about, then those that the
+    /// prompt contains.
     pub fn values_to_tell(&self) -> Vec<&ReplacedValue> {
         let mut values: Vec<&ReplacedValue> = Vec::new();
         let noted = self.written.iter().chain(self.messages.values()).chain(self.nodes.values());
@@ -232,7 +235,7 @@ impl OutdatedValues {
         values
     }
 
-    /// The contradicting statement about a memory's subject, if it is open which one holds.
+    /// The contradicting statement, if it is undecided which of the two is current.
     pub fn doubt_of(&self, node: NodeId) -> Option<&str> {
         self.doubts.iter().find_map(|doubt| match node {
             node if node == doubt.older => Some(doubt.newer_text.as_str()),
@@ -241,7 +244,7 @@ impl OutdatedValues {
         })
     }
 
-    /// The doubt about a value that a message says.
+    /// The doubt about a value that a message states.
     pub fn doubt_of_message(&self, message: MessageId) -> Option<&str> {
         self.doubts.iter().find_map(|doubt| {
             let (_, is_newer) = doubt.messages.iter().find(|(id, _)| *id == message)?;
@@ -253,7 +256,7 @@ impl OutdatedValues {
         for message in messages {
             let quoted = self.spans.iter().find(|span| span.message == message.seq);
             let by_span = quoted.and_then(|span| self.values.value_of_node(span.node));
-            // Who corrects a value names it, and says beside it what is current.
+            // A message that corrects a value names it together with the current one.
             let corrects = correction_cue(&message.content).is_some();
             let by_words = || {
                 let value = self.former_value_in_text(&message.content);
@@ -271,7 +274,7 @@ impl OutdatedValues {
         self.values.values_in_text(text).next()
     }
 
-    /// The text without the sentences that say what is no longer current; none if nothing is left.
+    /// The text without sentences that state a former value; `None` if nothing is left.
     pub fn without_former_values(&mut self, text: &str, place: &str) -> Option<String> {
         let Some(value) = self.former_value_in_text(text).cloned() else { return Some(text.to_owned()) };
         self.note_held_back(&value, place);
@@ -292,15 +295,15 @@ impl OutdatedValues {
         (!left.is_empty()).then_some(left)
     }
 
-    /// The name that somebody or something has now, where the one it is shown by is a former one and the new one is known. A
-    /// place where somebody lived keeps its name.
+    /// The current name of somebody or something, if the displayed name is a former one. A place where somebody lived
+    /// keeps its name.
     fn current_name<'a>(&self, name: &str, aliases: &'a [String]) -> Option<(&ReplacedValue, &'a str)> {
         let value = self.former_value_in_text(name)?;
         let is_current = |alias: &&String| value.is_corrected_in(alias) && !value.is_said_in(alias);
         aliases.iter().find(is_current).map(|alias| (value, alias.as_str()))
     }
 
-    /// All that a text says and is no longer current, for those who wrote it: the latest change first.
+    /// All former values in a text, for its author: the latest change first.
     pub fn former_values_in(&self, text: &str) -> Vec<FormerValue> {
         self.values.values_in_text(text).map(FormerValue::from).collect()
     }
@@ -316,7 +319,7 @@ impl OutdatedValues {
         by_name.or_else(|| self.former_value_in_text(description)).map(FormerValue::from)
     }
 
-    /// Notes what a text that a person wrote says and is no longer current.
+    /// Adds the former values in a text that a person wrote.
     pub fn note_former_values_in(&mut self, text: &str) {
         let said: Vec<ReplacedValue> = self.values.values_in_text(text).cloned().collect();
         for value in said {
@@ -344,8 +347,8 @@ impl OutdatedValues {
         });
     }
 
-    /// The former value that a node only says again, or that it was concluded from. `outdated` are the events that nodes cite
-    /// and that were replaced since, by the node's number.
+    /// The former value that a node only repeats, or that it was derived from. `outdated` are the replaced events
+    /// that nodes cite, by the node's number.
     fn former_value_behind_node(
         &self,
         node: &Node,
@@ -361,7 +364,7 @@ impl OutdatedValues {
         })
     }
 
-    /// Leaves out the nodes that only say a former value again, and what was concluded from it; notes the others.
+    /// Removes nodes that only repeat a former value, and those derived from one; marks the others.
     fn hold_back_nodes(&mut self, found: &mut RecallResult, outdated: &BTreeMap<i64, NodeId>) {
         let mut removed: BTreeMap<NodeId, (ReplacedValue, &'static str)> = BTreeMap::new();
         let mut stays = |node: &Node| {
@@ -403,7 +406,8 @@ impl OutdatedValues {
         }
     }
 
-    /// Leaves out what the persona said of a former value, unless the past is asked for: its own words prove nothing.
+    /// Removes replies of the persona that state a former value, unless the past is asked about: its own words are no
+    /// evidence.
     fn hold_back_replies(&mut self, found: &mut RecallResult) {
         let is_shown = |message: &Message| {
             let value = self.messages.get(&message.id).filter(|_| message.role == Role::Persona);
@@ -425,7 +429,7 @@ impl OutdatedValues {
         self.messages.retain(|id, _| !removed.contains(id));
     }
 
-    /// Summaries lose what is no longer current; so do descriptions, but for those that a person wrote.
+    /// Removes former values from summaries and descriptions, except from descriptions that a person wrote.
     fn hold_back_summaries_and_descriptions(&mut self, found: &mut RecallResult, descriptions: &[EntityId]) {
         for session in &mut found.pinned.summaries {
             let Some(summary) = session.summary.take() else { continue };
@@ -453,9 +457,10 @@ impl OutdatedValues {
     }
 }
 
-/// Nodes that only repeat a former value, or were concluded from one.
+/// Nodes that only repeat a former value, or were derived from one.
 ///
 /// # Errors
+///
 /// When storage fails.
 pub async fn outdated_nodes(
     store: &dyn CorrectionStore,
@@ -476,7 +481,7 @@ pub async fn outdated_nodes(
     Ok(rests.map(|node| node.id).collect())
 }
 
-/// True if a text only says a former value again.
+/// True if a text only repeats a former value.
 fn is_repetition_of_former(text: &str, former: &str) -> bool {
     let (terms, known) = (content_terms(text), content_terms(former));
     let shared = terms.iter().filter(|term| known.contains(*term)).count();

@@ -1,4 +1,4 @@
-//! Two memories of which it is not clear whether both are true: neither is given as certain, and the persona asks once.
+//! Two memories of which it is undecided which are true: neither is presented as certain, and the persona asks once.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,20 @@ use crate::nodes::Node;
 use crate::ports::{OpenPair, Store, StoreError};
 use crate::scope::Scope;
 
-/// A value of which it is not clear whether it holds.
+/// A value of which it is undecided if it is current.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The memory that states the older value.
     pub older: NodeId,
     pub older_text: String,
-    /// The later memory that may say otherwise.
+    /// The later memory, which may contradict it.
     pub newer: NodeId,
     /// Text of the newer memory.
     pub newer_text: String,
-    /// The messages that either was said in, with whether they say the newer one.
+    /// The messages of either statement; true for those of the newer one.
     pub messages: Vec<(MessageId, bool)>,
-    /// No reply has been written from either since the question was opened: the persona may ask now, and only now.
+    /// True if no reply has been written from either memory since the question was opened: the persona may ask now,
+    /// and only now.
     pub may_be_asked: bool,
 }
 
@@ -39,7 +40,7 @@ impl Doubt {
     }
 }
 
-/// The open questions about what was recalled, also about what is held back afterwards.
+/// The undecided pairs of the recalled memories, including those that are left out afterwards.
 pub(super) async fn read_open_pairs(
     store: &dyn Store,
     scope: &Scope,
@@ -50,7 +51,7 @@ pub(super) async fn read_open_pairs(
     store.open_pairs(scope, &nodes, &messages).await
 }
 
-/// The open questions about the memories that are still shown.
+/// The undecided pairs of the memories that are shown.
 pub(super) fn doubts_about(found: &RecallResult, pairs: Vec<OpenPair>) -> Vec<Doubt> {
     let nodes: BTreeSet<NodeId> = recalled_nodes(found).map(|node| node.id).collect();
     let messages: BTreeSet<MessageId> = recalled_messages(found).map(|message| message.id).collect();

@@ -1,4 +1,5 @@
-//! Which expectations a new message fulfils. Nothing is written here: the turn that tells of it settles them.
+//! Finds the expectations that a new message fulfils. Nothing is written here: the turn that mentions them settles
+//! them.
 
 use std::collections::HashMap;
 
@@ -13,21 +14,21 @@ use crate::ports::{Corpus, Store, StoreError, StoredVector};
 use crate::text::{QueryTerm, ends_in_question, index_terms, query_terms};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
-/// Cosine from which a message tells what was expected, where both can be read. An expectation that is met is not asked about
-/// again, so a near miss must not count.
+/// Minimum cosine at which a message fulfils an expectation, if both texts are readable. A fulfilled expectation is
+/// not asked about again, so a near miss must not count.
 const FULFILLED_COSINE_MIN: f32 = 0.7;
-/// Word relevance from which it does where vectors say nothing, in either direction: 0.5 is 44 % of the information of
-/// one side found in the other, each word once.
+/// Minimum word relevance, in either direction, if vectors can't be used. 0.5 means that 44 % of the information of
+/// one text is found in the other, each word once.
 const FULFILLED_RELEVANCE_MIN: f64 = 0.5;
-/// Content words that must be common beside that, so that naming a thing is not yet telling of it.
+/// Minimum common content words in addition, because naming a thing is not yet telling about it.
 const FULFILLED_WORDS_COMMON: usize = 2;
-/// True if the time of an expectation or a promise has gone by.
+/// True if the time of an expectation or a promise has passed.
 pub(super) fn is_overdue(node: &Node, now: Timestamp) -> bool {
     matches!(node.kind, NodeKind::Expectation | NodeKind::Intention)
         && node.event_time.is_some_and(|time| time.end.unwrap_or(time.start) < now)
 }
 
-/// The pending expectations that the message fulfils. A message that only asks fulfils nothing.
+/// The pending expectations that the message fulfils. A question fulfils nothing.
 pub(super) async fn fulfilled_by(
     store: &dyn Store,
     request: &RecallRequest,

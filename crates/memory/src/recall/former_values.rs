@@ -1,4 +1,4 @@
-//! Values that are no longer current, found in texts by their words.
+//! Former values, found in texts by their words.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,10 +25,10 @@ pub struct FormerValue {
     pub current: NodeId,
     /// Text of the memory that is current.
     pub current_text: String,
-    /// The same: what is so now.
+    /// The text by which a reader recognises the current value.
     #[serde(default)]
     pub now: String,
-    /// True if the value was never right; else it was right until then.
+    /// True if the value was never right; otherwise it was right until then.
     pub mistaken: bool,
 }
 
@@ -47,13 +47,13 @@ impl From<&ReplacedValue> for FormerValue {
     }
 }
 
-/// The latest change first.
+/// Former values, the latest change first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FormerValues {
     values: Vec<ReplacedValue>,
-    /// Places of the values that a text with this key may say.
+    /// Indexes of the values that a text with this key may state.
     by_key: HashMap<WordKey, Vec<usize>>,
-    /// Places of the values without a key word, which are looked for in every text.
+    /// Indexes of the values without a key, which are searched in every text.
     without_key: Vec<usize>,
 }
 
@@ -72,7 +72,7 @@ impl FormerValues {
         found
     }
 
-    /// Adds those that are not known yet.
+    /// Adds values that are not in the list yet.
     pub(super) fn add(&mut self, values: Vec<ReplacedValue>) {
         let known: HashSet<_> =
             self.values.iter().map(|value| (value.node, value.until, value.text.as_str())).collect();
@@ -91,7 +91,7 @@ impl FormerValues {
         self.values.iter()
     }
 
-    /// Former values that the text says.
+    /// Former values that the text states.
     pub(super) fn values_in_text<'a, 'text>(
         &'a self,
         text: &'text str,

@@ -1,4 +1,4 @@
-//! Corrections in the open conversation, which hold before they have become memory.
+//! Corrections in the open conversation, which apply before they are memories.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -9,24 +9,24 @@ use crate::entities::{fold_name, is_named_in_text};
 use crate::messages::{Message, Role};
 use crate::text::{Utterance, Values, correction_cue, denied_value};
 
-/// Time for which a correction in the conversation applies before its session becomes memory.
+/// Period for which a correction in the conversation applies before its session is consolidated.
 const FRESH_TIME: SignedDuration = SignedDuration::from_hours(24);
-/// Fresh corrections that count, the latest. Each is compared with every memory that is to be shown; older corrections are in
-/// the memories by then.
+/// Maximum fresh corrections, the latest first. Each is compared with every memory that is shown; older corrections
+/// have become memories by then.
 const FRESH_MAX: usize = 10;
 
-/// A correction in the user's latest words, not yet a memory.
+/// A correction in the user's latest messages that is not a memory yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FreshCorrection {
     /// The correcting sentence, verbatim.
     pub text: String,
-    /// Time at which they were said.
+    /// Time of the correction.
     pub at: Timestamp,
-    /// The value that they deny, where they name it.
+    /// The value that the correction denies, if it names one.
     pub denied: Option<String>,
 }
 
-/// True if the user corrects something in a message that may not have become memory yet.
+/// True if a message, which may not be consolidated yet, corrects something.
 pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
     let age = now.duration_since(message.created_at);
     let is_recent = !age.is_negative() && age < FRESH_TIME;
@@ -34,7 +34,7 @@ pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
 }
 
 impl OutdatedValues {
-    /// Notes which of these messages say what is no longer current, and which correct something themselves.
+    /// Marks messages that state a former value, and messages that correct something.
     pub fn mark_window(&mut self, window: &[Message], now: Timestamp) {
         self.note_messages(window);
         for message in window {
@@ -52,7 +52,7 @@ impl OutdatedValues {
         self.fresh_values = self.fresh.iter().map(|fresh| Values::new(&fresh.text)).collect();
     }
 
-    /// The correction in the user's latest words after which a text is wrong that was said or written at this time.
+    /// The user's latest correction of a text that was written before it.
     pub fn correction_denying(&self, text: &str, at: Timestamp) -> Option<&FreshCorrection> {
         if self.fresh.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Evidence paths between what the query hits and what depends on the same ground.
+//! Evidence paths between nodes that match the query and nodes with common evidence.
 
 use std::collections::HashMap;
 
@@ -6,21 +6,21 @@ use jiff::Timestamp;
 
 use crate::ports::FillingEdge;
 
-/// Longest path, in steps. Further away everything is linked with everything.
+/// Maximum length of a path, in steps. Beyond it everything is linked with everything.
 pub(super) const STEPS_MAX: usize = 3;
 /// Factor for each step of a path after the first. A neighbour of a neighbour explains half as much.
 const FURTHER_STEP_FACTOR: f64 = 0.5;
-/// Events of one thought that are connected with one another, the newest: beyond them a thought is a hub, and what it
-/// connects tells little.
+/// Maximum events of one thought that are connected with each other, the newest first: a thought with more is a hub,
+/// whose connections carry little information.
 const SIBLINGS_MAX: usize = 64;
 
-/// `2^(−age/half-life)`, both in days; 1 for what lies ahead of `now`.
+/// `2^(−age/half-life)`, both in days; 1 for a time after `now`.
 pub(super) fn decay_with_age(at: Timestamp, now: Timestamp, half_life_days: f64) -> f64 {
     let days = now.duration_since(at).as_secs_f64() / 86_400.0;
     (-days.max(0.0) / half_life_days).exp2()
 }
 
-/// A step from one node to another, by their places.
+/// A step between two nodes, by their indexes.
 #[derive(Clone, Copy, Debug)]
 struct EdgeStep {
     from: usize,
@@ -35,14 +35,15 @@ struct StrongestPath {
     strength: f64,
 }
 
-/// The two strongest paths to a node from different hits, the stronger first: the second serves where the first comes
-/// from the node itself.
+/// The two strongest paths to a node from different hits, the stronger first. The second one is used if the first one
+/// starts at the node itself.
 type ReachedNodes = [Option<StrongestPath>; 2];
 
-/// g of each node: the strength of the strongest evidence path (at most [`STEPS_MAX`] steps) from it to a hit other
-/// than itself. A step is an event and its thought, or two events under one thought, with the strength
-/// `2^(−age/half-life)`, age that of the newer edge; a path is worth the product of its steps, halved by each step after
-/// the first. The strongest path counts, not the sum, so that hubs do not win. Nodes without a path are left out.
+/// g of each node: the strength of the strongest evidence path (at most [`STEPS_MAX`] steps) from it to another hit.
+/// A step connects an event and its thought, or two events of one thought, and has the strength `2^(−age/half-life)`,
+/// where age is that of the newer edge. The strength of a path is the product of its steps, halved for each step
+/// after the first. The strongest path counts, not the sum, so that hubs do not win. Nodes without a path are left
+/// out.
 pub(super) fn path_strengths(
     edges: &[FillingEdge],
     hits: &[i64],
@@ -78,7 +79,7 @@ pub(super) fn path_strengths(
     nodes.into_iter().zip(strongest).filter(|(_, strength)| *strength > 0.0).collect()
 }
 
-/// Stronger paths first, then those from the greater hit.
+/// Sorts by strength, then by the number of the hit, and keeps two.
 fn keep_two_strongest(known: &mut ReachedNodes, new: StrongestPath) {
     let stronger = |a: StrongestPath, b: StrongestPath| {
         a.strength.total_cmp(&b.strength).then(a.hit.cmp(&b.hit)).is_gt()
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_thought_and_a_sibling_are_one_step_away() {
-        // Event 1 is hit; thought 10 depends on events 1 and 2, written a half-life ago and now.
+        // Event 1 matches; thought 10 cites events 1 and 2, written a half-life ago and now.
         let reached = path_strengths(&[edge(10, 1, 14), edge(10, 2, 0)], &[1], NOW, 14.0);
         assert_eq!(strength(&reached, 10), 0.5);
         assert_eq!(strength(&reached, 2), 1.0);

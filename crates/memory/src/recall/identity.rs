@@ -1,8 +1,8 @@
 //! Questions about who the user is: "what's my name", 我叫什么, 你知道我是谁吗.
 //!
-//! Few of their words are in the answer (我叫林晚, "I'm Mia", 用户是护士), and some have no content word at all. So the
-//! memories that say who the user is are offered whatever the words, and those that tell what is asked count as if
-//! they said it in the question's own words.
+//! Few of their words are in the answer (我叫林晚, "I'm Mia", 用户是护士), and some have no content word at all. So memories
+//! about who the user is are always candidates, and those that answer the question count as if they had the
+//! question's own words.
 
 use crate::entities::is_named_in_text;
 use crate::nodes::Node;
@@ -11,19 +11,19 @@ use crate::scope::Scope;
 use crate::text::lexicon::{WordList, identity as lexicon};
 use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
 
-/// Memories that are offered from either end, the newest and the oldest, for who one is was often told first.
+/// Maximum candidates from each end, the newest and the oldest memories, because people often tell first who they
+/// are.
 pub(super) const IDENTITY_CANDIDATES: u32 = 100;
-/// W of a memory that tells what is asked: that of all content words, each said once.
+/// W of a memory that answers the question: that of all content words, each once.
 const TELLING_MEMORY_SCORE: f64 = 0.92;
-/// W of a memory that may tell it ("the user is …" to a question for a name or a job): above the bound of absence.
+/// W of a memory that may answer it ("the user is …" to a question for a name or a job): above the bound of absence.
 const POSSIBLY_TELLING_MEMORY_SCORE: f64 = 0.5;
 
-/// A question about the identity of the user.
+/// A question of the user about themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityQuestion {
-    /// A question about who they are in general.
+    /// The question who the user is.
     Whole,
-    /// A question about their name.
     Name,
     /// A question about the user's age.
     Age,
@@ -34,7 +34,7 @@ pub enum IdentityQuestion {
 
 use IdentityQuestion::{Age, Home, Name, Whole, Work};
 
-/// Questions; nothing but [`lexicon::TAILS`] may follow.
+/// Phrases of such questions; only [`lexicon::TAILS`] may follow.
 const QUESTION_PHRASES: [(IdentityQuestion, WordList); 5] = [
     (Name, lexicon::ASKED_NAME),
     (Age, lexicon::ASKED_AGE),
@@ -50,7 +50,7 @@ const ANSWER_PHRASES: [(IdentityQuestion, WordList); 4] = [
     (Work, lexicon::TELLS_WORK),
     (Home, lexicon::TELLS_HOME),
 ];
-/// Phrases behind which a name or a job may follow.
+/// Phrases that a name or a job may follow.
 const PHRASES_BEFORE_NAME_OR_JOB: [(IdentityQuestion, WordList); 2] =
     [(Name, lexicon::MAY_TELL_NAME), (Work, lexicon::MAY_TELL_WORK)];
 
@@ -64,7 +64,7 @@ pub(super) fn identity_question(text: &str) -> Option<IdentityQuestion> {
     })
 }
 
-/// A search term for the user's name in the log, besides the words of the question: 我叫, or 我的名字.
+/// An additional search term for the user's name in messages: 我叫, or 我的名字.
 pub(super) fn users_name_term(question: IdentityQuestion) -> Option<QueryTerm> {
     let phrase = |letters: &str| Phrase(letters.chars().map(String::from).collect());
     (question == Name).then(|| QueryTerm {
@@ -75,7 +75,7 @@ pub(super) fn users_name_term(question: IdentityQuestion) -> Option<QueryTerm> {
     })
 }
 
-/// True if a phrase is in a folded sentence, and only what may follow a question follows.
+/// True if a phrase is in a folded sentence and only words follow that may end a question.
 fn ends_with_question(folded: &str, phrase: &str) -> bool {
     folded.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();
@@ -97,8 +97,7 @@ fn is_question_tail(rest: &str) -> bool {
 }
 
 impl IdentityQuestion {
-    /// W that a memory of who the user is has for the question; `folded` is its description in the form in which texts
-    /// are compared.
+    /// W of a memory about the user for the question; `folded` is its folded description.
     pub(super) fn relevance(self, node: &Node, folded: &str) -> f64 {
         let says = |phrases: WordList| phrases.iter().any(|phrase| is_named_in_text(folded, phrase));
         match ANSWER_PHRASES.into_iter().find(|(question, _)| *question == self) {
@@ -122,14 +121,14 @@ impl IdentityQuestion {
     }
 }
 
-/// True if a description begins as "The user is Mia" does.
+/// True if a description begins with a name, as "The user is Mia" does.
 fn begins_with_name(description: &str) -> bool {
     let rest =
         ["The user is ", "the user is ", "User is "].iter().find_map(|start| description.strip_prefix(start));
     rest.is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }
 
-/// Numbers of the memories that say who the user is; none where that is not asked.
+/// Numbers of the memories about who the user is; empty unless the question is about that.
 pub(super) async fn identity_nodes(
     store: &dyn Store,
     scope: &Scope,

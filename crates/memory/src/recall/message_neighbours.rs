@@ -1,4 +1,4 @@
-//! The candidate messages, each with its neighbours.
+//! Candidate messages, each with its neighbours.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,20 +14,20 @@ use crate::ports::{Corpus, IndexedMessage, Store, StoreError};
 use crate::scope::Scope;
 use crate::vector_index::{LoadedVectors, READABILITY_MIN, VectorIndex};
 
-/// Messages that are looked at for their meaning, per vector of the question.
+/// Maximum messages to consider for their meaning, for each vector of the question.
 const VECTOR_CANDIDATES: usize = 60;
-/// Best messages by themselves whose surroundings are looked at too. Surroundings cost a read each, and lift a message by a few
+/// Best messages whose neighbours are considered too. Each needs a read, and neighbours raise a message by a few
 /// places only.
 const MESSAGES_WITH_NEIGHBOURS_MAX: usize = 30;
-/// Messages on each side that a message is understood by. A question and its answer are seldom further apart.
+/// Messages on each side that give a message its context. A question and its answer are seldom further apart.
 pub(super) const NEIGHBOURS_PER_SIDE: usize = 3;
-/// Number of times the search for near vectors is repeated when messages that it found turn out to be deleted. A large deletion
-/// may just be under way.
+/// Maximum searches for similar vectors if some of the found messages turn out to be deleted. A large deletion may be
+/// in progress.
 const SEARCHES_MAX: usize = 3;
-/// Longest silence between two messages of one talk, in seconds: what was said before it is no context.
+/// Maximum silence between two messages of one conversation, in seconds: earlier messages are no context.
 const SILENCE_SECONDS_MAX: i64 = 3_600;
 
-/// Messages by number, each with its vector where the model can read it, and the pairs of neighbours.
+/// Messages by number, each with its vector if the model can read it, and pairs of neighbours.
 #[derive(Debug, Default)]
 pub(super) struct MessageNeighbours {
     pub(super) messages: BTreeMap<i64, IndexedMessage>,
@@ -37,12 +37,12 @@ pub(super) struct MessageNeighbours {
 }
 
 impl MessageNeighbours {
-    /// The number of the message right before, in the same talk.
+    /// The number of the preceding message of the same conversation.
     pub(super) fn previous_message(&self, seq: i64) -> Option<i64> {
         self.before.get(&seq).copied()
     }
 
-    /// The number of the message right after, in the same talk.
+    /// The number of the following message of the same conversation.
     pub(super) fn next_message(&self, seq: i64) -> Option<i64> {
         self.after.get(&seq).copied()
     }
@@ -121,7 +121,7 @@ impl MessageNeighbours {
     }
 }
 
-/// The vectors of the messages, and the first search among them: it is done while the store looks words up.
+/// The vectors of the messages, and the first search among them; it runs while the store looks up words.
 async fn search_vectors(
     store: &dyn Store,
     index: &VectorIndex,
@@ -143,8 +143,8 @@ fn nearest_messages(loaded: &LoadedVectors, question: &MessageQuery) -> Vec<i64>
     loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
 }
 
-/// Fetches the messages that words and vectors lead to, and the surroundings of those that `worths`, by
-/// number, puts first. How much is fetched does not grow with the log. Nothing of `window` is among it.
+/// Fetches the messages found by words and vectors, and the neighbours of those that `worths`, by number, ranks
+/// first. The amount does not grow with the log. Messages of `window` are left out.
 pub(super) async fn gather_messages(
     store: &dyn Store,
     index: &VectorIndex,

@@ -1,4 +1,4 @@
-//! Which messages are ranked at all: those that can be worth most, however old, and however much longer others are.
+//! Selects the messages to rank: those with the highest possible score, however old, and however long others are.
 
 use std::collections::BTreeSet;
 
@@ -10,28 +10,28 @@ use super::word_search::WordHits;
 use crate::ports::{MessageOutline, Store, StoreError};
 use crate::scope::Scope;
 
-/// Saturation of repetition in BM25, by its usual value.
+/// BM25's saturation of repetition; the usual value.
 pub(super) const BM25_K1: f64 = 1.2;
 /// Length normalisation of BM25. Messages of a conversation are short and similar in length.
 pub(super) const BM25_B: f64 = 0.5;
-/// Messages with the most of the question's words whose length and time are looked at. Twelve for each that is ranked: length
-/// and time move a message by far fewer places.
+/// Maximum messages, those with the most words of the question, whose length and time are compared. It is twelve for
+/// each that is ranked: length and time move a message by far fewer places.
 pub(super) const SCORED_MESSAGES_MAX: usize = 600;
-/// Number of messages looked at that were said at a time that the question names. They come in addition, so that a common word
-/// does not keep out what was said on the day asked for.
+/// Maximum messages from a time that the question names. They are additional, so that a common word does not exclude
+/// what was said on that day.
 const SCORED_MESSAGES_OF_NAMED_TIME_MAX: usize = 300;
-/// Messages that are ranked for their words or their time.
+/// Maximum messages that are ranked for their words or their time.
 const POOL_SIZE: usize = 100;
-/// Times of one question that are looked up. Each is a query, and a question that names more dates is a list.
+/// Maximum times of one question to look up. Each is a query, and a question with more dates is a list.
 const NAMED_TIMES_MAX: usize = 8;
-/// Longest time whose messages are looked at though they hold no word of the question. "What did I do last weekend?" holds no
-/// word of the answers. In a month too much is said to read it all.
+/// Longest time span whose messages are considered even without words of the question. "What did I do last weekend?"
+/// has no word of the answers. A month has too many messages to read.
 const SHORT_TIME: SignedDuration = SignedDuration::from_hours(72);
-/// Messages of a short time that are looked at without a word of the question.
+/// Maximum messages of a short time span to consider without words of the question.
 const WORDLESS_MAX: i64 = 400;
 
-/// The messages that can be worth most by what is known before they are read: how much of the question they hold, how long
-/// they are, and when they were said.
+/// The messages that can rank best according to what is known before they are read: how much of the question they
+/// contain, their length, and their time.
 pub(super) async fn fill_pool(
     store: &dyn Store,
     scope: &Scope,

@@ -1,4 +1,5 @@
-//! What a text asks of the log: its words by weight, its vectors in the first person, whom and when it names.
+//! The query of a text to the log: weighted words, vectors in the first person, and the speaker and times that it
+//! names.
 
 use std::collections::HashMap;
 
@@ -16,63 +17,63 @@ use crate::text::{
     split_sentences, time_phrases,
 };
 
-/// Tokens up to which a message is looked for as one. The embedder blurs what is longer, and the words of a long text
-/// ask for too much at once.
+/// Maximum tokens of a message that is searched as one. The embedder blurs longer texts, and a long text has too many
+/// words at once.
 const WHOLE_TOKENS_MAX: u32 = 24;
-/// Sentences of a long message that are looked for by themselves; the newest stay. Each is embedded, which takes
-/// some milliseconds.
+/// Maximum sentences of a long message to search separately; the newest are used. Embedding each takes some
+/// milliseconds.
 const SENTENCES_MAX: usize = 5;
-/// Characters of a long message that are embedded as a whole, the newest: the model reads no more at once.
+/// Characters of a long message to embed as a whole, the newest: the model reads no more at once.
 const WHOLE_LENGTH_MAX: usize = 1_000;
 /// Weight of a line or sentence relative to the one after it: the newest text is the point, the older one its context.
 const OLDER_LINE_WEIGHT: f64 = 0.9;
-/// Weight of another speaker's line in a dialogue: the search is for the asker's matter.
+/// Weight of another speaker's line in a dialogue: the search is about the asker's topic.
 const OTHER_SPEAKER_LINE_WEIGHT: f64 = 0.3;
-/// Longest label of a dialogue's line ("Ann: …"), in characters.
+/// Maximum length of the label of a dialogue's line ("Ann: …"), in characters.
 const LABEL_LENGTH_MAX: usize = 20;
-/// Longest time in a message that still says when something was. "In March" dates an event; "in my twenties" does not.
+/// Maximum length of a time span in a message that dates an event. "In March" does; "in my twenties" does not.
 const DATED_SPAN_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
-/// Longest message that is read for the times that it tells of, in tokens: longer ones tell of many.
+/// Maximum tokens of a message that is read for the times in it; longer ones have many.
 const TELLING_TOKENS_MAX: u32 = 300;
-/// Weight of a date's words if the date is understood: it is searched for as a time.
+/// Weight of the words of a date that was understood: it is searched as a time.
 const DATE_WORD: f64 = 0.3;
-/// Weight of two characters across the border of two Chinese words, relative to a word. It may be a word that the dictionary
-/// does not have, or chance.
+/// Weight of two characters across the boundary of two Chinese words, relative to a word. They may be a word that the
+/// dictionary lacks, or chance.
 const BORDER_PAIR: f64 = 0.5;
-/// Terms that are looked for, the newest. It is the number of phrases that one search takes.
+/// Maximum terms to search for, the newest. It is the maximum number of phrases of one search.
 const TERMS_MAX: usize = 96;
 
-/// A search in the message log. The names of the speakers are not among its terms, nor in its vectors: people seldom say
+/// A search in the message log. The speakers' names are neither in its terms nor in its vectors: people seldom say
 /// their own name, and the speaker of a message is known.
 #[derive(Clone, Debug, Default)]
 pub struct MessageQuery {
     /// Distinct content terms with their weights (0 to 1), the newest first.
     pub terms: Vec<(QueryTerm, f64)>,
-    /// The content terms of each sentence that is looked for by itself.
+    /// The content terms of each sentence that is searched separately.
     pub sentences: Vec<Vec<QueryTerm>>,
-    /// Vectors of these sentences in the first person, where the model can read them.
+    /// Vectors of these sentences in the first person, if the model can read them.
     pub vectors: Vec<Vec<f32>>,
-    /// Vector of the whole text, where it is more than one sentence.
+    /// Vector of the whole text, if it has more than one sentence.
     pub whole: Option<Vec<f32>>,
     /// The speaker that is asked about: set if the text names exactly one of the two.
     pub speaker: Option<Role>,
-    /// The times that it names.
+    /// The times that the text names.
     pub times: Vec<(Timestamp, Timestamp)>,
-    /// True if it asks when something was.
+    /// True if the text asks when something was.
     pub asks_when: bool,
-    /// The zone in which times count, and on which day an English week begins.
+    /// The zone and the first day of an English week, for resolving times.
     pub calendar: Option<(TimeZone, Weekday)>,
 }
 
-/// The texts that a question embeds, beside its terms.
+/// The texts to embed for a question, and its terms.
 pub(super) struct TextsToEmbed {
     /// The sentences of the text, unchanged.
     pub(super) sentences: Vec<String>,
     /// The content terms of each.
     pub(super) terms: Vec<Vec<QueryTerm>>,
-    /// The sentences in the first person.
+    /// The sentences converted to the first person.
     pub(super) spoken: Vec<String>,
-    /// The whole in the first person, where it is not its only sentence.
+    /// The whole text in the first person, if it has more than one sentence.
     pub(super) whole: Option<String>,
     /// A question about the identity of the user, if there is one.
     pub(super) identity: Option<IdentityQuestion>,
@@ -93,14 +94,14 @@ impl MessageQuery {
         let is_whole = sentences.len() <= 1 && estimate_tokens(text.trim()) <= WHOLE_TOKENS_MAX;
         let names = SpeakerNameTerms::new(names);
         let terms: Vec<Vec<QueryTerm>> = sentences.iter().map(|sentence| query_terms(sentence)).collect();
-        // A short text is its only sentence and its only part: it is taken apart once.
+        // A short text is its own sentence and part, so it is split once.
         let terms_of = |part: &str| match sentences.iter().position(|sentence| sentence == part) {
             Some(place) => terms[place].clone(),
             None => query_terms(part),
         };
-        // What the older lines of a talk tell of times is not what is asked for.
+        // Times in older lines of a conversation are not asked about.
         let newest = text.trim().lines().next_back().unwrap_or_default();
-        // 我叫林晚 shares no content word with 我叫什么, but these two characters.
+        // 我叫林晚 and 我叫什么 have no content word in common, but these two characters.
         let asked = identity::identity_question(text);
         let named = asked.and_then(identity::users_name_term);
         let sentences_terms = terms.iter().map(|terms| {
@@ -130,7 +131,7 @@ impl MessageQuery {
 }
 
 impl MessageQuery {
-    /// True if a message tells of a time that the question names: "yesterday", said the day after.
+    /// True if a message is about a time that the question names: "yesterday", said on the day after it.
     pub(super) fn is_about_named_time(&self, message: &Message) -> bool {
         let Some((zone, week_start)) = self.calendar.as_ref().filter(|_| !self.times.is_empty()) else {
             return false;
@@ -175,7 +176,7 @@ impl SpeakerNameTerms {
         Self(names.user.iter().chain(&names.persona).map(terms).collect())
     }
 
-    /// The terms that are neither a name nor a word of one.
+    /// The terms without names and words of names.
     fn without_names(&self, mut terms: Vec<QueryTerm>) -> Vec<QueryTerm> {
         let word_of = |term: &QueryTerm, name: &[String]| match term.phrase.0.as_slice() {
             [word] => word.chars().count() > 1 && name.contains(word),
@@ -186,7 +187,7 @@ impl SpeakerNameTerms {
     }
 }
 
-/// The terms of all lines (of one line, of its sentences); a term that is in several counts by the weightiest.
+/// The terms of all lines (for a single line, of its sentences); a term in several of them gets the highest weight.
 fn weighted_terms(
     text: &str,
     names: &SpeakerNameTerms,
@@ -239,7 +240,7 @@ fn is_date_term(term: &QueryTerm) -> bool {
     term.surface.chars().all(|c| c.is_ascii_digit()) || lexicon::DATE_WORDS.contains(&term.surface)
 }
 
-/// The name that a line of a dialogue begins with.
+/// The name at the start of a line in a dialogue.
 fn speaker_label(line: &str) -> Option<&str> {
     let parted = line.split_once([':', '\u{ff1a}']);
     let named = parted.filter(|(name, words)| {

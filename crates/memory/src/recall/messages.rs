@@ -1,23 +1,22 @@
-//! The ranking of verbatim messages. What it measures on public conversations is published, so it is in one file
-//! with its weights as data ([`MessageWeights`]).
+//! The ranking of verbatim messages. Its results on public conversations are published, so it is in one file with its
+//! weights as data ([`MessageWeights`]).
 //!
-//! `total = Σ weight · signal`. Each signal has a fixed scale, so it does not depend on which other messages are looked
-//! at (but for the mean length in BM25, and the mean meaning, which is in where a message has no vector), and is an
-//! answer to one question:
+//! `total = Σ weight · signal`. Each signal has a fixed scale, independent of the other messages (except for the mean
+//! length in BM25, and the mean meaning, which replaces a missing vector), and answers one question:
 //!
 //! | signal | question | range |
 //! |---|---|---|
-//! | words | does it say what is asked for? BM25 over the message, the one before (whole if it asks, else half) and a quarter of the one after (three tenths of that by the same speaker), as a share of the question's information | 0 to about 2 |
-//! | meaning | does it mean it? cosine with the vector of the message, half the one before and a quarter of the one after | −1 to 1 |
-//! | topic_words | does the talk around it (3 messages on each side) say it, and 0.4 of: does its session? share of the question's information | 0 to 1.4 |
-//! | topic_meaning | does the talk around it mean it? best cosine among these messages | −1 to 1 |
-//! | speaker | is it by the one whom the question names? | 0 or 1 |
-//! | time | was it said at the time that the question names, or does it tell of it? | 0 or 1 |
-//! | tells_when | the question asks when: does it tell a time? | 0 or 1 |
+//! | words | does it have the words asked for? BM25 over the message, the one before (whole if it asks, else half) and a quarter of the one after (three tenths of that by the same speaker), as a share of the question's information | 0 to about 2 |
+//! | meaning | does it have the meaning? cosine with the vector of the message, half the one before and a quarter of the one after | −1 to 1 |
+//! | topic_words | do the neighbours (3 messages on each side) have the words, and 0.4 of: does its session? share of the question's information | 0 to 1.4 |
+//! | topic_meaning | do the neighbours have the meaning? best cosine among these messages | −1 to 1 |
+//! | speaker | is it by the speaker whom the question names? | 0 or 1 |
+//! | time | was it said at the time that the question names, or is it about that time? | 0 or 1 |
+//! | tells_when | the question asks when: does it name a time? | 0 or 1 |
 //! | asks | is it a question itself? | 0 or 1 |
 //! | answers | does it follow a question? | 0 or 1 |
 //!
-//! What the persona only repeats of the user's words is ranked below those words.
+//! A message of the persona that only repeats the user is ranked below the repeated message.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -39,54 +38,59 @@ use crate::text::{
 };
 use crate::vector_index::{VectorIndex, cosine};
 
-/// Weight of the message before, relative to the message itself. It often names what the message itself calls "it".
+/// Weight of the preceding message relative to the message itself. It often names what the message calls "it".
 const PREVIOUS_MESSAGE_WEIGHT: f64 = 0.5;
-/// Weight of the words of the message before if it is a question: an answer leaves out what its question has said.
+/// Weight of the words of the preceding message if it is a question: an answer leaves out words of its question.
 const PREVIOUS_QUESTION_WEIGHT: f64 = 1.0;
-/// Weight of the message after: it often repeats the words and seldom adds to them.
+/// Weight of the following message: it often repeats the words and seldom adds any.
 const NEXT_MESSAGE_WEIGHT: f64 = 0.25;
-/// Factor for a neighbour by the same speaker: nobody answers himself, and one note need not continue another.
+/// Factor for a neighbour by the same speaker: nobody answers themselves, and one note need not continue another.
 const SAME_SPEAKER_FACTOR: f64 = 0.3;
-/// Weight of the words of a whole session, relative to those of the messages around. It says what the conversation was about,
-/// and is the same for all its messages.
+/// Weight of the words of a whole session, relative to those of the neighbours. They show the topic of the
+/// conversation, and are the same for all its messages.
 const SESSION_WEIGHT: f64 = 0.4;
-/// Weight of a part of a long word, relative to the whole word. "Schwimmbad" and "Schwimmen" are related, and not the same.
+/// Weight of a part of a long word, relative to the whole word. "Schwimmbad" and "Schwimmen" are related, but not the
+/// same.
 const PART_CREDIT: f64 = 0.5;
-/// Share of a user's words that a reply must hold to count as a repetition. "So you moved to Lisbon in May" adds little.
+/// Minimum share of a user's words in a reply that counts as a repetition. "So you moved to Lisbon in May" adds
+/// little.
 const REPEATED_SHARE: f64 = 0.8;
-/// Fewest different words that count as repeated. With one or two words everything is a repetition.
+/// Minimum number of different repeated words. With one or two words everything is a repetition.
 const REPEATED_TERMS_MIN: usize = 3;
-/// Distance by which a repetition is ranked below the user's own message. It only decides which of the two comes first.
+/// Distance by which a repetition is ranked below the user's own message. It only decides which of the two comes
+/// first.
 const REPEATED_DISTANCE: f64 = 0.001;
-/// Stands between texts that are read as one, so that no phrase is found across their border.
+/// Separates texts that are searched as one, so that no phrase is found across their boundary.
 const TEXT_BORDER: &str = " | ";
 
 /// A message with its place in the ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankedMessage {
     pub message: Message,
-    /// The sum it is ranked by; comparable within one ranking only.
+    /// The weighted sum by which the message is ranked; comparable within one ranking only.
     pub total: f64,
     /// The signals before weighting.
     pub signals: Signals,
     /// The share of each signal in `total`.
     pub parts: BTreeMap<String, f64>,
-    /// Vector similarity (V in the score) of the message.
+    /// Vector similarity of the message (V in the score).
     pub vector: f64,
-    /// W of the message together with the one before it, which often holds the question that it answers.
+    /// Word relevance of the message together with the one before it, which often has the question that it answers (W
+    /// in the score).
     pub words: f64,
-    /// Match of what the message states, the larger of `vector` and `words`: 0 if it only asks, because a question does not prove its answer. If the persona says that it does not know, only the words of its other sentences count;
-    /// without any it is 0.
+    /// Match of the message's statement, the larger of `vector` and `words`: 0 if it only asks, because a question is
+    /// no evidence of its answer. If the persona says that it does not know, only the words of its other sentences
+    /// count.
     pub support: f64,
-    /// Readability of its text; none without a vector.
+    /// Readability of its text; `None` without a vector.
     pub readability: Option<f32>,
 }
 
-/// The messages next to those that may become passages, by the number of the found one.
+/// The neighbours of messages that may become passages, by the number of the found message.
 pub(super) type Surroundings = HashMap<i64, Vec<Message>>;
 
-/// Ranks the messages of a scope by a query, best first, ties by the newer, at most `limit`. Messages of `window` are
-/// left out, also as surroundings.
+/// Ranks the messages of a scope by a query, best first, at most `limit`; the newer of two equal ones comes first.
+/// Messages of `window` are left out, also as neighbours.
 pub async fn rank_messages(
     store: &dyn Store,
     index: &VectorIndex,
@@ -116,7 +120,7 @@ struct Ranking<'a> {
     found: &'a MessageNeighbours,
     query: &'a Query,
     statistics: &'a WordStatistics,
-    /// The question's terms that were looked up, with weight · information.
+    /// The question's terms that were looked up, with weight times information.
     terms: Vec<(&'a QueryTerm, f64)>,
     /// Information of the question.
     asked: f64,
@@ -141,20 +145,20 @@ impl<'a> Ranking<'a> {
         Self { found, query, statistics, terms, asked, counts }
     }
 
-    /// Score of a message without its neighbours: its own words at any length, and its own meaning.
+    /// Score of a message without its neighbours: its own words, ignoring length, and its own meaning.
     fn score_without_neighbours(&self, seq: i64, weights: &MessageWeights) -> f64 {
         let words = self.word_score(&[(seq, 1.0)], 1.0);
         (weights[Signal::Words] + weights[Signal::TopicWords]) * words
             + (weights[Signal::Meaning] + weights[Signal::TopicMeaning]) * self.cosine_of(seq).unwrap_or(0.0)
     }
 
-    /// The best messages. What a person sees of them, and how well they fit, is computed for these alone.
+    /// The best messages. Their support and the parts of their scores are computed only for these.
     fn best_messages(&self, weights: &MessageWeights, limit: usize) -> Vec<RankedMessage> {
         let meaning: HashMap<i64, f64> =
             self.found.messages.keys().filter_map(|&seq| Some((seq, self.vector_score(seq)?))).collect();
-        // In the order of their numbers: sums of floating-point numbers depend on it.
+        // In the order of their numbers, because sums of floating-point numbers depend on it.
         let known = self.found.messages.keys().filter_map(|seq| meaning.get(seq));
-        // A message that can't be compared is neither near nor far.
+        // A message without a vector counts as neither near nor far.
         let unknown = known.sum::<f64>() / meaning.len().max(1) as f64;
         let cosines: HashMap<i64, f64> =
             self.found.messages.keys().filter_map(|&seq| Some((seq, self.cosine_of(seq)?))).collect();
@@ -192,7 +196,7 @@ impl<'a> Ranking<'a> {
         ranked
     }
 
-    /// Ranks what the persona only repeated below the words of the user that it repeats, unless its own words are asked for.
+    /// Ranks repetitions by the persona below the user's message, unless the persona's words are asked for.
     fn put_repetitions_below(&self, ranked: &mut [RankedMessage]) {
         if self.query.question.speaker == Some(Role::Persona) {
             return;
@@ -251,8 +255,8 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Match of what a message states; `relevance` is the match of all of it. If the persona says that it does not know,
-    /// the words of its other sentences count, and the words of the question do not.
+    /// Match of the message's statement; `relevance` is the match of the whole message. If the persona says that it
+    /// does not know, the words of its other sentences count, without those of the question.
     fn statement_match(&self, message: &Message, relevance: f64) -> f64 {
         let statement = match message.role {
             Role::User | Role::Other => statement_by_user(&message.content),
@@ -270,7 +274,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// The signals that hold or do not.
+    /// The signals that are either 0 or 1.
     fn binary_signals(&self, seq: i64) -> Signals {
         let message = &self.found.messages[&seq].message;
         let question = &self.query.question;
@@ -300,7 +304,7 @@ impl<'a> Ranking<'a> {
         self.found.messages.get(&seq).is_some_and(|indexed| text::ends_in_question(&indexed.message.content))
     }
 
-    /// The mixture in which words are counted.
+    /// The messages whose words count for a message, with their weights.
     fn word_mixture(&self, seq: i64) -> Vec<(i64, f64)> {
         let mut mixture = self.neighbour_weights(seq);
         if let Some(question) = self.found.previous_message(seq).filter(|before| self.is_question(*before))
@@ -334,7 +338,8 @@ impl<'a> Ranking<'a> {
         mixture.iter().map(|(seq, share)| share * length(seq)).sum()
     }
 
-    /// BM25 of a mixture of messages, as a share of the question's information; `length` is a share of the mean.
+    /// BM25 of several messages with weights, as a share of the question's information; `length` is relative to the
+    /// mean.
     fn word_score(&self, mixture: &[(i64, f64)], length: f64) -> f64 {
         if self.asked <= 0.0 {
             return 0.0;
@@ -348,7 +353,7 @@ impl<'a> Ranking<'a> {
         self.terms.iter().enumerate().map(of_term).sum::<f64>() / self.asked
     }
 
-    /// The share of the question's information that these messages hold together.
+    /// The share of the question's information that these messages contain together.
     fn topic_words(&self, around: &[i64]) -> f64 {
         if self.asked <= 0.0 {
             return 0.0;
@@ -361,7 +366,7 @@ impl<'a> Ranking<'a> {
         self.terms.iter().enumerate().map(held).sum::<f64>() / self.asked
     }
 
-    /// The share of the question's information that the messages of each session hold together, of those looked at.
+    /// For each session, the share of the question's information in those of its messages that were read.
     fn words_of_sessions(&self) -> HashMap<SessionId, f64> {
         let mut sessions: HashMap<SessionId, Vec<i64>> = HashMap::new();
         for (&seq, indexed) in &self.found.messages {
@@ -370,7 +375,7 @@ impl<'a> Ranking<'a> {
         sessions.into_iter().map(|(session, seqs)| (session, self.topic_words(&seqs))).collect()
     }
 
-    /// Cosine of the question with the mixture's vector; none where the message itself has none.
+    /// Cosine of the question with the weighted vectors; `None` if the message itself has none.
     fn vector_score(&self, seq: i64) -> Option<f64> {
         let mut mixed: Vec<f32> = vec![0.0; self.found.vectors.get(&seq)?.len()];
         for (seq, share) in self.neighbour_weights(seq) {
@@ -387,8 +392,8 @@ impl<'a> Ranking<'a> {
         self.best_cosine(self.found.vectors.get(&seq)?)
     }
 
-    /// Similarity with a vector: that of the best sentence of the question. If the question has several sentences, the mean of it
-    /// and of the whole text.
+    /// Similarity with a vector: that of the best sentence of the question; for several sentences, the mean of that
+    /// and the similarity of the whole text.
     fn best_cosine(&self, vector: &[f32]) -> Option<f64> {
         let best = best_sentence_cosine(&self.query.question.vectors, vector)?;
         let whole = self.query.question.whole.as_ref().map(|whole| f64::from(cosine(whole, vector)));

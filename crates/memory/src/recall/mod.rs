@@ -1,8 +1,8 @@
 //! Recall: finds the memories and passages that a reply needs.
 //!
-//! [`recall`] walks: the message becomes a [`Query`] → candidates are fetched by words, vectors, named entities, named
-//! times and evidence edges → [`score`] gives each its number → the best are selected → verbatim passages are added, and
-//! what is pinned. The store is asked a bounded number of times, whatever the past holds.
+//! [`recall`] has these steps: the message becomes a [`Query`] → candidates are found by words, vectors, named
+//! entities, named times and evidence edges → [`score`] computes each one's score → the best are selected → verbatim
+//! passages and pinned memories are added. The number of reads is bounded, whatever the past contains.
 
 mod query;
 mod message_query;
@@ -72,19 +72,19 @@ use crate::ports::{Embedder, Store, StoreError};
 use crate::scope::Scope;
 use crate::vector_index::VectorIndex;
 
-/// Messages that are ranked and shown in the trace. A prompt has room for about ten; the others let a person see in the trace
-/// what nearly was chosen.
+/// Messages that are ranked and shown in the trace. A prompt has room for about ten; the others show a person which
+/// ones were nearly chosen.
 const RANKED_MESSAGES: usize = 50;
 
-/// A request to recall memories for a text. Memory has no channel.
+/// A request to recall memories for a text. Memories do not depend on the channel.
 #[derive(Clone, Debug)]
 pub struct RecallRequest {
     pub scope: Scope,
     pub text: String,
     pub now: Timestamp,
-    /// The user's zone: "yesterday" is resolved in it.
+    /// The user's zone, in which "yesterday" is resolved.
     pub zone: TimeZone,
-    /// Numbers of the messages of the recent window, the new one included: they are never repeated as passages.
+    /// Numbers of the messages in the recent window, including the new one: they are never repeated as passages.
     pub window: Vec<i64>,
 }
 
@@ -97,25 +97,26 @@ pub struct RecallResult {
     pub passages: Vec<Passage>,
     /// The entities that the text names.
     pub entities: Vec<Entity>,
-    /// Pairs of which the text names at least one: they may be the same, and the persona may ask.
+    /// Pairs of entities that may be the same, at least one of which the text names. The persona may ask.
     pub in_doubt: Vec<(Entity, Entity)>,
     /// Parts that are in every prompt.
     pub pinned: PinnedMemories,
-    /// Every candidate, nodes then messages, each best first, with the reason why it was used or left out.
+    /// Every candidate, nodes then messages, each best first, with the reason why it was used or not.
     pub candidates: Vec<Candidate>,
     /// Values that are no longer current, and where they were left out or marked.
     pub corrected: OutdatedValues,
-    /// Match of the best memory, from 0 to 1: the greatest relevance of all candidates.
+    /// Match of the best memory, from 0 to 1: the highest relevance of all candidates.
     pub support: f64,
-    /// True if nothing in memory is about the text; these are only the nearest.
+    /// True if no memory is about the text; the results are only the nearest.
     pub nothing_found: bool,
-    /// Why there was no search by meaning, for a person; none when there was.
+    /// Why the search used no vectors, for a person; `None` if it did.
     pub words_only: Option<String>,
     /// Durations of the steps.
     pub elapsed: RecallTimings,
 }
 
-/// Recalls what fits a message. A failing embedder leaves words alone and is noted; a failing store is an error.
+/// Recalls memories for a message. If the embedder fails, only words are used and the result says so; if the store
+/// fails, that is an error.
 pub async fn recall(
     store: &dyn Store,
     index: &VectorIndex,
@@ -130,7 +131,7 @@ pub async fn recall(
     let started = Instant::now();
     let occasions = occasions::days_of_occasions(store, &request).await?;
     query.question.times.extend(occasions.iter().copied());
-    // Nodes, messages and what is pinned don't wait for one another: a store answers several readers at once.
+    // Nodes, messages and pinned memories are read at the same time.
     let passages = async {
         let (scope, window) = (&request.scope, &request.window);
         let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
@@ -182,8 +183,8 @@ pub async fn recall(
     Ok(found)
 }
 
-/// The nodes that fit each of these texts, best first, and nothing else: for looking around among what is known already.
-/// All are of one memory.
+/// The nodes that match each of these texts, best first, without the other parts of a recall: for comparing with
+/// existing memories. All are of one scope.
 pub(crate) async fn recall_nodes(
     store: &dyn Store,
     index: &VectorIndex,

@@ -1,4 +1,4 @@
-//! Entities whose name is in the text.
+//! Finds the entities that a text names.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -8,18 +8,18 @@ use crate::ports::{AliasHit, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::{is_function_word, is_unspaced};
 
-/// Words (or characters of an unspaced script) of a text in which names are looked for, the newest. Each place is compared with
-/// the names that begin so; who matters is named near the end of a long message.
+/// Words (or characters of an unspaced script) of a text in which names are searched, the newest. Each position is
+/// compared with the names that begin like it; in a long message the important names are near its end.
 const TOKENS_MAX: usize = 300;
-/// Longest name, in words or characters of an unspaced script. Titles of books and companies are the longest
-/// names that people use.
+/// Maximum length of a name, in words or characters of an unspaced script. Titles of books and companies are the
+/// longest names that people use.
 const NAME_TOKENS_MAX: usize = 16;
 /// Separates folded texts. Folding removes this character, so no text contains it.
 const BETWEEN_TEXTS: &str = "\n";
 
-/// The entities that the text names, in the order of their first place. Names are compared folded; one in a spaced
-/// script stands between word borders, one in an unspaced script anywhere. Where names overlap, the longest counts. A
-/// name that is also a function word ("may") counts only where it is written as a name is.
+/// The entities that the text names, in the order of their first occurrence. Names are compared folded; in a spaced
+/// script they must be at word boundaries, in an unspaced one anywhere. Of overlapping names the longest counts. A
+/// name that is also a function word ("may") counts only if it is written as a name.
 pub(crate) async fn named_entities(
     store: &dyn Store,
     scope: &Scope,
@@ -28,7 +28,7 @@ pub(crate) async fn named_entities(
     named_in_any(store, scope, &[text]).await
 }
 
-/// [`named_entities`] of consecutive texts. No name begins in one and ends in the next.
+/// [`named_entities`] for consecutive texts. A name never extends over two of them.
 pub(crate) async fn named_in_any(
     store: &dyn Store,
     scope: &Scope,
@@ -37,7 +37,8 @@ pub(crate) async fn named_in_any(
     Ok(look_up_names(store, scope, texts, &[]).await?.into_iter().map(|hit| hit.entity).collect())
 }
 
-/// Like [`named_entities`], with names that the store does not know yet, or that lead to these whatever it knows.
+/// Like [`named_entities`], with additional names that the store does not know yet, or that override those of the
+/// store.
 pub(crate) async fn named_entities_with(
     store: &dyn Store,
     scope: &Scope,
@@ -87,7 +88,7 @@ fn possible_names<'a>(folded: &'a str, written: &HashSet<String>) -> HashMap<&'a
     places
 }
 
-/// Words of more than one letter with a capital inside a sentence, folded: "Will" in "Ask Will", not in "Will you?".
+/// Capitalised words of more than one letter inside a sentence, folded: "Will" in "Ask Will", not in "Will you?".
 fn written_as_names(text: &str) -> HashSet<String> {
     let mut written = HashSet::new();
     let mut begins_sentence = true;
@@ -103,7 +104,7 @@ fn written_as_names(text: &str) -> HashSet<String> {
     written
 }
 
-/// Words, and single characters of unspaced scripts, as byte ranges; the last [`TOKENS_MAX`].
+/// Words, and single characters of unspaced scripts, as byte ranges; only the last [`TOKENS_MAX`].
 fn token_ranges(folded: &str) -> Vec<Range<usize>> {
     let mut tokens: Vec<Range<usize>> = Vec::new();
     let mut in_word = false;
@@ -120,7 +121,7 @@ fn token_ranges(folded: &str) -> Vec<Range<usize>> {
     tokens.split_off(tokens.len().saturating_sub(TOKENS_MAX))
 }
 
-/// Hits in the order of their first place, the longest of those that overlap; each entity once.
+/// Hits in the order of their first occurrence, the longest of overlapping ones; each entity once.
 fn longest_hits(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) -> Vec<AliasHit> {
     let ranges = |hit: &AliasHit| places.get(hit.folded.as_str()).cloned().unwrap_or_default();
     let all: Vec<Range<usize>> = hits.iter().flat_map(&ranges).collect();

@@ -1,4 +1,4 @@
-//! A node that recall may choose.
+//! A node that recall may select.
 
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
@@ -7,11 +7,11 @@ use super::score::ScoreInputs;
 use crate::ports::IndexedNode;
 use crate::text::fold;
 
-/// A node with all that its score needs.
+/// A node with everything that its score needs.
 #[derive(Clone, Debug)]
 pub(super) struct NodeCandidate {
     pub(super) indexed: IndexedNode,
-    /// The exact vector. None if the node has none, or if its bounds are enough to rank it.
+    /// The exact vector; `None` if the node has none, or if its bounds are enough to rank it.
     pub(super) vector: Option<Vec<f32>>,
     /// Bounds of the signal V; equal if it is exact.
     pub(super) nearness: RangeInclusive<f64>,
@@ -20,7 +20,7 @@ pub(super) struct NodeCandidate {
 }
 
 impl NodeCandidate {
-    /// The node's text in the form in which texts are compared.
+    /// The node's folded text.
     pub(super) fn folded_text(&self) -> &str {
         self.folded.get_or_init(|| fold(&self.indexed.node.description))
     }

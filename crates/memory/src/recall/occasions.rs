@@ -1,4 +1,4 @@
-//! Times that are named by what happened then: 生日那天, on my birthday, the day of the wedding.
+//! Times named by an occasion: 生日那天, on my birthday, the day of the wedding.
 
 use std::cmp::Reverse;
 
@@ -12,30 +12,30 @@ use crate::ports::{Corpus, Store, StoreError};
 use crate::text::lexicon::occasions as lexicon;
 use crate::text::{fold, is_unspaced, query_terms, to_moments};
 
-/// Nodes that are looked at for an occasion's words. All that hold a word of the occasion are wanted, but "birthday" comes
-/// every year.
+/// Maximum nodes to consider for an occasion's words. All that contain one of its words are wanted, but "birthday"
+/// comes every year.
 const OCCASION_CANDIDATES_MAX: usize = 60;
 /// Minimum share of an occasion's words that an event must contain. The share is 0.92 when the event has all of them once.
 const OCCASION_SHARE_MIN: f64 = 0.85;
-/// Events that an occasion may mean: the latest ones.
+/// Maximum events that an occasion may refer to, the latest first.
 const EVENTS_MAX: usize = 3;
-/// Occasions of one text. Each is a search of its own.
+/// Maximum occasions of one text. Each is a search of its own.
 const OCCASIONS_MAX: usize = 3;
-/// Content words before 那天 that name the occasion. What stands before them belongs to another phrase.
+/// Maximum content words before 那天 that name the occasion. Earlier words belong to another phrase.
 const TERMS_MAX: usize = 2;
-/// Characters before 那天, and words after "the day of", in which the occasion is named.
+/// Maximum characters before 那天, and words after "the day of", that name the occasion.
 const CHARACTERS_MAX: usize = 10;
 const WORDS_MAX: usize = 4;
 
-/// First and last moments of the days on which the occasions were of which the text speaks: of each the latest events
-/// with a time that tell of it, one that is still ahead only when there is no other.
+/// The days of the occasions that the text mentions, from first to last moment: of each the latest matching events
+/// with a time; a future one only if there is no other.
 pub(super) async fn days_of_occasions(
     store: &dyn Store,
     request: &RecallRequest,
 ) -> Result<Vec<(Timestamp, Timestamp)>, StoreError> {
     let mut days = Vec::new();
     for occasion in occasions_in(&fold(&request.text)).into_iter().take(OCCASIONS_MAX) {
-        // The words next to 那天 name it; words further away are about something else.
+        // The words next to 那天 name the occasion; words further away are about something else.
         let mut terms = query_terms(&occasion);
         if occasion.chars().any(is_unspaced) {
             terms.drain(..terms.len().saturating_sub(TERMS_MAX));
@@ -95,7 +95,7 @@ fn occasions_in(folded: &str) -> Vec<String> {
     found
 }
 
-/// On my birthday, at our wedding; the day of her exam, the day we moved.
+/// Parses "on my birthday", "at our wedding", "the day of her exam", "the day we moved".
 fn read_occasion(words: &[&str]) -> Option<String> {
     match words {
         ["on" | "at" | "during" | "for", whose, rest @ ..] if lexicon::WHOSE.contains(whose) => {

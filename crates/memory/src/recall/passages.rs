@@ -1,4 +1,4 @@
-//! Verbatim passages: messages with their speakers and the messages around them.
+//! Verbatim passages: messages with their speakers and neighbours.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,23 +12,23 @@ use crate::ports::{IndexedMessage, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::estimate_tokens;
 
-/// Neighbours that a passage takes along on each side.
+/// Neighbours to add to a passage on each side.
 const NEIGHBOURS: u32 = 1;
 
 /// Consecutive messages of one session, oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// The messages; each knows its speaker and its date.
+    /// The messages with their speakers and dates.
     pub messages: Vec<Message>,
     /// Number of the message that was found.
     pub hit_seq: i64,
     pub score: f64,
 }
 
-/// The ranked messages, and the surroundings of the best ones, both without silenced words. `asked` is the question.
+/// The ranked messages, and the neighbours of the best ones, both without silenced text. `asked` is the question.
 ///
-/// Surroundings are read before it is known whether a ranked message is left out, because few scopes have silenced words
-/// and each read that waits for another delays the reply. If words are silenced, they are read once more.
+/// Neighbours are read before it is known if a ranked message is left out, because few scopes have silenced text and
+/// each read that waits for another delays the reply. If text is silenced, they are read again.
 pub(super) async fn read_surroundings(
     store: &dyn Store,
     scope: &Scope,
@@ -50,7 +50,7 @@ pub(super) async fn read_surroundings(
     Ok((ranked, around.into_iter().map(mask).collect()))
 }
 
-/// The surroundings of the best messages, and the silenced spans of these and of all ranked messages.
+/// Reads the neighbours of the best messages, and the silenced spans of these and of all ranked messages.
 async fn read_around(
     store: &dyn Store,
     scope: &Scope,
@@ -75,9 +75,9 @@ async fn read_around(
 
 /// Conditions for a message to become a passage.
 struct PassageThreshold {
-    /// Least total of a message that is near the best.
+    /// Minimum total of a message that is close to the best.
     total_min: f64,
-    /// True if a message near the best is relevant.
+    /// True if a message close to the best is relevant.
     is_answered: bool,
 }
 
@@ -98,8 +98,9 @@ fn relevance(ranked: &RankedMessage) -> f64 {
     ranked.vector.max(ranked.words)
 }
 
-/// The best messages as passages, best first, and what became of each ranked message. Those that are near the best enter, if any of
-/// them is relevant by itself or with the one before it; one that is in an earlier passage makes none of its own.
+/// The best messages as passages, best first, and the fate of each ranked message. Those close to the best enter if
+/// any of them is relevant by itself or together with the one before it. A message in an earlier passage makes no
+/// passage of its own.
 pub(super) fn choose_passages(
     ranked: &[RankedMessage],
     around: &Surroundings,
@@ -138,8 +139,8 @@ pub(super) fn choose_passages(
     (passages, candidates)
 }
 
-/// The message with those of its neighbours that are not shown yet, or alone where that is too much; none where even
-/// that is.
+/// The message with those of its neighbours that are not shown yet, or alone if that is too long; `None` if even that
+/// is.
 fn fit_passage(
     ranked: &RankedMessage,
     around: Option<&Vec<Message>>,

@@ -14,18 +14,18 @@ use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
 use crate::ports::{NodeOutline, NodeQuery, Store, StoreError};
 use crate::sessions::Session;
 
-/// Limits of what is in every prompt. The rest of its room is for what fits the message.
+/// Maximum thoughts about the user in every prompt. The rest of the prompt's room is for memories that match the
+/// message.
 const THOUGHTS_ABOUT_USER: usize = 10;
 const THOUGHTS_ABOUT_SELF: usize = 5;
 const INTENTIONS_MAX: usize = 10;
 const EXPECTATIONS_MAX: usize = 10;
-/// Events that a person pinned. It is as many as of each other kind.
+/// Maximum pinned events, as many as of each other kind.
 const EVENTS_MAX: u32 = 10;
 const SUMMARIES_MAX: u32 = 5;
-/// Newest thoughts among which the weightiest are chosen. Weightier ones that are older come by recall, when they
-/// fit the message.
+/// Newest thoughts among which the best are chosen. Older ones are recalled if they match the message.
 const THOUGHTS_READ: u32 = 200;
-/// Newest promises among which those still open are chosen. Most are settled within days.
+/// Newest promises among which the open ones are chosen. Most are settled within days.
 const INTENTIONS_READ: u32 = 50;
 /// Newest expectations among which those not overdue are chosen. Most come due within weeks.
 const EXPECTATIONS_LOOKED_AT: u32 = 50;
@@ -33,9 +33,9 @@ const EXPECTATIONS_LOOKED_AT: u32 = 50;
 /// Parts that are in every prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PinnedMemories {
-    /// Thoughts about the user, the weightiest first.
+    /// Thoughts about the user, in the order of their weight.
     pub about_user: Vec<Node>,
-    /// Thoughts about the persona itself, the weightiest first.
+    /// Thoughts about the persona itself, in the order of their weight.
     pub about_self: Vec<Node>,
     /// Promises that are still open and not overdue, the newest first.
     pub intentions: Vec<Node>,
@@ -43,7 +43,7 @@ pub struct PinnedMemories {
     pub expectations: Vec<Node>,
     /// Events that a person pinned, the newest first.
     pub events: Vec<Node>,
-    /// Expectations that the message fulfils; they are not among the others.
+    /// Expectations that the message fulfils; the other list does not have them.
     pub fulfilled: Vec<Node>,
     /// The newest sessions with a summary, newest first.
     pub summaries: Vec<Session>,
@@ -77,7 +77,7 @@ pub(super) async fn fetch_pinned(
         first_by_place(about_user, THOUGHTS_ABOUT_USER, weight),
         first_by_place(about_self, THOUGHTS_ABOUT_SELF, weight),
         first_by_place(intentions, INTENTIONS_MAX, open),
-        // All of them: the message may fulfil any.
+        // All of them, as the message may fulfil any.
         first_by_place(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
         first_by_place(events, EVENTS_MAX as usize, pinned),
     ];
@@ -99,8 +99,8 @@ pub(super) async fn fetch_pinned(
     })
 }
 
-/// Recency times importance, `2^(−days/14) · (1 + |impact|) / 11`: one is added so that an even-tempered thought is not
-/// worth nothing. What a person pinned comes before all else. The weightiest comes first.
+/// Recency times importance, `2^(−days/14) · (1 + |impact|) / 11`; one is added so that a thought without impact
+/// still counts. Pinned ones come first, then the highest weight.
 #[derive(Clone, Copy, Debug)]
 struct PinnedWeight {
     pinned: bool,
@@ -143,7 +143,7 @@ fn due_time(node: &NodeOutline) -> Timestamp {
     node.event_time.map_or(Timestamp::MAX, |time| time.end.unwrap_or(time.start))
 }
 
-/// Numbers of the first `count` by their place, in order, and of those that share the last one's place.
+/// The first `count` numbers by their sort key, in order, and those that are equal to the last one.
 fn first_by_place<P: Ord + Copy>(
     outlines: Vec<NodeOutline>,
     count: usize,
@@ -160,7 +160,7 @@ fn first_by_place<P: Ord + Copy>(
         .collect()
 }
 
-/// The first `count` by their place; nodes of the same place by their text.
+/// The first `count` by their sort key; equal nodes by their text.
 fn in_order<P: Ord>(
     mut nodes: Vec<Node>,
     count: usize,

@@ -1,4 +1,4 @@
-//! The query of a recall: the sentences of the new message, their words and their vectors.
+//! The query of a recall: the sentences of the new message, with their words and vectors.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,16 +10,16 @@ use crate::ports::{Embedder, Embedding};
 use crate::text::QueryTerm;
 use crate::vector_index::READABILITY_MIN;
 
-/// A message as recall looks for it.
+/// A message in the form in which recall searches for it.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// The whole message, or the last sentences of a long one: what nodes are looked for by.
+    /// The whole message, or the last sentences of a long one, for the search of nodes.
     pub sentences: Vec<Sentence>,
     /// The search in the message log.
     pub question: MessageQuery,
     /// A question about the identity of the user, if there is one.
     pub identity: Option<IdentityQuestion>,
-    /// The model that made the vectors; none where words serve alone.
+    /// The model of the vectors; `None` if only words are used.
     pub fingerprint: Option<String>,
     /// The model's shift of support; see [`Embedder::support_shift`].
     pub support_shift: f64,
@@ -27,7 +27,7 @@ pub struct Query {
     pub words_only: Option<String>,
 }
 
-/// A part of the query that is looked for by itself; a memory's best sentence counts.
+/// A part of the query that is searched separately; a memory is scored by its best sentence.
 #[derive(Clone, Debug)]
 pub struct Sentence {
     pub terms: Vec<QueryTerm>,
@@ -36,7 +36,7 @@ pub struct Sentence {
 }
 
 impl Query {
-    /// Splits and embeds a message. A missing or failing embedder leaves words alone. Times that it names count from
+    /// Splits and embeds a message. If the embedder is missing or fails, only words are used. Times are resolved from
     /// `now` in the zone.
     pub async fn new(
         text: &str,
@@ -94,7 +94,7 @@ impl Query {
     }
 }
 
-/// Every text once: mostly the first person is the text itself, and nothing more is embedded.
+/// Every distinct text once. The first person is mostly the text itself, so that it is embedded once.
 fn distinct_texts(texts: &TextsToEmbed) -> Vec<String> {
     let mut wanted: Vec<String> = Vec::new();
     for text in texts.sentences.iter().chain(&texts.spoken).chain(&texts.whole) {

@@ -1,4 +1,4 @@
-//! What recall considered, with each term of each score, and why the others fell.
+//! The candidates of a recall, with the parts of their scores, and the reasons why others were not used.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use super::{FormerValue, FreshCorrection};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CandidateKind {
-    /// A node of layer L3 or L4.
+    /// A node (L3 or L4).
     Node,
     /// A message of layer L2.
     Message,
 }
 
-/// A memory that recall looked at. The fields of a node's score are empty for a message, which has `parts`.
+/// A memory that recall considered. For a message, the fields of a node's score are empty, and `parts` is set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
     /// The id of the row.
@@ -29,15 +29,14 @@ pub struct Candidate {
     /// `event`, `thought`, `intention`, `expectation`; for a message `user`, `persona` or `other`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// The name of the one who said it, for a message of the type `other`.
+    /// The speaker's name, for a message of the type `other`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
     /// The text of the row.
     pub text: String,
     /// Time at which the candidate was written or said.
     pub created_at: Timestamp,
-    /// Time at which the words were said on which a node rests, looked up when a receipt is read: of what was imported long
-    /// before.
+    /// Time of the evidence of a node, looked up when a receipt is read; for imported sessions it is long before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
     /// The score by which the candidate is ranked.
@@ -46,13 +45,13 @@ pub struct Candidate {
     pub recency: Option<f64>,
     /// The larger of the two relevances.
     pub relevance: Option<f64>,
-    /// `1 − d/2`, d the Euclidean distance of unit vectors; 0 where one side can't be read.
+    /// `1 − d/2`, where d is the Euclidean distance of the unit vectors; 0 if one side is unreadable.
     pub vector_relevance: Option<f64>,
     /// The share of the query's information that the words match, 0 to 1.
     pub word_relevance: Option<f64>,
-    /// Readability of its text, 0 to 1; none without a vector.
+    /// Readability of its text, 0 to 1; `None` without a vector.
     pub readable: Option<f64>,
-    /// Strength of feeling: `|emotional_impact| / 10`.
+    /// Magnitude of the impact: `|emotional_impact| / 10`.
     pub impact: Option<f64>,
     /// From −10 to +10.
     pub emotional_impact: Option<i8>,
@@ -65,12 +64,12 @@ pub struct Candidate {
     pub parts: Option<BTreeMap<String, f64>>,
     /// True if the candidate went into the prompt.
     pub used: bool,
-    /// Why the candidate was used or fell.
+    /// Why the candidate was used or not.
     pub reason: String,
     /// A value in it that is no longer current, with the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_longer_current: Option<FormerValue>,
-    /// The user's latest words after which it is wrong, where they are no memory yet.
+    /// The user's latest correction that denies it, if that is not a memory yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<FreshCorrection>,
 }

@@ -1,8 +1,8 @@
-//! The formula that ranks nodes (seed: emotion and scoring algorithms, algorithm A; entity anchor: the newer seed).
+//! The score of nodes (seed: emotion and scoring algorithms, algorithm A; entity anchor: the newer seed).
 //!
 //! `total = 0.5·recency + 3.0·relevance + 2.0·|impact|/10 + 1.0·relational_bonus + 1.5·entity_anchor`
 //!
-//! Everything here is pure: what was fetched goes in, numbers come out.
+//! Everything here is pure and reads nothing.
 
 use jiff::Timestamp;
 
@@ -12,42 +12,42 @@ use super::settings::RecallSettings;
 use crate::nodes::{IMPACT_MAX, Node};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
-/// Bonus of a node that carries any relational tag, and weight of its evidence path.
+/// Bonus of a node that has any relational tag, and weight of its evidence path.
 const RELATIONAL_WEIGHT: f64 = 0.5;
-/// Strength of an evidence path from which a node may enter below the floor of relevance.
+/// Minimum strength of an evidence path by which a node may enter below the minimum relevance.
 pub const PATH_STRENGTH_WITHOUT_RELEVANCE: f64 = 0.5;
-/// W that a node needs beside such a path; texts that share only function words stay below. There is no such bound for V:
-/// 95 of 100 unrelated texts reach 0.406 (questions of one LoCoMo conversation, turns of another), which is above the
-/// floor already.
+/// Minimum W of such a node; texts that share only function words are below it. There is no such bound for V: 95 of
+/// 100 unrelated texts reach 0.406 (questions of one LoCoMo conversation, turns of another), which is above the
+/// minimum relevance already.
 const PATH_WORDS_MIN: f64 = 0.2;
 
-/// The terms of a node's score; all but `total` are from 0 to 1.
+/// The parts of a node's score; all but `total` are from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     pub total: f64,
-    /// `2^(−days/14)` since the node was written; access never refreshes it.
+    /// `2^(−days/14)` since the node was written; recalling it does not refresh it.
     pub recency: f64,
     /// The larger of `vector` and `words`.
     pub relevance: f64,
     pub vector: f64,
     pub words: f64,
     pub impact: f64,
-    /// g, the strength of the strongest evidence path to another node that the query hits.
+    /// g, the strength of the strongest evidence path to another node that matches the query.
     pub path: f64,
     /// `0.5·[any relational tag] + 0.5·g`.
     pub relational_bonus: f64,
     /// 1 if the node is linked to an entity that the text names.
     pub entity_anchor: f64,
-    /// 1 if its event time meets a time that the text names.
+    /// 1 if its event time overlaps with a time that the text names.
     pub time_match: f64,
     /// 1 if the text asks who the user is and the memory answers a part of it.
     pub identity: f64,
 }
 
 impl Score {
-    /// True if the node may enter: relevant by itself, or by an entity, a fresh evidence path, a named time, or as one of
-    /// those that say who the user is where that is asked. A path brings no node that is unrelated to the text, however
-    /// much feeling is in it: the node must share words with the text.
+    /// True if the node may enter: relevant by itself, or by an entity, a recent evidence path, a named time, or as
+    /// an answer to the question who the user is. A path is not enough for a node without words in common with the
+    /// text, however high its impact.
     pub fn may_enter(&self, min_relevance: f64) -> bool {
         self.relevance >= min_relevance
             || self.entity_anchor > 0.0
@@ -65,7 +65,7 @@ pub struct ScoreInputs {
     pub path: f64,
     /// True if it is linked to a named entity.
     pub anchored: bool,
-    /// True if its event time meets a named time.
+    /// True if its event time overlaps with a named time.
     pub time_match: bool,
     /// True if the question asks who the user is, and the memory answers a part of it.
     pub identity: bool,
@@ -102,14 +102,15 @@ pub fn score_node(node: &Node, known: ScoreInputs, now: Timestamp, settings: &Re
     }
 }
 
-/// V from a cosine: `1 − d/2`, d the **Euclidean** distance of the unit vectors, `√(2 − 2·cosine)`. Orthogonal is
-/// 0.293, below the floor; with the cosine distance it would be 0.5, and the floor would drop nothing.
+/// V from a cosine: `1 − d/2`, where d is the **Euclidean** distance of the unit vectors, `√(2 − 2·cosine)`.
+/// Orthogonal vectors get 0.293, below the minimum relevance; with the cosine distance they would get 0.5, and the
+/// minimum would exclude nothing.
 pub fn vector_relevance(cosine: f64) -> f64 {
     let distance = (2.0 - 2.0 * cosine.clamp(-1.0, 1.0)).max(0.0).sqrt();
     1.0 - distance / 2.0
 }
 
-/// V of a text: its best sentence; 0 where the text, or every sentence of the query, can't be read by the model.
+/// V of a text for the best sentence of the query; 0 if the model can't read the text or any of the sentences.
 pub(super) fn text_vector_relevance(query: &Query, vector: Option<&[f32]>, readability: Option<f32>) -> f64 {
     let Some(vector) = vector.filter(|_| readability.is_some_and(|share| share >= READABILITY_MIN)) else {
         return 0.0;

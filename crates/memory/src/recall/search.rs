@@ -1,5 +1,5 @@
-//! Search by a user: which memories and messages hold these words, or mean them. Unlike recall it ranks by nothing but the match,
-//! and it has pages.
+//! Search by a user: finds memories and messages by words or meaning. Unlike recall it ranks only by the match, and
+//! has pages.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,13 +13,13 @@ use crate::scope::Scope;
 use crate::text::{QueryTerm, fold, index_terms, query_terms};
 use crate::vector_index::{READABILITY_MIN, VectorIndex};
 
-/// Rows that are found by their words.
+/// Maximum rows found by their words.
 const WORD_MATCHES_MAX: usize = 2_000;
-/// Rows that are found by their meaning.
+/// Maximum rows found by their meaning.
 const ROWS_BY_MEANING_MAX: usize = 50;
-/// Nearness from which on a text means what was asked, though it says it in other words.
+/// Minimum similarity of a text with the same meaning in other words.
 const MEANING_NEARNESS_MIN: f64 = 0.6;
-/// The newest rows that are read through for a text without words that tell anything; of memories, of each kind.
+/// Maximum newest rows to scan for a text without content words; for memories, of each kind.
 const READ_THROUGH_MAX: u32 = 5_000;
 
 /// A search by a user.
@@ -28,7 +28,7 @@ pub struct SearchQuery {
     pub scope: Scope,
     pub text: String,
     pub kinds: Vec<NodeKind>,
-    /// Only memories with this emotion or relational tag.
+    /// Finds only memories with this emotion or relational tag.
     pub tag: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub type SearchPlace = (f64, i64);
 /// Selects a page of the matches.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchPage {
-    /// Place after which the results begin.
+    /// Position after which the page begins.
     pub behind: Option<SearchPlace>,
     /// Number of results before this page.
     pub skipped: usize,
@@ -62,7 +62,7 @@ impl<T> Default for SearchResults<T> {
     }
 }
 
-/// A memory that was found.
+/// A memory found by a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchHit {
     pub node: Node,
@@ -72,7 +72,7 @@ pub struct SearchHit {
     pub snippet: String,
 }
 
-/// A message that was found.
+/// A message found by a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageHit {
     pub message: Message,
@@ -82,8 +82,8 @@ pub struct MessageHit {
     pub snippet: String,
 }
 
-/// A page of the memories that match. A text without anything to look for finds nothing; a missing or failing embedder
-/// leaves words alone. Whole rows are read of the page alone.
+/// A page of matching memories. A text with nothing to search for finds nothing; without a working embedder only
+/// words are used. Whole rows are read only for the page.
 pub async fn search(
     store: &dyn Store,
     index: &VectorIndex,
@@ -138,7 +138,7 @@ struct MatchingRow {
     kind: Option<NodeKind>,
 }
 
-/// A page whose rows are still to be read.
+/// A page whose rows are not read yet.
 struct UnreadPage {
     total: usize,
     matches: Vec<MatchingRow>,
@@ -146,7 +146,7 @@ struct UnreadPage {
 }
 
 impl UnreadPage {
-    /// The page, and the numbers of its rows.
+    /// Creates the page, with the numbers of its rows.
     fn from_matches(mut found: Vec<MatchingRow>, wanted: &SearchPage) -> (Self, Vec<i64>) {
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.seq.cmp(&a.seq)));
         let total = found.len();
@@ -162,7 +162,7 @@ impl UnreadPage {
         (Self { total, matches, next }, seqs)
     }
 
-    /// The page with its rows, which come in any order. One that is gone meanwhile is left out.
+    /// The page with its rows, which may be in any order. Deleted rows are left out.
     fn with_rows<T, F: FnOnce(f64) -> T>(self, rows: impl Iterator<Item = (i64, F)>) -> SearchResults<T> {
         let mut rows: HashMap<i64, F> = rows.collect();
         let hit = |found: &MatchingRow| Some(rows.remove(&found.seq)?(found.score));
@@ -194,8 +194,8 @@ impl<'a> TextSearch<'a> {
         Self { store, index, embedder, scope, text, folded: fold(text.trim()), terms: query_terms(text) }
     }
 
-    /// Rows that hold the words of the text or mean it, and if there are none, those whose words begin like that. A text
-    /// without words that tell anything, as "the" or "?!", is looked for in the newest rows themselves.
+    /// Rows that match the text by words or meaning; if there are none, rows whose words begin like it. A text
+    /// without content words, such as "the" or "?!", is searched in the newest rows directly.
     async fn find_matches(&self, corpus: Corpus) -> Result<Vec<MatchingRow>, StoreError> {
         if self.folded.is_empty() {
             return Ok(Vec::new());
@@ -243,7 +243,7 @@ impl<'a> TextSearch<'a> {
         Ok(rows.into_iter().map(found).collect())
     }
 
-    /// Rows whose meaning is near, with how near they are; none whose text the model can't read.
+    /// Rows with a similar meaning and their similarity; without rows that the model can't read.
     async fn rows_by_meaning(&self, corpus: Corpus) -> Result<HashMap<i64, f64>, StoreError> {
         let Some(embedder) = self.embedder else { return Ok(HashMap::new()) };
         let Ok(embedded) = embedder.embed_queries(&[self.text.to_owned()]).await else {

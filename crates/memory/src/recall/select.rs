@@ -1,4 +1,4 @@
-//! Which of the scored nodes go into the prompt, and why the others do not.
+//! Selects the scored nodes for the prompt, with reasons for those that are not.
 
 use std::cmp::Ordering;
 
@@ -11,28 +11,29 @@ use crate::nodes::Node;
 use crate::text::estimate_tokens;
 use crate::vector_index::{READABILITY_MIN, cosine};
 
-/// Cosine above which two texts of the same words are one. A negated sentence can be as near, which is why the words count too.
+/// Minimum cosine of two texts with the same words that count as duplicates. A negated sentence can be as similar, so
+/// the words must match too.
 const DUPLICATE_COSINE: f32 = 0.97;
 
 /// A node with its score.
 #[derive(Clone, Debug)]
 pub(super) struct ScoredEntry {
-    /// Boxed: many are sorted.
+    /// Boxed, because many entries are sorted.
     pub(super) candidate: Box<NodeCandidate>,
     pub(super) score: Score,
 }
 
-/// A node that was chosen.
+/// A node selected for the prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredNode {
     pub node: Node,
     pub score: Score,
 }
 
-/// Approximate nodes just below the chosen ones that are scored exactly together with them, because they often move up.
+/// Nodes just below the selected ones that are scored exactly together with them, because they often move up.
 const NODES_SCORED_AHEAD: usize = 10;
 
-/// Why a node was not chosen.
+/// Why a node was not selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NodeRefusal {
     BelowFloor,
@@ -54,8 +55,8 @@ impl NodeRefusal {
     }
 }
 
-/// The best `k` that enter, thinned of near-duplicates and cut to the token budget, best first; and every node that was
-/// looked at, best first, with the reason of its fate.
+/// The best `k` nodes that may enter, without near-duplicates and within the token limit, best first; and every
+/// considered node, best first, with the reason why it was used or not.
 pub(super) fn select(
     mut scored: Vec<ScoredEntry>,
     settings: &RecallSettings,
@@ -74,8 +75,8 @@ pub(super) fn select(
     (nodes, candidates)
 }
 
-/// Numbers of the nodes whose exact vectors [`select`] needs before it can choose; none when it can. The scores given
-/// are the greatest that each node can have: what `select` looks at then is exact, so nothing behind it can be better.
+/// Numbers of the nodes whose exact vectors [`select`] needs; empty if it needs none. The given scores are the
+/// highest possible ones: once all nodes that `select` reaches are exact, no other node can be better.
 pub(super) fn undecided_nodes(
     mut at_most: Vec<(&NodeCandidate, Score)>,
     settings: &RecallSettings,
@@ -92,7 +93,7 @@ pub(super) fn undecided_nodes(
     inexact.map(|(candidate, _)| candidate.indexed.node.seq).collect()
 }
 
-/// For each node, best first, the reason why it is not chosen; none if it is.
+/// For each node, best first, the reason why it is not selected; `None` if it is.
 fn choose_nodes<'a>(
     ranked: impl Iterator<Item = (&'a NodeCandidate, &'a Score)>,
     settings: &RecallSettings,
@@ -120,7 +121,7 @@ fn choose_nodes<'a>(
     ranked.map(fate).collect()
 }
 
-/// Greater totals first; ties by |impact|, then the newer, then the text, never by the order of insertion.
+/// Higher totals first; equal ones by |impact|, then the newer, then the text, never by the order of insertion.
 fn compare_ranks(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Ordering {
     let (first, second) = (&a.0.indexed.node, &b.0.indexed.node);
     b.1.total
@@ -132,7 +133,7 @@ fn compare_ranks(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Or
 
 /// True for the same text after folding, or the same words with nearly the same vector, both readable.
 fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
-    // Texts that fold alike have the same terms, which are available.
+    // Texts that are equal when folded have the same terms, which are available.
     let (first, second) = (&a.indexed, &b.indexed);
     let same_terms = first.terms == second.terms || first.node.description == second.node.description;
     if same_terms && a.folded_text() == b.folded_text() {
@@ -177,7 +178,7 @@ fn receipt_of(scored: &ScoredEntry, refusal: Option<String>) -> Candidate {
     }
 }
 
-/// The reason for selecting a node, for the receipt.
+/// The reason for using a node, for the receipt.
 fn used_reason(score: &Score) -> String {
     let grounds = [
         (score.words > 0.0 && score.words >= score.vector, "shares its words"),

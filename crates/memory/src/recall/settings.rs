@@ -7,32 +7,32 @@ use super::signals::MessageWeights;
 /// Settings of recall that a person can change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecallSettings {
-    /// Nodes that go into the prompt. Default 10.
+    /// Maximum nodes in the prompt. Default 10.
     pub k: usize,
-    /// Floor of relevance; see [`super::score`]. Default 0.4, which for vectors is a cosine of 0.28.
+    /// Minimum relevance; see [`super::score`]. Default 0.4, which for vectors is a cosine of 0.28.
     pub min_relevance: f64,
-    /// Support below which the reply is told that nothing in memory is about what was said. Default 0.47: of the questions
-    /// of one public conversation asked of another 57 in 100 fall below it, of those asked of their own 5 in 100
+    /// Support below which the prompt says that no memory is about the message. Default 0.47: of the questions of one
+    /// public conversation asked of another 57 in 100 are below it, of those asked of their own 5 in 100
     /// (docs/evaluation.md). Chosen with all-MiniLM-L6-v2; other models shift it, see
     /// [`crate::ports::Embedder::support_shift`].
     pub min_support: f64,
-    /// Weights of the node formula.
+    /// Weights of the score of nodes.
     pub weights: NodeWeights,
     /// Half-life of recency and of evidence paths, in days. Default 14.
     pub half_life_days: f64,
-    /// Tokens that the recalled nodes may take together. Default 1,500.
+    /// Maximum tokens of the recalled nodes together. Default 1,500.
     pub node_tokens: u32,
-    /// The share of the best message's total from which on another message is shown beside it. Default 0.75.
+    /// Minimum total of a further message, as a share of the best message's total. Default 0.75.
     pub passage_share: f64,
-    /// Verbatim passages that go into the prompt. Default 5.
+    /// Maximum verbatim passages in the prompt. Default 5.
     pub passages: usize,
-    /// Tokens that the passages may take together. Default 1,500.
+    /// Maximum tokens of the passages together. Default 1,500.
     pub passage_tokens: u32,
     /// Weights of the ranking of messages.
     pub message_weights: MessageWeights,
-    /// Names by which the speakers are asked for; none by default.
+    /// Names by which questions refer to the speakers; none by default.
     pub speaker_names: SpeakerNames,
-    /// The day on which an English week begins ("last week"). Default Monday. Chinese ones always begin on Monday.
+    /// The first day of an English week ("last week"). Default Monday. Chinese weeks always begin on Monday.
     pub week_start: Weekday,
 }
 
@@ -62,7 +62,7 @@ pub struct NodeWeights {
     pub recency: f64,
     /// Weight of relevance. Default 3.
     pub relevance: f64,
-    /// Weight of the strength of feeling. Default 2.
+    /// Weight of the magnitude of the impact. Default 2.
     pub impact: f64,
     /// Weight of connections. Default 1.
     pub relational: f64,
@@ -76,8 +76,8 @@ impl Default for NodeWeights {
     }
 }
 
-/// Names of the two who talk. "What did Ann say about Rome?" then prefers what Ann said, and is embedded as she would
-/// say it: "What did I say about Rome?". A name that only calls ("Ann, …") changes nothing.
+/// Names of the two speakers. "What did Ann say about Rome?" then prefers Ann's messages, and is embedded in her
+/// words: "What did I say about Rome?". A name used only to address somebody ("Ann, …") has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeakerNames {
     /// Names of the user.

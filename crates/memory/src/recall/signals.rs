@@ -1,23 +1,23 @@
-//! What each signal of the message ranking is worth, and why. The only place where these weights are defined.
+//! The weights of the signals in the message ranking, with reasons. They are defined only here.
 
 use std::ops::{Index, IndexMut};
 
 /// A signal by which messages are ranked; its computation is in `recall/messages.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Signal {
-    /// The message has the words of the question.
+    /// The message contains words of the question.
     Words,
-    /// The message is near to the question in meaning.
+    /// The message is similar to the question in meaning.
     Meaning,
     /// The messages around this one are about the topic of the question.
     TopicWords,
     /// Similarity of the messages around this one to the question.
     TopicMeaning,
-    /// The message is by the one whom the question names.
+    /// The message is by the speaker whom the question names.
     Speaker,
     /// The message was said at the time that the question names.
     Time,
-    /// The question asks when, and it tells a time.
+    /// The question asks for a time, and the message names one.
     TellsWhen,
     /// The message is a question.
     Asks,
@@ -27,8 +27,8 @@ pub enum Signal {
 
 const SIGNALS: usize = 9;
 
-/// Name, default weight, and the reason of the weight. Only their ratios matter. They are round numbers, set where three
-/// public conversations and one dialogue set agree (docs/evaluation.md).
+/// Name, default weight, and the reason for the weight. Only ratios of weights matter. They are round numbers, chosen
+/// so that three public conversations and one dialogue set agree (docs/evaluation.md).
 const SIGNAL_TABLE: [(Signal, &str, f64, &str); SIGNALS] = [
     (Signal::Words, "words", 1.25, "the ground of all: a share of what is asked for"),
     (Signal::Meaning, "meaning", 2.0, "cosines spread over about half the range of shares of words"),
@@ -83,7 +83,7 @@ impl Signal {
     }
 }
 
-/// A number for each signal: the values of one message, or what each is worth.
+/// A number for each signal: its values for one message, or its weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signals([f64; SIGNALS]);
 

@@ -1,4 +1,4 @@
-//! Words that a person wants not to be brought up again: no passage shows them, and they answer no question.
+//! Silenced text: no passage shows it, and it answers no question.
 
 use super::messages::{RankedMessage, Surroundings};
 use crate::forget::{ForgottenSpan, without_forgotten};
@@ -7,8 +7,8 @@ use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
 use crate::text::content_terms;
 
-/// The ranked messages without these silenced words. One is left out if only silenced words answer what is asked: its own, or
-/// those of the message before it, which count for its rank.
+/// The ranked messages without silenced text. A message is left out if only silenced text answers the question: its
+/// own, or that of the message before it, which counts for its rank.
 pub(super) fn without_silenced(
     ranked: Vec<RankedMessage>,
     around: &Surroundings,
@@ -33,9 +33,10 @@ pub(super) fn without_silenced(
     each.collect()
 }
 
-/// The same messages with an ellipsis in place of their silenced words.
+/// The same messages with an ellipsis in place of silenced text.
 ///
 /// # Errors
+///
 /// When storage fails.
 pub async fn mask_silenced(
     store: &dyn Store,

@@ -1,12 +1,12 @@
-//! The part of a text that was looked for, with its words marked.
+//! Snippets of texts, with the matches marked.
 
 use std::ops::Range;
 
 use crate::text::{QueryTerm, fold, index_terms, is_unspaced};
 
-/// Longest part that is shown, in characters. It is two lines in the page and in a terminal.
+/// Maximum length of a snippet, in characters. It is two lines in the page and in a terminal.
 const SNIPPET_LENGTH: usize = 160;
-/// Characters of the snippet before the first mark. So much shows what the marked word belongs to.
+/// Characters of the snippet before the first mark, for context.
 const LEAD_LENGTH: usize = 50;
 
 /// Texts to mark: phrases of index terms, and the query as it was typed.
@@ -53,7 +53,7 @@ impl MarkedTerms {
     }
 }
 
-/// Words, and single letters of scripts without blanks, as byte ranges.
+/// Words, and single characters of scripts without spaces, as byte ranges.
 fn token_ranges(text: &str) -> Vec<Range<usize>> {
     let mut tokens: Vec<Range<usize>> = Vec::new();
     let mut open = false;
@@ -70,8 +70,8 @@ fn token_ranges(text: &str) -> Vec<Range<usize>> {
     tokens
 }
 
-/// The text around the first mark as HTML: `<b>` around what was looked for, `…` where something is left out, and
-/// whatever else could be a mark of HTML escaped.
+/// The text around the first match as HTML: `<b>` around matches, `…` where text is left out, and everything else
+/// escaped.
 pub(super) fn snippet(text: &str, marks: &MarkedTerms) -> String {
     let ranges = marks.marked_ranges(text);
     let letters: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();

@@ -1,25 +1,25 @@
-//! Finds whether a text names the user or the persona.
+//! Finds the speakers' names in a text.
 
 use super::settings::SpeakerNames;
 use crate::messages::Role;
 use crate::text::lexicon::names as lexicon;
 use crate::text::{Language, at_word_borders, is_function_word, is_unspaced};
 
-/// Letters of the shortest first word of a name that is a name by itself. Shorter ones, as "Al" or "Jo", are words or syllables
-/// of other languages too often.
+/// Minimum letters of the first word of a name that is used as a name by itself. Shorter ones, such as "Al" or "Jo",
+/// are too often words or syllables of other languages.
 const GIVEN_NAME_MIN: usize = 3;
 
-/// A text with its speakers' names understood.
+/// A text in which the speakers' names are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamedSpeakers {
-    /// The text as the named one would say it: names become "I", "my", 我; a name that only calls is left out. Messages
-    /// are in the first person, and a text with a name in it is nearest to greetings by that name.
+    /// The text from the named speaker's view: names become "I", "my", 我; a name used only to address somebody is
+    /// removed. Messages are in the first person, and a text with a name is most similar to greetings with that name.
     pub(super) spoken: String,
-    /// The one of the two whom the text is about; none where it names neither or both.
+    /// The speaker whom the text is about; `None` if it names neither or both.
     pub(super) speaker: Option<Role>,
 }
 
-/// Finds the names, whatever their case, between word borders.
+/// Finds the names, ignoring case, at word boundaries.
 pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     let mut known: Vec<(&str, Role)> = Vec::new();
     known.extend(names.user.iter().map(|name| (name.as_str(), Role::User)));
@@ -27,7 +27,7 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     known.retain(|(name, _)| !name.trim().is_empty());
     let given: Vec<(&str, Role)> =
         known.iter().filter_map(|&(name, role)| Some((given_name(name)?, role))).collect();
-    // The longest name counts where one begins with another.
+    // If one name begins with another, the longer one counts.
     known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     let chinese = Language::from_text(text) == Some(Language::Chinese);
     let mut spoken = String::with_capacity(text.len());
@@ -35,7 +35,7 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     let mut at = 0;
     while let Some(character) = text[at..].chars().next() {
         let found = known.iter().find_map(|&(name, role)| Some((end_of_name(text, at, name)?, role)));
-        // "Will" is a name only as it is written: "will you come" calls nobody.
+        // "Will" counts as a name only if it is written as one: "will you come" addresses nobody.
         let as_written = |(name, _): &&(&str, Role)| text[at..].starts_with(name);
         let found = found.or_else(|| {
             given
@@ -67,7 +67,7 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     NamedSpeakers { spoken: spoken.trim().to_owned(), speaker }
 }
 
-/// The name by which people call somebody: the first word of several, the last two of three Chinese characters.
+/// The short form of a name: the first of several words, the last two of three Chinese characters.
 fn given_name(name: &str) -> Option<&str> {
     let name = name.trim();
     if let Some((first, _)) = name.split_once(char::is_whitespace) {
@@ -92,7 +92,7 @@ fn end_of_name(text: &str, at: usize, name: &str) -> Option<usize> {
     at_word_borders(text, at, end).then_some(end)
 }
 
-/// True if a name between these stretches only addresses somebody: it is at an end of the text, set off by punctuation.
+/// True if a name between these texts only addresses somebody: it is at an end of the text, separated by punctuation.
 fn is_address(before: &str, after: &str) -> bool {
     let parts = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, '\'' | '’');
     let (before, after) = (before.trim(), after.trim());

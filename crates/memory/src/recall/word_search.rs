@@ -1,8 +1,8 @@
-//! Which rows hold the words of a query, however old they are.
+//! Finds rows that contain words of a query, however old they are.
 //!
-//! A rare word brings all of its rows. Of a common one only the rows are looked at that a rare word leads to as well, those
-//! that hold another common word too, and some of every part of the past: the others hold one common word and nothing
-//! else, which is the least that a row can be worth. No row is preferred for being new.
+//! For a rare word all rows are fetched. For a common one only rows that a rare word leads to as well, rows with
+//! another common word too, and some from every part of the past: all other rows contain one common word and nothing
+//! else, which is the lowest possible score. New rows are not preferred.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,54 +16,55 @@ use crate::ports::{Corpus, Phrase, PhraseHits, RowSelection, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::QueryTerm;
 
-/// Phrases that are looked up for one query; a longer query is cut. Each has a bit of a number.
+/// Maximum phrases to look up for one query; further ones are ignored. Each has a bit of a number.
 const PHRASES_MAX: usize = 96;
-/// The bit of a phrase that was not looked up, which every row may hold.
+/// The bit of a phrase that was not looked up, which any row may contain.
 const UNSEARCHED_PHRASE_BIT: u128 = 1 << 127;
-/// Newest rows that are fetched per phrase, by number only; of a phrase with fewer rows these are all.
+/// Newest rows to fetch for each phrase, by number only; all rows of a rarer phrase.
 const ROWS_PER_PHRASE: u32 = 500;
-/// Rows per phrase if many texts are looked for at once, and only what is nearest is wanted. The nearest text shares its rare
-/// words, of which all rows are named anyway.
+/// Rows for each phrase if many texts are searched at once and only the nearest rows are wanted. The nearest text
+/// shares rare words, all of whose rows are fetched anyway.
 const ROWS_PER_PHRASE_OF_MANY: u32 = 100;
-/// Rows of the rarer phrases that are fetched whole, all phrases together. A search takes time in proportion to them.
+/// Maximum rows of the rarer phrases that are fetched completely, for all phrases together. The time of a search
+/// grows with them.
 const WHOLE_ROWS_MAX: u32 = 12_000;
-/// Rows up to which a store may name all of each phrase at once, all phrases together.
+/// Maximum rows, for all phrases together, up to which the store may return all rows of each phrase.
 const WHOLE_ROWS_AT_ONCE: usize = 36_000;
-/// Common phrases that are looked for among the rows of the rarer ones, those that tell most. Each is a query of its own, and
-/// the next ones are in nearly every row.
+/// Maximum common phrases to search among the rows of the rarer ones, those with the most information. Each is a
+/// query, and further ones are in nearly every row.
 const COMMON_PHRASES_MAX: usize = 16;
-/// Common phrases that are looked for in pairs, and alone. Four give six pairs, each of them a query for every
-/// part of the past.
+/// Maximum common phrases to search in pairs, and alone. Four make six pairs, each of them a query for every part of
+/// the past.
 const PAIRED_PHRASES_MAX: usize = 4;
-/// Parts of the past of which each gives rows of a pair, or of a common phrase alone. Without parts the newest rows alone would
-/// represent a common word.
+/// Parts of the past, each of which contributes rows of a pair or of a common phrase. Otherwise only the newest rows
+/// would be found for a common word.
 const PARTS_OF_PAST: i64 = 8;
-/// Rows of a pair, or of a common phrase alone, from each part of the past.
+/// Maximum rows of a pair, or of a common phrase, from each part of the past.
 const ROWS_PER_PART: u32 = 100;
 
-/// Rows that hold words of the query.
+/// Rows that contain words of the query.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WordHits {
     pub(super) statistics: WordStatistics,
-    /// Numbers of the rows that match the most information, best first, those of equal worth from all of the past alike.
+    /// Numbers of the rows that match the most information, best first; equal ones evenly from all parts of the past.
     pub(super) seqs: Vec<i64>,
     listed: ListedRows,
-    /// The bits of each term's phrase and of its parts, and what it is worth.
+    /// For each term, the bits of its phrase and of its parts, and its information.
     worth: Vec<(u128, u128, f64)>,
 }
 
-/// Rows that the index has named, by phrase.
+/// Rows found by the index, by phrase.
 #[derive(Clone, Debug, Default)]
 struct ListedRows {
     /// The bit of each phrase that was looked up.
     bits: HashMap<Phrase, u128>,
-    /// Every row that was named, with the bits of its phrases, by number.
+    /// Every found row, by number, with the bits of its phrases.
     rows: Vec<(i64, u128)>,
-    /// Phrases of which every row was named.
+    /// Phrases all of whose rows were found.
     whole: u128,
-    /// Common phrases that were looked for in every row of the whole ones.
+    /// Common phrases that were searched in every row of the complete ones.
     settled: u128,
-    /// For each common phrase, the oldest row of the list that names all newer ones, with the phrase's bit.
+    /// For each common phrase, the oldest row up to which all newer ones were found, with the phrase's bit.
     cut: Vec<(i64, u128)>,
 }
 
@@ -83,7 +84,6 @@ impl ListedRows {
         listed
     }
 
-    /// Takes more named rows in.
     fn add(&mut self, named: impl IntoIterator<Item = (i64, u128)>) {
         self.rows.extend(named);
         self.rows.sort_unstable();
@@ -94,7 +94,7 @@ impl ListedRows {
         });
     }
 
-    /// Bits of the phrases that a row may hold, for all that is known.
+    /// Bits of the phrases that a row may contain, according to the index answers so far.
     fn possible_phrases(&self, seq: i64) -> u128 {
         let named = self.rows.binary_search_by_key(&seq, |row| row.0).map_or(0, |place| self.rows[place].1);
         let known = if named & self.whole == 0 { 0 } else { self.settled };
@@ -130,7 +130,7 @@ struct BoundTerm<'a> {
 }
 
 impl WordHits {
-    /// The rows of this span of numbers that match the most information, best first.
+    /// The rows within this range of numbers that match the most information, best first.
     pub(super) fn best_rows_between(&self, first: i64, last: i64, wanted: usize) -> Vec<i64> {
         let from = self.listed.rows.partition_point(|(seq, _)| *seq < first);
         let until = self.listed.rows.partition_point(|(seq, _)| *seq <= last);
@@ -158,7 +158,7 @@ impl WordHits {
         self.worth.iter().map(of_term).sum()
     }
 
-    /// A bound for the best of these sentences.
+    /// Upper bound of the relevance for the best of these sentences.
     pub(super) fn relevance_bound_of_best<'a>(&'a self, sentences: &[WeighedTerms<'a>]) -> WordBound<'a> {
         let bit = |phrase: &Phrase| self.listed.bits.get(phrase).copied().unwrap_or(UNSEARCHED_PHRASE_BIT);
         let of_term = |&(term, information): &(&'a QueryTerm, f64)| BoundTerm {
@@ -173,7 +173,7 @@ impl WordHits {
 }
 
 impl WordBound<'_> {
-    /// The most that W of this row can be, told without its text.
+    /// Upper bound of W of this row, computed without its text.
     pub(super) fn relevance_bound(&self, seq: i64) -> f64 {
         self.best_sentence(seq, |term, possible| {
             if term.whole & possible != 0 {
@@ -186,7 +186,7 @@ impl WordBound<'_> {
         })
     }
 
-    /// W of this row: its text, as index terms, is read only for the phrases that the index named it for.
+    /// W of this row. Its text, as index terms, is only searched for the phrases found by the index.
     pub(super) fn relevance(&self, seq: i64, terms: &str) -> f64 {
         let text = OnceCell::new();
         self.best_sentence(seq, |term, possible| match (term.whole | term.parts) & possible {
@@ -195,7 +195,8 @@ impl WordBound<'_> {
         })
     }
 
-    /// The best sentence, each term being credited by what it is and which phrases the row may hold.
+    /// The highest bound among the sentences. Each term counts by its information, if the row may contain its
+    /// phrases.
     fn best_sentence(&self, seq: i64, credit: impl Fn(&BoundTerm<'_>, u128) -> f64) -> f64 {
         let possible = self.listed.possible_phrases(seq) | UNSEARCHED_PHRASE_BIT;
         let of_sentence = |terms: &Vec<BoundTerm<'_>>| {
@@ -205,8 +206,8 @@ impl WordBound<'_> {
     }
 }
 
-/// Looks up the phrases of the weighted terms and ranks the rows by the information they match, at most `wanted`. The
-/// terms come most important first: what is beyond [`PHRASES_MAX`] is not looked up.
+/// Looks up the phrases of the weighted terms and ranks the rows by the information that they match, at most
+/// `wanted`. The terms come most important first; those beyond [`PHRASES_MAX`] are not looked up.
 pub(super) async fn find_words<'a>(
     store: &dyn Store,
     scope: &Scope,
@@ -216,7 +217,7 @@ pub(super) async fn find_words<'a>(
 ) -> Result<WordHits, StoreError> {
     let terms: Vec<(&QueryTerm, f64)> = terms.collect();
     let phrases = distinct_phrases(terms.iter().map(|(term, _)| *term));
-    // Without a ranking only the frequencies are wanted.
+    // Without a ranking only the frequencies are needed.
     let all_up_to = if wanted > 0 { rows_per_phrase(phrases.len()) } else { 0 };
     let (documents, hits) = look_up(store, scope, corpus, &phrases, (ROWS_PER_PHRASE, all_up_to)).await?;
     let hits: Vec<&PhraseHits> = hits.iter().collect();
@@ -228,8 +229,8 @@ pub(super) async fn find_words<'a>(
     Ok(rank_rows(&terms, statistics, listed, wanted))
 }
 
-/// [`find_words`] for each of these lists of terms, all of the same weight; what several of them hold is looked up once.
-/// Of a common word only the newest rows are looked at.
+/// [`find_words`] for each of these lists of terms with equal weights; shared phrases are looked up once. For a
+/// common word only the newest rows are considered.
 pub(super) async fn find_words_of_each<'a, T>(
     store: &dyn Store,
     scope: &Scope,
@@ -260,7 +261,7 @@ where
     Ok(of_each.iter().zip(&texts).map(of_text).collect())
 }
 
-/// Number of live rows, and the rows with each phrase. Many are looked up in two halves, side by side.
+/// Number of live rows, and the rows with each phrase. Many phrases are looked up in two halves at the same time.
 async fn look_up(
     store: &dyn Store,
     scope: &Scope,
@@ -282,7 +283,7 @@ async fn look_up(
     Ok((size.documents, hits))
 }
 
-/// Rows of one of so many phrases up to which all are named at once.
+/// Maximum rows of one of these phrases up to which all are fetched at once.
 fn rows_per_phrase(phrases: usize) -> u32 {
     let of_one = u32::try_from(WHOLE_ROWS_AT_ONCE / phrases.max(1)).unwrap_or(u32::MAX);
     of_one.clamp(ROWS_PER_PHRASE, WHOLE_ROWS_MAX)
@@ -293,7 +294,7 @@ fn count_statistics(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64) ->
     WordStatistics { documents, frequencies: phrases.iter().cloned().zip(of_each).collect() }
 }
 
-/// Phrases that are not looked up yet, and the rows found for those that are.
+/// Phrases that still have to be looked up, and the rows found so far.
 #[derive(Default)]
 struct PhraseSelections {
     wanted: Vec<RowSelection>,
@@ -306,7 +307,7 @@ impl PhraseSelections {
         self.bits.push(bits);
     }
 
-    /// Rows that hold each of these phrases, from all parts of the past.
+    /// Adds selections of rows with all of these phrases, from all parts of the past.
     fn push_parts(&mut self, bits: u128, all_of: &[Vec<Phrase>], newest: i64) {
         let length = newest / PARTS_OF_PAST + 1;
         for part in 0..PARTS_OF_PAST {
@@ -316,8 +317,8 @@ impl PhraseSelections {
     }
 }
 
-/// Fetches what the newest rows of the phrases leave out: all rows of the rarer ones, and of the common ones those that can
-/// be worth something.
+/// Fetches rows that are not among the newest of their phrases: all rows of the rarer phrases, and those of the
+/// common ones that can rank high.
 async fn complete(
     store: &dyn Store,
     scope: &Scope,
@@ -372,7 +373,7 @@ async fn complete(
     Ok(())
 }
 
-/// Many selections are asked for in two halves, side by side.
+/// Reads many selections in two halves at the same time.
 async fn rows_holding(
     store: &dyn Store,
     scope: &Scope,
@@ -382,7 +383,7 @@ async fn rows_holding(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    // The first ones name most rows, so they are dealt out in turn.
+    // The first selections return most rows, so they are distributed in turn.
     let every_second = |from: usize| wanted.iter().skip(from).step_by(2).cloned().collect::<Vec<_>>();
     let (even, odd) = (every_second(0), every_second(1));
     let (even, odd) =
@@ -391,7 +392,7 @@ async fn rows_holding(
     Ok((0..wanted.len()).filter_map(|place| if place % 2 == 0 { even.next() } else { odd.next() }).collect())
 }
 
-/// Ranks the rows that contain the phrases by the information of their terms, of parts half.
+/// Ranks the rows by the information of the terms that they contain; a part of a word counts half.
 fn rank_rows(
     terms: &[(&QueryTerm, f64)],
     statistics: WordStatistics,
@@ -409,7 +410,7 @@ fn rank_rows(
     hits
 }
 
-/// Keeps the best, in order; of those that are equal where the room ends, some from all parts of the past, evenly.
+/// Keeps the best rows, in order. Of equal ones at the end, some are kept from all parts of the past, evenly.
 fn best_of_all_times(ranked: &mut Vec<(f64, i64)>, wanted: usize) {
     ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     if ranked.len() <= wanted {

@@ -1,29 +1,30 @@
-//! Relevance by words: which share of the query's information a text holds.
+//! Relevance by words: the share of the query's information that a text contains.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::ports::Phrase;
 use crate::text::QueryTerm;
 
-/// Flat prior of the document frequency: as if this many more texts without the phrase were known, so that in a memory
-/// of ten sentences one more or less does not turn a word's worth over.
+/// Prior of the document frequency: this many additional texts without the phrase are assumed, so that in a memory of
+/// ten sentences one more or less does not change a word's information much.
 const PRIOR_DOCUMENTS: f64 = 50.0;
-/// Value of one occurrence, relative to any number of repetitions. A memory is a sentence, in which repetition tells little.
+/// Credit of a single occurrence, relative to any number of repetitions. A memory is a sentence, in which repetition
+/// means little.
 const SINGLE_OCCURRENCE: f64 = 0.9;
-/// Value of a part of a long word if the whole word is missing. It is the same for messages.
+/// Credit of a part of a long word if the whole word is missing. It is the same for messages.
 pub(super) const PART_CREDIT: f64 = 0.5;
-/// Bends the share of matched information so that one of three equally informative words just clears the floor of 0.4
-/// ((0.9/3)^0.75 = 0.405) and all of them, said once, are worth 0.92.
+/// Exponent of the share of matched information: one of three equally informative words just reaches the minimum of
+/// 0.4 ((0.9/3)^0.75 = 0.405), and all of them, each once, give 0.92.
 const SHARE_EXPONENT: f64 = 0.75;
-/// Terms up to which a text is read through for each phrase. Above that building an index of the terms takes less time.
+/// Maximum terms of a text that is scanned for each phrase. For more, building an index of the terms is faster.
 const READ_THROUGH_MAX: usize = 48;
 
 /// Frequencies of a query's terms, from the word index.
 #[derive(Clone, Debug, Default)]
 pub struct WordStatistics {
-    /// Live rows of the scope.
+    /// Number of live rows in the scope.
     pub documents: u64,
-    /// Rows that hold each phrase.
+    /// Number of rows that contain each phrase.
     pub frequencies: HashMap<Phrase, u64>,
 }
 
@@ -43,14 +44,14 @@ impl WordStatistics {
         !term.guess || self.frequency(&term.phrase) > 0
     }
 
-    /// W, 0 to 1: `(Σ information·credit / Σ information)^0.75` over the content terms, where a term's credit is
-    /// `1 − 0.1/occurrences`, half of that where only a part of a long word is found, else 0. Grows with every match,
+    /// W, 0 to 1: `(Σ information·credit / Σ information)^0.75` over the content terms, where a term's credit is `1 −
+    /// 0.1/occurrences`, half of that if only a part of a long word is found, else 0. It grows with every match and
     /// saturates with repetition; 0 without content terms.
     pub fn relevance(&self, terms: &[QueryTerm], text: &IndexedText<'_>) -> f64 {
         self.weigh_terms(terms).relevance(text)
     }
 
-    /// The terms that count, with what each is worth: for comparing many texts.
+    /// The terms that count, with their information, for comparing many texts.
     pub(super) fn weigh_terms<'a>(&self, terms: &'a [QueryTerm]) -> WeighedTerms<'a> {
         let counting = terms.iter().filter(|term| self.is_counted(term));
         WeighedTerms(counting.map(|term| (term, self.phrase_information(&term.phrase))).collect())
@@ -77,7 +78,7 @@ impl WeighedTerms<'_> {
         all.collect::<BTreeSet<&Phrase>>().into_iter().cloned().collect()
     }
 
-    /// Says how to get W from the counts of these phrases instead of a text.
+    /// Prepares the computation of W from counts of these phrases rather than from a text.
     pub(super) fn relevance_from_counts(&self, phrases: &[Phrase]) -> CountedTerms {
         let place = |phrase: &Phrase| phrases.iter().position(|one| one == phrase);
         let of_term = |(term, information): &(&QueryTerm, f64)| CountedTerm {
@@ -89,10 +90,10 @@ impl WeighedTerms<'_> {
     }
 }
 
-/// The content terms of a query with the number of rows that hold them.
+/// The content terms of a query with the number of rows that contain them.
 pub(super) struct CountedTerms(Vec<CountedTerm>);
 
-/// Places of a term's phrases among the counts, and its information.
+/// Indexes of a term's phrases among the counts, and its information.
 struct CountedTerm {
     whole: Option<usize>,
     parts: Vec<usize>,
@@ -100,7 +101,7 @@ struct CountedTerm {
 }
 
 impl CountedTerms {
-    /// W of a text in which the phrases occur so often.
+    /// W of a text with these counts of the phrases.
     pub(super) fn relevance(&self, counts: &[usize]) -> f64 {
         let count = |place: &usize| counts.get(*place).copied().unwrap_or_default();
         let of_term = |term: &CountedTerm| {
@@ -114,8 +115,8 @@ impl CountedTerms {
     }
 }
 
-/// Share of the question that a row matches, from 0 to 1: matched information by all information, to the power of
-/// [`SHARE_EXPONENT`]. Each term comes with its information and its credit.
+/// Share of the question that a row matches, from 0 to 1: matched information divided by all information, to the
+/// power of [`SHARE_EXPONENT`]. Each term has its information and its credit.
 pub(super) fn matched_share(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut matched, mut asked) = (0.0, 0.0);
     for (information, credit) in terms {
@@ -134,11 +135,11 @@ pub(super) fn occurrence_credit(found: Occurrences) -> f64 {
     }
 }
 
-/// Number of occurrences of a term in a text; at least 1.
+/// Occurrences of a term in a text: at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrences {
     Whole(usize),
-    /// Occurs only as a part of a long word.
+    /// The term occurs only as a part of a long word.
     Part(usize),
     None,
 }
@@ -155,16 +156,16 @@ impl Occurrences {
     }
 }
 
-/// The index terms of a text, taken apart.
+/// The index terms of a text, split.
 #[derive(Clone, Debug)]
 pub struct IndexedText<'a> {
     terms: Vec<&'a str>,
-    /// Places of the terms in their alphabetical order; empty for a short text, which is faster read through.
+    /// Indexes of the terms in alphabetical order; empty for a short text, which is scanned faster.
     order: Vec<usize>,
 }
 
 impl<'a> IndexedText<'a> {
-    /// Takes apart what [`crate::text::index_terms`] gave.
+    /// Splits the result of [`crate::text::index_terms`].
     pub fn new(terms: &'a str) -> Self {
         let terms: Vec<&str> = terms.split(' ').filter(|term| !term.is_empty()).collect();
         let mut order = Vec::new();
@@ -184,7 +185,7 @@ impl<'a> IndexedText<'a> {
         self.terms.is_empty()
     }
 
-    /// True if two texts have the same terms, whatever their order and number.
+    /// True if two texts have the same terms, ignoring order and number.
     pub fn has_same_terms(&self, other: &Self) -> bool {
         let distinct = |text: &Self| text.terms.iter().copied().collect::<BTreeSet<&str>>();
         distinct(self) == distinct(other)

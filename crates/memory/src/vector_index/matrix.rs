@@ -1,4 +1,4 @@
-//! An int8 matrix that is scanned whole. Approximate indexes were slower below 100,000 rows or lost recall.
+//! An int8 matrix that is scanned completely. Approximate indexes were slower below 100,000 rows or lost recall.
 
 use std::cmp;
 use std::collections::HashMap;
@@ -14,20 +14,20 @@ use super::registers::{
     PlainRegisters, ROWS, Registers, products, products_of_codes, put_row, query_lanes, zero_rows,
 };
 
-/// Largest magnitude of a code. −128 has no positive counterpart in eight bits, and is not used.
+/// Maximum magnitude of a code. −128 has no positive counterpart in eight bits, and is not used.
 const CODE_MAX: f32 = 127.0;
-/// Rounding error of a sum of single-precision numbers, at most. It widens the bound by which rows are left out, so that no row
-/// is lost to rounding.
+/// Maximum rounding error of a sum of single-precision numbers. It widens the bound below which rows are skipped, so
+/// that no row is lost to rounding.
 const ROUNDING_ERROR_MAX: f32 = 1e-5;
-/// Bytes of bookkeeping per row beside its codes: number, scale, loss, place, and the place's share of the map's slack.
+/// Bytes for each row beside its codes: number, scale, loss, index, and the share of the map's unused space.
 const ROW_OVERHEAD: usize =
     size_of::<i64>() + 2 * size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
 
-/// Rows times queries from which on another thread is worth its beginning: some half a millisecond of work.
+/// Minimum rows times queries for another thread: some half a millisecond of work.
 const PRODUCTS_PER_THREAD: usize = 100_000;
-/// Rows that a thread takes at once.
+/// Rows that a thread claims at once.
 const ROWS_PER_CLAIM: usize = 1_024;
-/// Threads beyond which memory, not arithmetic, is what a scan waits for.
+/// Maximum threads of a scan. More do not help, because the scan is limited by memory bandwidth.
 const THREADS_MAX: usize = 4;
 
 fn threads_max() -> usize {
@@ -36,13 +36,13 @@ fn threads_max() -> usize {
         .get_or_init(|| thread::available_parallelism().map_or(1, |threads| threads.get().min(THREADS_MAX)))
 }
 
-/// Vectors of one length, one byte per component, each row with its own scale.
+/// Vectors of the same length with one byte per component; each row has its own scale.
 #[derive(Debug, Default)]
 pub struct Matrix {
     dimension: usize,
     codes: Vec<i8>,
     scales: Vec<f32>,
-    /// Distance of each row from the vector that its codes encode.
+    /// Distance between each row's vector and the one that its codes represent.
     losses: Vec<f32>,
     seqs: Vec<i64>,
     places: HashMap<i64, usize>,
@@ -63,8 +63,8 @@ impl Matrix {
         self.len() * (self.dimension + ROW_OVERHEAD)
     }
 
-    /// Puts a row in, in place of one of the same number. The first row decides the length; a vector of another length
-    /// or with a component that is no number is left out.
+    /// Inserts a row, replacing one with the same number. The first row determines the length; vectors of another
+    /// length or with a component that is not a number are ignored.
     pub fn insert(&mut self, seq: i64, vector: &[f32]) {
         if self.is_empty() {
             self.dimension = vector.len();
@@ -92,7 +92,7 @@ impl Matrix {
         }
     }
 
-    /// Takes a row out; the last row moves into its place.
+    /// Removes a row; the last row is moved to its index.
     pub fn remove(&mut self, seq: i64) {
         let Some(place) = self.places.remove(&seq) else { return };
         let last = self.seqs.len() - 1;
@@ -107,7 +107,7 @@ impl Matrix {
         self.codes.truncate(last * self.dimension);
     }
 
-    /// Keeps only the `count` rows of the greatest numbers.
+    /// Keeps only the `count` rows with the highest numbers.
     pub fn keep_newest(&mut self, count: usize) {
         if self.len() <= count {
             return;
@@ -119,8 +119,8 @@ impl Matrix {
         }
     }
 
-    /// Numbers of the rows nearest to a unit vector by approximate cosine, best first, ties by the greater number:
-    /// the answer does not depend on the order in which rows were put in.
+    /// Numbers of the rows nearest to a unit vector by approximate cosine, best first; of equal ones the higher
+    /// number first, so that the order of insertion does not matter.
     pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
         self.nearest_to_each(&[query], wanted).pop().unwrap_or_default()
     }
@@ -146,8 +146,8 @@ impl Matrix {
         found.into_iter().map(BestRows::into_seqs).collect()
     }
 
-    /// The best rows for each query. A long scan is shared among threads, each of which takes some rows whenever it is
-    /// done with others: one that is kept waiting for a processor keeps nobody.
+    /// The best rows for each query. A long scan is divided among threads; each claims more rows when it is done, so
+    /// that a thread that waits for a processor delays none.
     fn scan_rows<R: Registers>(&self, registers: R, queries: &[Vec<i8>], wanted: usize) -> Vec<BestRows> {
         let next = AtomicUsize::new(0);
         let scan = Scan { registers, matrix: self, next: &next, queries, wanted };
@@ -157,7 +157,7 @@ impl Matrix {
         }
         thread::scope(|scope| {
             let begin = || thread::Builder::new().spawn_scoped(scope, move || registers.run(scan));
-            // What no other thread can be had for, this one does too.
+            // If no other thread can be started, this one does the work alone.
             let others: Vec<_> = (1..threads).filter_map(|_| begin().ok()).collect();
             let mut found = registers.run(scan);
             for other in others {
@@ -170,15 +170,15 @@ impl Matrix {
         })
     }
 
-    /// For each row, between which values its product with `query` lies; none for a row that is not in. The codes alone
-    /// tell, so the answer depends on nothing but the two vectors.
+    /// For each row, the range that contains its product with `query`; `None` for an unknown row. Only the codes are
+    /// used, so the result depends on nothing but the two vectors.
     pub fn products(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
         let length = query.iter().map(|component| component * component).sum::<f32>().sqrt();
         let product = |seq: &i64| {
             let &place = self.places.get(seq).filter(|_| query.len() == self.dimension)?;
             let codes = &self.codes[place * self.dimension..(place + 1) * self.dimension];
             let about = Arch::new().dispatch(Product { codes, query }) * self.scales[place];
-            // By Cauchy and Schwarz.
+            // By the Cauchy–Schwarz inequality.
             let error = length * (self.losses[place] + ROUNDING_ERROR_MAX);
             Some(about - error..=about + error)
         };
@@ -186,7 +186,7 @@ impl Matrix {
     }
 }
 
-/// Codes and the factor that turns them back into components.
+/// The codes of a vector, and the factor that converts them back.
 fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
     let largest = vector.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
     if largest == 0.0 {
@@ -196,13 +196,13 @@ fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
     (codes, largest / CODE_MAX)
 }
 
-/// Distance between a vector and the vector that its codes encode.
+/// Distance between a vector and the one that its codes represent.
 fn quantisation_error(vector: &[f32], codes: &[i8], scale: f32) -> f32 {
     let squares = vector.iter().zip(codes).map(|(component, &code)| component - f32::from(code) * scale);
     squares.map(|difference| difference * difference).sum::<f32>().sqrt()
 }
 
-/// The product of one row's codes with a vector.
+/// The product of a row's codes with a vector.
 struct Product<'a> {
     codes: &'a [i8],
     query: &'a [f32],
@@ -226,14 +226,14 @@ impl NullaryFnOnce for Product<'_> {
     }
 }
 
-/// The scan as a whole, so that it is compiled for the registers that it runs on.
+/// A complete scan, as one function so that it is compiled for the vector registers in use.
 #[derive(Clone, Copy)]
 struct Scan<'a, R> {
     registers: R,
     matrix: &'a Matrix,
-    /// The first row that nobody has taken yet.
+    /// The first row that no thread has claimed.
     next: &'a AtomicUsize,
-    /// A query of another length than the rows is empty, and finds nothing.
+    /// The queries. One with another length than the rows is empty, and finds nothing.
     queries: &'a [Vec<i8>],
     wanted: usize,
 }
@@ -249,7 +249,8 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
         let mut found: Vec<BestRows> = self.queries.iter().map(|_| BestRows::new(self.wanted)).collect();
         let mut lanes = zero_rows(registers, *dimension);
         loop {
-            // Relaxed: only the number is shared. The rows do not change during a scan, and joining the threads hands the results over.
+            // Relaxed: only the number is shared. The rows do not change during a scan, and joining the threads
+            // publishes the results.
             let first = self.next.fetch_add(ROWS_PER_CLAIM, Ordering::Relaxed).min(seqs.len());
             let taken = first..(first + ROWS_PER_CLAIM).min(seqs.len());
             if taken.is_empty() {
@@ -262,7 +263,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
                 if let ([query], [best]) = (&queries[..], &mut found[..])
                     && !query.is_empty()
                 {
-                    // Of rows that are missing at the end the first one is put in place; they belong to no number.
+                    // Missing rows at the end are replaced by the first one; they have no number.
                     let row = |place| {
                         rows.get(place * dimension..(place + 1) * dimension).unwrap_or(&rows[..*dimension])
                     };
@@ -270,7 +271,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
                     best.insert_good_rows(products.map(|product| product as f32), scales, seqs);
                     continue;
                 }
-                // Once for all queries. Places that stay as they were at the end belong to no number.
+                // Allocated once for all queries. Unused places at the end have no number.
                 for (place, row) in rows.chunks(*dimension).enumerate() {
                     put_row(registers, &mut lanes, place, row);
                 }
@@ -283,7 +284,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
     }
 }
 
-/// The best so far: twice as many as wanted are kept before the worse half is thrown away.
+/// The best rows so far. Twice as many as wanted are collected before the worse half is dropped.
 struct BestRows {
     wanted: usize,
     kept: Vec<(f32, i64)>,
@@ -295,7 +296,7 @@ impl BestRows {
         Self { wanted, kept: Vec::with_capacity(2 * wanted), threshold: f32::NEG_INFINITY }
     }
 
-    /// Takes in those of some rows that are good enough.
+    /// Adds those rows that are good enough.
     #[inline(always)]
     fn insert_good_rows(&mut self, products: [f32; ROWS], scales: &[f32], seqs: &[i64]) {
         let mut scores = [f32::NEG_INFINITY; ROWS];
@@ -304,7 +305,7 @@ impl BestRows {
             .zip(products)
             .zip(scales)
             .for_each(|((score, product), scale)| *score = product * scale);
-        // Of a long scan hardly any are.
+        // In a long scan hardly any are.
         if scores.iter().fold(false, |any, &score| any | (score >= self.threshold)) {
             scores.into_iter().zip(seqs).for_each(|(score, &seq)| self.insert(score, seq));
         }
@@ -329,7 +330,7 @@ impl BestRows {
     }
 }
 
-/// Greater scores first, then greater numbers.
+/// Higher scores first, then higher numbers.
 pub(super) fn best_first(a: &(f32, i64), b: &(f32, i64)) -> cmp::Ordering {
     b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
 }

@@ -1,8 +1,9 @@
-//! Exact nearest neighbours of one scope: an int8 matrix in memory finds the candidates, the stored f32 vectors decide.
+//! Exact nearest neighbours in one scope: an int8 matrix in memory finds candidates, and the stored f32 vectors
+//! decide.
 //!
-//! A matrix is filled on demand and kept in step by asking the store, before each search, for the vectors written since
-//! the last one. So it needs no word from those who write, in this process or another. Deleted rows drop out when the
-//! store no longer gives their vectors; [`VectorIndex::forget`] takes them out of memory at once.
+//! A matrix is filled on demand and updated before each search with the vectors written since the last one. So
+//! writers, in this process or another, need not notify it. Deleted rows disappear when the store no longer returns
+//! their vectors; [`VectorIndex::forget`] removes them from memory at once.
 
 mod matrix;
 mod registers;
@@ -18,24 +19,24 @@ use parking_lot::{Mutex, RwLock};
 use crate::ports::{Corpus, Store, StoreError, StoredVector};
 use crate::scope::{PersonaId, Scope};
 
-/// Readability below which a vector says nothing: with an English embedder 用户怀孕了 and 用户离婚了 have cosine 1.
+/// Minimum readability of a usable vector: with an English embedder 用户怀孕了 and 用户离婚了 have cosine 1.
 pub const READABILITY_MIN: f32 = 0.6;
-/// Memory that all matrices together may take, in bytes: five scopes of 100,000 rows.
+/// Default memory of all matrices together, in bytes: five scopes of 100,000 rows.
 pub const BUDGET_DEFAULT: usize = 256 * 1024 * 1024;
-/// Messages that are compared by vector, the newest. Older ones are found by their words.
+/// Maximum messages that are compared by vector, the newest. Older ones are found by their words.
 const MESSAGES_MAX: usize = 100_000;
-/// Messages beyond the limit that are borne before the oldest are dropped, so that this is not done at each search.
+/// Messages above the maximum that are tolerated before the oldest are dropped, so that this is not done at each
+/// search.
 const MESSAGES_SLACK: usize = 10_000;
-/// Vectors asked for at once. They are 3 MB, which a reader copies within a few milliseconds; other reads get their turn
-/// between pages.
+/// Vectors per page. A page is 3 MB, which a reader copies within a few milliseconds; other reads run between pages.
 const VECTORS_PER_PAGE: u32 = 2_000;
-/// Rough candidates per wanted row; the int8 order errs by far less.
+/// Approximate candidates for each wanted row; the error of the int8 order is far smaller.
 const OVERSAMPLING: usize = 2;
-/// Fewest rough candidates: where few rows are wanted, twice as many would be too few.
+/// Minimum approximate candidates: for few wanted rows, the multiple would be too few.
 const ROUGH_CANDIDATES_MIN: usize = 64;
-/// Sums that are kept side by side: one alone would wait for itself at each step.
+/// Number of partial sums of a cosine; with a single one, each addition would wait for the one before.
 const COSINE_LANES: usize = 16;
-/// Number of times a search is repeated when rows that it found turn out to be deleted. A large deletion may just be under way.
+/// Maximum searches if some of the found rows turn out to be deleted. A large deletion may be in progress.
 const SEARCHES_MAX: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,17 +50,19 @@ struct ShardKey {
 #[derive(Debug, Default)]
 struct Shard {
     matrix: Matrix,
-    /// All vectors up to this revision are in.
+    /// All vectors up to this revision are included.
     revision: i64,
-    /// Counts removals: a page that was read before one is thrown away.
+    /// Counts removals: a page that was read before a removal is discarded.
     removals: u64,
-    /// Rows that were removed. The new vector of a changed text may have arrived before the removal, so they are checked.
+    /// Removed rows. The new vector of a changed text may have been inserted before the removal, so these rows are
+    /// read again.
     doubtful: BTreeSet<i64>,
 }
 
 #[derive(Debug)]
 struct LoadedShard {
-    /// Searches share the lock. It is never held while the store is read: what was read is compared with `removals` afterwards.
+    /// Searches share the lock. It is never held while the store is read; afterwards the result is checked against
+    /// `removals`.
     shard: Arc<RwLock<Shard>>,
     last_used: u64,
 }
@@ -70,12 +73,12 @@ struct Shards {
     uses: u64,
 }
 
-/// Searches the vectors of many scopes within a budget of memory; the scope that was not used for longest gives way.
-/// A scope that is larger than the whole budget is held while it is the last one used.
+/// Vector index of many scopes within a memory budget; the least recently used scope is dropped first. A scope larger
+/// than the budget stays while it is the last one used.
 #[derive(Debug)]
 pub struct VectorIndex {
     budget: usize,
-    /// Not held during a search: that of one scope delays no other.
+    /// Not locked during a search, so that one scope delays no other.
     shards: Mutex<Shards>,
 }
 
@@ -86,14 +89,14 @@ impl Default for VectorIndex {
 }
 
 impl VectorIndex {
-    /// An empty index that takes at most about `budget` bytes.
+    /// Creates an empty index that takes at most about `budget` bytes.
     pub fn new(budget: usize) -> Self {
         Self { budget, shards: Mutex::default() }
     }
 
-    /// The live rows nearest to `query` (unit length), as (number, exact cosine), best first, ties by the greater
-    /// number, at most `wanted`. Rows whose text the model can't read are never among them. Whether the query itself
-    /// was readable is for the caller to check.
+    /// The live rows nearest to `query` (unit length), as (number, exact cosine), best first, of equal ones the
+    /// higher number first, at most `wanted`. Rows whose text the model can't read are excluded. The caller checks if
+    /// the query itself was readable.
     pub async fn nearest(
         &self,
         store: &dyn Store,
@@ -108,8 +111,8 @@ impl VectorIndex {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The vectors of a scope, as they are in the store now: for a caller who compares many and asks the store for exact
-    /// ones where it must.
+    /// Loads the present vectors of a scope, for a caller that compares many and reads exact ones from the store only
+    /// if needed.
     pub async fn load(
         &self,
         store: &dyn Store,
@@ -133,12 +136,12 @@ impl VectorIndex {
         }
     }
 
-    /// Drops the matrices of every other model: another one has taken its place.
+    /// Drops the matrices of all models but this one.
     pub fn keep_only(&self, fingerprint: &str) {
         self.shards.lock().by_key.retain(|key, _| key.fingerprint == fingerprint);
     }
 
-    /// Drops everything that a persona remembers: part of resetting it.
+    /// Drops all vectors of a persona, when it is reset.
     pub fn forget_persona(&self, persona: &PersonaId) {
         self.shards.lock().by_key.retain(|key, _| key.scope.persona != *persona);
     }
@@ -160,7 +163,7 @@ impl VectorIndex {
         Arc::clone(&loaded.shard)
     }
 
-    /// Drops what was not used for longest, never `current`.
+    /// Drops the least recently used matrices, never `current`.
     fn keep_budget(&self, current: &ShardKey) {
         let mut shards = self.shards.lock();
         let mut sizes: Vec<(u64, ShardKey, usize)> = shards
@@ -182,7 +185,7 @@ impl VectorIndex {
     }
 }
 
-/// The vectors of one scope, corpus and model, compared by their codes alone. They stay available while this is held.
+/// The vectors of one scope, corpus and model, compared by their codes only. They stay in memory while this exists.
 #[derive(Clone, Debug)]
 pub struct LoadedVectors {
     key: Arc<ShardKey>,
@@ -190,9 +193,9 @@ pub struct LoadedVectors {
 }
 
 impl LoadedVectors {
-    /// Numbers of the rows nearest to `query` (unit length), best first, ties by the greater number, at most `wanted`.
-    /// The order is that of the codes, which errs by less than a hundredth; a row that the store has meanwhile deleted
-    /// may be among them (see [`Self::remove`]), one whose text the model can't read is not.
+    /// Numbers of the rows nearest to `query` (unit length), best first, of equal ones the higher number first, at
+    /// most `wanted`. The order is by codes, with an error below a hundredth. Rows deleted from the store meanwhile
+    /// may be included (see [`Self::remove`]); rows whose text the model can't read are not.
     pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
         self.shard.read().matrix.nearest(query, wanted)
     }
@@ -202,9 +205,9 @@ impl LoadedVectors {
         self.shard.read().matrix.nearest_to_each(queries, wanted)
     }
 
-    /// For each of `queries` (unit length) the live rows nearest to it, as (number, exact cosine), best first, ties by
-    /// the greater number, at most `wanted`; those below `cosine_min` may be left out, and where their codes tell that
-    /// they are, the store is not asked for their vectors.
+    /// For each of `queries` (unit length) the nearest live rows, as (number, exact cosine), best first, of equal
+    /// ones the higher number first, at most `wanted`. Rows below `cosine_min` may be left out; where the codes show
+    /// that, the store is not asked for their vectors.
     pub async fn exactly_nearest(
         &self,
         store: &dyn Store,
@@ -239,27 +242,27 @@ impl LoadedVectors {
         Ok(found)
     }
 
-    /// For each row, between which values its cosine with `query` (unit length) lies; none for a row without a vector
+    /// For each row, the range that contains its cosine with `query` (unit length); `None` for a row without a vector
     /// or with one of an unreadable text.
     pub fn cosine_ranges(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
         self.shard.read().matrix.products(query, seqs)
     }
 
-    /// Takes out rows that are no longer in the store.
+    /// Removes rows that are no longer in the store.
     pub fn remove(&self, seqs: impl Iterator<Item = i64>) {
         self.shard.write().remove(seqs);
     }
 }
 
-/// Fills an empty shard of messages with the newest, so that nothing older is read. Says whether it is filled: not where
-/// rows were erased meanwhile, which must not come back.
+/// Fills an empty shard of messages with the newest, so that nothing older is read. False if rows were erased
+/// meanwhile, which must not come back.
 async fn fill_with_newest(
     store: &dyn Store,
     key: &ShardKey,
     shard: &RwLock<Shard>,
 ) -> Result<bool, StoreError> {
     let removals = shard.read().removals;
-    // Asked for first: what is written meanwhile has a greater one, and is taken in afterwards.
+    // Read first: later writes have a greater revision, and are read afterwards.
     let revision = store.last_revision(&key.scope, key.corpus, &key.fingerprint).await?;
     if revision == 0 {
         return Ok(true);
@@ -283,7 +286,7 @@ async fn fill_with_newest(
     Ok(shard.removals == removals)
 }
 
-/// Takes those of the rows in doubt in again that have a vector. Others get theirs later, or are gone.
+/// Inserts doubtful rows again if they have a vector. Others get theirs later, or are deleted.
 async fn reload_doubtful_rows(
     store: &dyn Store,
     key: &ShardKey,
@@ -298,7 +301,7 @@ async fn reload_doubtful_rows(
     }
     let there = store.vectors_numbered(&key.scope, key.corpus, &key.fingerprint, &doubtful).await?;
     let mut shard = shard.write();
-    // What was taken out meanwhile must not come back by what was read before.
+    // Rows that were removed meanwhile must not come back with an earlier page.
     if shard.removals == removals {
         there.iter().for_each(|stored| insert_vector(&mut shard.matrix, stored));
         shard.doubtful.clear();
@@ -306,7 +309,7 @@ async fn reload_doubtful_rows(
     Ok(())
 }
 
-/// Takes in all vectors that were written since the last time.
+/// Inserts all vectors that were written since the last call.
 async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
     reload_doubtful_rows(store, key, shard).await?;
     let is_new = || key.corpus == Corpus::Messages && shard.read().revision == 0;
@@ -348,7 +351,7 @@ impl Shard {
         }
     }
 
-    /// Two searches may read the same page at once; what is already in is passed over.
+    /// Inserts a page. Two searches may read the same one at the same time; known rows are skipped.
     fn insert_page(&mut self, page: &[StoredVector]) {
         page.iter()
             .filter(|stored| stored.revision > self.revision)
@@ -366,7 +369,7 @@ fn insert_vector(matrix: &mut Matrix, stored: &StoredVector) {
     }
 }
 
-/// The rows that are there, by their exact cosines.
+/// The live rows with their exact cosines.
 fn rescore(rough: &[i64], exact: &HashMap<i64, Vec<f32>>, query: &[f32]) -> Vec<(i64, f32)> {
     let there = rough.iter().filter_map(|seq| Some((cosine(exact.get(seq)?, query), *seq)));
     let mut found: Vec<(f32, i64)> = there.collect();
@@ -374,7 +377,7 @@ fn rescore(rough: &[i64], exact: &HashMap<i64, Vec<f32>>, query: &[f32]) -> Vec<
     found.into_iter().map(|(cosine, seq)| (seq, cosine)).collect()
 }
 
-/// Cosine of two unit vectors; 0 where their lengths differ.
+/// Cosine of two unit vectors; 0 if their lengths differ.
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     if a.len() != b.len() {
         return 0.0;

@@ -1,26 +1,26 @@
-//! Products of codes on the widest registers that the processor has. Left to itself the compiler multiplies on eight
-//! lanes, whatever there is.
+//! Products of codes with the widest vector registers of the processor. By itself the compiler would always use eight
+//! lanes.
 
 use pulp::{Arch, NullaryFnOnce};
 
-/// Rows that are multiplied with a query at once: one alone spends as long on adding up its lanes as on multiplying.
+/// Rows that are multiplied with a query at once: for a single row, summing its lanes takes as long as multiplying.
 pub(super) const ROWS: usize = 4;
 
-/// Vector registers of 16-bit lanes, with multiplication in pairs and sums of the products.
+/// Vector registers with 16-bit lanes that can multiply in pairs and sum the products.
 pub(super) trait Registers: Copy + Send + Sync {
-    /// Some lanes of a row or a query.
+    /// A register's share of a row or a query.
     type Lanes: Copy + Send + Sync;
     type Sums: Copy;
     /// Codes that fit in [`Self::Lanes`].
     const WIDTH: usize;
 
-    /// Up to [`Self::WIDTH`] codes as lanes, filled up with zeros.
+    /// Converts up to [`Self::WIDTH`] codes to lanes, padded with zeros.
     fn widen(self, codes: &[i8]) -> Self::Lanes;
     fn zero_sums(self) -> Self::Sums;
     fn add(self, sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
-    /// The sums of each row in one. Products of a few thousand codes stay far below 2^31.
+    /// Adds up the lanes of each row. Products of a few thousand codes stay far below 2^31.
     fn sum_rows(self, sums: [Self::Sums; ROWS]) -> [i32; ROWS];
-    /// Runs what is compiled for these registers.
+    /// Runs a function that is compiled for these registers.
     fn run<Work: NullaryFnOnce>(self, work: Work) -> Work::Output;
 }
 
@@ -30,13 +30,12 @@ pub(super) fn query_lanes<R: Registers>(registers: R, codes: &[i8]) -> Vec<R::La
     codes.chunks(R::WIDTH).map(|codes| registers.widen(codes)).collect()
 }
 
-/// Rows of nothing, for [`put_row`].
+/// Zero rows, to be filled by [`put_row`].
 #[inline(always)]
 pub(super) fn zero_rows<R: Registers>(registers: R, dimension: usize) -> Vec<[R::Lanes; ROWS]> {
     vec![[registers.widen(&[]); ROWS]; dimension.div_ceil(R::WIDTH)]
 }
 
-/// Puts a row in the place of the one that is there.
 #[inline(always)]
 pub(super) fn put_row<R: Registers>(registers: R, rows: &mut [[R::Lanes; ROWS]], place: usize, codes: &[i8]) {
     let whole = codes.chunks_exact(R::WIDTH);
@@ -49,7 +48,7 @@ pub(super) fn put_row<R: Registers>(registers: R, rows: &mut [[R::Lanes; ROWS]],
     }
 }
 
-/// The products of the rows with a query of the same lanes.
+/// Products of the rows with a query that is in lanes too.
 #[inline(always)]
 pub(super) fn products<R: Registers>(
     registers: R,
@@ -65,7 +64,7 @@ pub(super) fn products<R: Registers>(
     registers.sum_rows(sums)
 }
 
-/// The products of rows of codes with one query: [`products`] without lanes that are stored to be used again.
+/// Products of rows of codes with one query, like [`products`] but without storing lanes for reuse.
 #[inline(always)]
 pub(super) fn products_of_codes<R: Registers>(
     registers: R,
@@ -86,7 +85,7 @@ pub(super) fn products_of_codes<R: Registers>(
     registers.sum_rows(sums)
 }
 
-/// Instructions that every processor has.
+/// Registers and instructions that every processor has.
 #[derive(Clone, Copy)]
 pub(super) struct PlainRegisters;
 
@@ -135,7 +134,8 @@ mod x86 {
 
     use super::{ROWS, Registers};
 
-    // Expressions, not closures: a closure is not compiled for the level, so each of its instructions becomes a call.
+    // Expressions, not closures: a closure is not compiled for the target features, so each of its instructions
+    // becomes a call.
     macro_rules! registers {
         ($level_type:ty, $register:ty, $lanes:literal, $level:ident => {
             none: $none:expr,
@@ -176,7 +176,7 @@ mod x86 {
                 #[inline(always)]
                 fn sum_rows(self, $rows: [$register; ROWS]) -> [i32; ROWS] {
                     let $level = self;
-                    // Each four lanes hold a sum of each row.
+                    // Each four lanes have one sum of each row.
                     let parts: [[i32; ROWS]; $lanes / 2 / ROWS] = cast($totals);
                     let mut totals = [0; ROWS];
                     for part in parts {

@@ -1,19 +1,19 @@
-//! An emotional impact as an answer gives it.
+//! Parsing of emotional impacts in answers.
 
 use memory::nodes::IMPACT_MAX;
 
 use super::member::Member;
 
-/// The value of a number that was given as an impact.
+/// An impact as given by a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Impact {
     /// A whole number within ±10 (2.0 is whole).
     Valid(i8),
     /// A number beyond the bounds.
     OutOfRange(f64),
-    /// A number with a fraction.
+    /// A number that is not whole.
     Fraction(f64),
-    /// A boolean, a string, nothing.
+    /// A boolean, a string, or null.
     NoNumber,
 }
 
@@ -27,7 +27,7 @@ impl Impact {
         if !(-bound..=bound).contains(&number) {
             return Impact::OutOfRange(number);
         }
-        // Whole and within ±10, so nothing is lost.
+        // Whole and within ±10, so the conversion is exact.
         Impact::Valid(number as i8)
     }
 }

@@ -1,24 +1,23 @@
-//! A reader of almost-JSON. One pass, no backtracking, bounded depth, no panic on any text.
+//! A lenient JSON parser: one pass, no backtracking, bounded depth, no panic on any text.
 
 use serde_json::{Map, Number, Value};
 
-/// Deepest nesting that is followed. Answers nest a few levels deep; without a bound an answer could make the reader overflow
-/// its stack.
+/// Maximum nesting depth. Answers nest a few levels deep; deeper nesting could overflow the reader's stack.
 const DEPTH_MAX: usize = 64;
 
-/// A value and how it was read.
+/// A parsed value with information about its damage.
 pub(super) struct ParsedText {
     pub(super) value: Value,
     /// Length of the value in the text, in bytes.
     pub(super) length: usize,
-    /// Number of brackets that were open when the text ended; none when it is complete.
+    /// Number of brackets that were open when the text ended; `None` if the value is complete.
     pub(super) open_at_end: Option<usize>,
 }
 
 /// The text does not go on like JSON.
 pub(super) struct Unreadable;
 
-/// Reads the object or list that `text` starts with.
+/// Parses the object or list at the start of `text`.
 pub(super) fn read_leniently(text: &str) -> Result<ParsedText, Unreadable> {
     let mut reader = Reader { text, at: 0, open: 0, open_at_end: None };
     match reader.read_value()? {
@@ -35,7 +34,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A value; none when the text ends before it is complete.
+    /// Parses a value; `None` if the text ends before it is complete.
     fn read_value(&mut self) -> Result<Option<Value>, Unreadable> {
         self.skip_blank();
         match self.peek_char() {
@@ -94,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Steps over commas to the next item; tells when there is none.
+    /// Skips commas before the next item; false if there is none.
     fn between_items(&mut self, closer: char) -> Option<Result<(), Unreadable>> {
         loop {
             self.skip_blank();
@@ -108,7 +107,7 @@ impl Reader<'_> {
                     self.at += 1;
                     return Some(Ok(()));
                 }
-                // The closer of the outer bracket: this one's was forgotten.
+                // The closing bracket of the outer value: this one's is missing.
                 Some('}' | ']') if self.open > 1 => return Some(Ok(())),
                 Some('}' | ']' | ':') => return Some(Err(Unreadable)),
                 Some(_) => return None,
@@ -127,7 +126,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number, a constant of JSON or Python, or a word that lacks its quotes.
+    /// Parses a number, a constant of JSON or Python, or a word without its quotes.
     fn bare_word(&mut self) -> Result<Option<Value>, Unreadable> {
         let word = self.take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.'));
         if word.is_empty() {
@@ -139,11 +138,11 @@ impl Reader<'_> {
             "null" | "None" | "NULL" | "undefined" | "NaN" => Value::Null,
             _ => number(word).unwrap_or_else(|| Value::String(word.to_owned())),
         };
-        // At the very end nobody knows whether -1 was to be -10.
+        // At the very end it is unknown if -1 was to become -10.
         if self.peek_char().is_none() { Ok(self.note_truncation()) } else { Ok(Some(value)) }
     }
 
-    /// A string; none when the text ends inside it.
+    /// Parses a string; `None` if the text ends inside it.
     fn read_string(&mut self) -> Option<String> {
         let opener = self.peek_char()?;
         let closers = closing_marks(opener)?;
@@ -162,7 +161,7 @@ impl Reader<'_> {
         self.note_truncation()
     }
 
-    /// True if a quotation mark before this place ends a string: only where JSON goes on after it. Others are quotation
+    /// True if the quotation mark before this position ends a string: only if JSON continues after it. Others are
     /// marks that the model forgot to escape.
     fn is_closing_mark(&self) -> bool {
         let rest = &self.text[self.at..];
@@ -175,7 +174,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the escape after a backslash; none if the text ends inside it.
+    /// Parses the escape after a backslash; `None` if the text ends inside it.
     fn escape(&mut self, string: &mut String) -> Option<()> {
         let Some(c) = self.peek_char() else { return self.note_truncation() };
         self.at += c.len_utf8();
@@ -251,7 +250,7 @@ impl Reader<'_> {
     }
 }
 
-/// The marks that can end a string which this one opens; none if it opens no string.
+/// The marks that can end a string that begins with this one; `None` if it does not begin a string.
 fn closing_marks(opener: char) -> Option<&'static [char]> {
     match opener {
         '"' => Some(&['"']),
@@ -262,7 +261,7 @@ fn closing_marks(opener: char) -> Option<&'static [char]> {
     }
 }
 
-/// True if JSON can go on like this after a comma; running text mostly can't.
+/// True if this text can follow a comma in JSON; prose mostly can't.
 fn starts_item(text: &str) -> bool {
     const CONSTANTS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
     match text.chars().next() {

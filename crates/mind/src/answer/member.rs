@@ -1,5 +1,5 @@
-//! Members of an answer as a model gave them. Reading one never fails: what is of the wrong type is kept as it is, so
-//! that it can be noted and costs nothing beside it.
+//! Members of an answer, as a model wrote them. Deserializing one never fails: a value of the wrong type is stored
+//! unchanged, so that it can be noted and affects nothing else.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::notes::Notes;
 
-/// One member. Its schema is that of `T`.
+/// A member of an answer. Its schema is that of `T`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Member<T> {
-    /// The answer does not have it.
+    /// The answer does not have the member.
     #[default]
     Missing,
     Null,
@@ -37,12 +37,12 @@ impl<T> Member<T> {
 }
 
 impl Member<String> {
-    /// A text that says something, without blank ends.
+    /// A trimmed text; `None` if it is blank.
     pub fn trimmed_text(&self) -> Option<&str> {
         self.get().map(|text| text.trim()).filter(|text| !text.is_empty())
     }
 
-    /// The text in lower case, to be compared with a closed list of words.
+    /// The text in lower case, for comparing with a fixed list of words.
     pub fn lower_case_word(&self) -> Option<String> {
         self.trimmed_text().map(str::to_lowercase)
     }
@@ -66,7 +66,8 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Member<T> {
     }
 }
 
-/// Serde would read a list as the fields of a struct in their order; for an answer that is another thing.
+/// Deserializes a member, except for a list that should be an object: serde would read it as the struct's fields in
+/// order.
 fn read_member<T: DeserializeOwned>(value: Value) -> Member<T> {
     match value {
         Value::Null => Member::Null,
@@ -102,7 +103,7 @@ impl<T: JsonSchema> JsonSchema for Member<T> {
 /// A member that should be a list. Its schema is that of a list of `T`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum List<T> {
-    /// The answer does not have it.
+    /// The answer does not have the member.
     #[default]
     Missing,
     Null,
@@ -115,8 +116,8 @@ pub enum List<T> {
 }
 
 impl<T> List<T> {
-    /// The items that are what they should be; one alone counts as a list of one. `what` is the word for an item in
-    /// the notes, `name` that of the member.
+    /// The valid items; a single item counts as a list of one. In notes, `what` is the word for an item, `name` that
+    /// of the member.
     pub(crate) fn read<'a>(&'a self, what: &str, name: &str, notes: &mut Notes) -> Vec<&'a T> {
         let items = match self {
             List::Missing | List::Null => return Vec::new(),
@@ -135,7 +136,7 @@ impl<T> List<T> {
 }
 
 impl List<String> {
-    /// The texts that say something, without blank ends.
+    /// The texts that are not blank, trimmed.
     pub(crate) fn trimmed_texts<'a>(&'a self, name: &str, notes: &mut Notes) -> Vec<&'a str> {
         let texts = self.read("a string", name, notes).into_iter();
         texts.map(|text| text.trim()).filter(|text| !text.is_empty()).collect()

@@ -1,4 +1,4 @@
-//! From what a model wrote to a JSON object: around prose, fences and small damage.
+//! Finds the JSON object in a model's answer: inside prose or fences, and with small damage.
 
 mod impact;
 mod lenient;
@@ -12,47 +12,48 @@ pub(crate) use notes::{Notes, snippet};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Longest answer that is looked at, in bytes. Some models repeat themselves until their limit; the part that
-/// counts is at the beginning.
+/// Maximum bytes of an answer. Some models repeat themselves until their limit; the useful part is at the beginning.
 pub const ANSWER_LENGTH_MAX: usize = 512 * 1024;
-/// Number of opening brackets that are tried before giving up. Each try reads the rest of the answer, and prose with many
-/// brackets must not take long.
+/// Maximum opening brackets to try. Each try reads the rest of the answer, and prose with many brackets must not take
+/// long.
 const STARTS_MAX: usize = 16;
 
-/// The object that an answer holds.
+/// The JSON object in an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub members: Map<String, Value>,
-    /// False when the text ended early and more than closing brackets is missing.
+    /// False if the text ended early and more than closing brackets is missing.
     pub whole: bool,
-    /// Repairs, for the trace.
+    /// Repairs that were made, for the trace.
     pub notes: Vec<String>,
 }
 
 impl Answer {
-    /// The members as the types of a contract.
+    /// Deserializes the members into the types of a contract.
     ///
     /// # Errors
-    /// [`MalformedAnswer`] for a type whose members refuse something; those of [`crate::contract`] take everything.
+    ///
+    /// [`MalformedAnswer`] for a type whose members refuse a value; those of [`crate::contract`] accept everything.
     pub(crate) fn parse_members<T: DeserializeOwned>(self) -> Result<T, MalformedAnswer> {
         serde_json::from_value(Value::Object(self.members))
             .map_err(|error| MalformedAnswer(error.to_string()))
     }
 }
 
-/// An answer without a usable object. The text tells a model what to do better.
+/// An answer without a usable object. The text tells the model what to do better.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MalformedAnswer(pub String);
 
-/// Finds the JSON object in `text` that has the member `required[0]`, repairing what can be repaired.
+/// Finds the JSON object in `text` that has the member `required[0]`, and repairs it if possible.
 ///
-/// Tolerated: prose and code fences around it, a `<think>` part before it, trailing commas, single and
-/// typographic quotes, Python's constants, signs before numbers, raw line breaks and unescaped quotes in
-/// strings, comments, a missing end. What was cut in the middle is left out. The work is linear in the
-/// length of the text, at most [`STARTS_MAX`] times over.
+/// Tolerated: prose and code fences around it, a `<think>` part before it, trailing commas, single and typographic
+/// quotes, Python's constants, signs before numbers, raw line breaks and unescaped quotes in strings, comments, a
+/// missing end. An incomplete last item is left out. The time is linear in the length of the text, at most
+/// [`STARTS_MAX`] times.
 ///
 /// # Errors
+///
 /// [`MalformedAnswer`] when there is no such object, or the text is longer than [`ANSWER_LENGTH_MAX`].
 pub fn read(text: &str, required: &[&str]) -> Result<Answer, MalformedAnswer> {
     if text.len() > ANSWER_LENGTH_MAX {
@@ -102,7 +103,7 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, MalformedAnswer> {
     }
 }
 
-/// True if an answer holds an empty object and no other one.
+/// True if an answer contains an empty object and no other one.
 pub(crate) fn is_empty_object(text: &str) -> bool {
     if text.len() > ANSWER_LENGTH_MAX {
         return false;
@@ -140,7 +141,7 @@ fn build_answer(members: Map<String, Value>, damage: &Damage, unwrapped: bool, r
     Answer { members, whole, notes }
 }
 
-/// The object itself, or the one object inside it, if that has the member.
+/// The object itself, or the only object inside it, if that has the member.
 fn object_with_member(mut members: Map<String, Value>, name: &str) -> Option<(Map<String, Value>, bool)> {
     if members.contains_key(name) {
         return Some((members, false));
@@ -155,7 +156,7 @@ fn object_with_member(mut members: Map<String, Value>, name: &str) -> Option<(Ma
     }
 }
 
-/// Models that think aloud close that part with a tag.
+/// The text after the thinking part, which models close with a tag.
 fn after_thinking(text: &str) -> &str {
     const THINKING_END: &str = "</think>";
     text.rfind(THINKING_END).map_or(text, |at| &text[at + THINKING_END.len()..])
@@ -174,7 +175,7 @@ struct FoundJson {
     damage: Damage,
 }
 
-/// The bracketed values of a text, one after the other.
+/// Iterator over the bracketed values of a text.
 struct BracketedValues<'a> {
     text: &'a str,
     starts_left: usize,
@@ -215,7 +216,7 @@ impl Iterator for BracketedValues<'_> {
     }
 }
 
-/// Brackets of prose, such as handles in `[m1]`, are stepped over without a try.
+/// False for brackets of prose, such as handles in `[m1]`, which are skipped without a try.
 fn may_be_an_answer(text: &str) -> bool {
     let next = text[1..].trim_start().chars().next();
     if text.starts_with('[') {

@@ -1,8 +1,8 @@
-//! What a reader dropped, truncated or clamped, for the trace.
+//! Notes about dropped, truncated or clamped parts of an answer, for the trace.
 
-/// Most notes that one answer leaves. They are stored with the trace of each phase, and the first ones say what is wrong.
+/// Maximum notes of one answer. They are stored with the trace of each phase, and the first ones show what is wrong.
 const NOTES_MAX: usize = 50;
-/// Longest piece of an answer that a note repeats, in characters. A note is one line of a list.
+/// Maximum characters of an answer that a note repeats. A note is one line of a list.
 const SNIPPET_LENGTH: usize = 60;
 
 /// The notes of one answer, at most [`NOTES_MAX`].
@@ -20,7 +20,7 @@ impl Notes {
         }
     }
 
-    /// Cuts a list to the `most` items that the contract allows.
+    /// Cuts a list to the maximum that the contract allows.
     pub(crate) fn cut_list<T>(&mut self, items: &mut Vec<T>, most: usize, what: &str) {
         if items.len() > most {
             self.add(format!("more than {most} {what}, the rest dropped"));

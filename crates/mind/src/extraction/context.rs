@@ -1,4 +1,4 @@
-//! What the extraction template is rendered from. Ids and channels never get here.
+//! Values for the extraction template. They contain no ids and no channels.
 
 use memory::entities::Entity;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Dates as models write them.
+//! Parses dates as models write them.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -8,11 +8,12 @@ use memory::nodes::EventTime;
 use crate::answer::Member;
 use crate::contract::{EventTimeAnswer, TimeAnswer};
 
-/// Reads `{start, end}`, or a bare string as the start. A date covers its whole day in `zone`; a time without an
-/// offset is the zone's. A single bound is used for both.
+/// Parses `{start, end}`, or a single string as the start. A date covers its whole day in `zone`; a time without an
+/// offset is in the zone. A single bound is used for both.
 ///
 /// # Errors
-/// Why it can't be used; none of it is kept then.
+///
+/// The reason why it is invalid; then none of it is used.
 pub(crate) fn read(time: &Member<TimeAnswer>, zone: &TimeZone) -> Result<Option<EventTime>, String> {
     let (start, end) = match time {
         Member::Missing | Member::Null => return Ok(None),
@@ -37,7 +38,7 @@ pub(crate) fn read(time: &Member<TimeAnswer>, zone: &TimeZone) -> Result<Option<
     Ok(Some(time))
 }
 
-/// A moment, or a day from its first to its last moment.
+/// A bound of a time: a moment, or a whole day.
 struct TimeBound {
     first: Timestamp,
     last: Option<Timestamp>,

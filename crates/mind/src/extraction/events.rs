@@ -1,4 +1,4 @@
-//! The events of an answer: which are accepted, which a person has to look at, and why.
+//! The events of an answer: accepted ones, and refused ones with reasons.
 
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
 use memory::ports::{ProposedEvent, ProposedQuote, RefusedEvent};
@@ -12,18 +12,19 @@ use crate::contract::{
 };
 use crate::quoted::unquote_prompt_text;
 
-/// Most proposed events that are looked at. The best three are chosen among them; a longer list is a model that repeats itself.
+/// Maximum proposed events to check. The best three are selected; a longer list is a model that repeats itself.
 const PROPOSALS_MAX: usize = 50;
-/// Most quotes of one event. One proves an event; more let it survive when one message is deleted.
+/// Maximum quotes of one event. One is enough evidence; more let the event survive when one message is deleted.
 const QUOTES_MAX: usize = 10;
-/// Longest quote, in characters. It is as long as the longest description: nobody has to quote more to prove it.
+/// Maximum length of a quote, in characters. It is the maximum of a description: no more is needed as evidence.
 const QUOTE_LENGTH_MAX: usize = 2_000;
-/// Longest emotion tag, in characters. Longer ones are sentences.
+/// Maximum length of an emotion tag, in characters. Longer ones are sentences.
 const EMOTION_TAG_LENGTH_MAX: usize = 40;
-/// Most entities that one event is linked to. An event of more people is a list of guests, and each would be recalled by it.
+/// Maximum entities that one event is linked to. An event with more people is a list of guests, and each would recall
+/// it.
 const EVENT_ENTITIES_MAX: usize = 20;
 
-/// The events that keep the contract, and those that broke it.
+/// Events that meet the contract, and those that violate it.
 #[derive(Default)]
 pub(super) struct ParsedEvents {
     pub(super) events: Vec<ProposedEvent>,
@@ -153,7 +154,7 @@ impl ExtractionTask<'_> {
     }
 }
 
-/// Keeps the events of highest |impact|, in their order; of equals the earlier one.
+/// Keeps the events with the highest |impact|, in their order; of equal ones the earlier.
 fn keep_heaviest_events(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
     while events.len() > EVENTS_MAX {
         let weight = |event: &ProposedEvent| event.emotional_impact.unsigned_abs();
@@ -167,7 +168,7 @@ fn keep_heaviest_events(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
     }
 }
 
-/// A promise is always the persona's own; what was called a promise of somebody else is an event.
+/// Kind and subject of an event. A promise is always the persona's own; a promise of somebody else becomes an event.
 fn kind_and_subject(event: &EventAnswer, notes: &mut Notes) -> (NodeKind, Subject) {
     let named_kind = event.kind.lower_case_word();
     let kind = EVENT_KINDS.into_iter().find(|kind| Some(kind.as_str()) == named_kind.as_deref());

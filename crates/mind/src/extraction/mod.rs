@@ -1,4 +1,4 @@
-//! Extraction: what is worth remembering of a closed session.
+//! Extraction: asks what is worth remembering of a closed session.
 
 mod context;
 mod events;
@@ -19,7 +19,7 @@ use crate::calendar;
 use crate::handles::Handles;
 use crate::quoted::speaker_name;
 
-/// An extraction request: the input, and the handles that stand for its ids in the prompt.
+/// An extraction request: the input, and the handles that represent its ids in the prompt.
 pub(crate) struct ExtractionTask<'a> {
     input: &'a ExtractionInput,
     messages: Handles<MessageId>,
@@ -35,12 +35,12 @@ impl<'a> ExtractionTask<'a> {
         }
     }
 
-    /// Values for the prompt's template. `problem` says why the last answer was rejected.
+    /// Values for the prompt's template. `problem` is the reason why the last answer was rejected.
     pub(crate) fn prompt_context(&self, problem: Option<&str>) -> ExtractionContext {
         ExtractionContext::new(self, problem)
     }
 
-    /// The input as data, for a provider that answers without a model.
+    /// The input as data, for a provider without a language model.
     pub(crate) fn input_data(&self) -> Value {
         let messages = self.input.messages.iter().enumerate().map(|(index, message)| {
             json!({

@@ -1,4 +1,4 @@
-//! Reading the answer to an extraction.
+//! Parses the answer to an extraction.
 
 use memory::entities::EntityKind;
 use memory::ports::{Clarification, Extraction, MentionedEntity, MoodSignal};
@@ -8,26 +8,27 @@ use crate::answer::{self, List, MalformedAnswer, Member, Notes, snippet};
 use crate::contract::{ClarificationAnswer, EntityAnswer, ExtractionAnswer, MoodAnswer};
 use crate::parsed::ParsedAnswer;
 
-/// Members without which an answer is of the wrong shape or cut, the decisive one first.
+/// Members without which an answer is malformed or incomplete, the decisive one first.
 const REQUIRED_MEMBERS: [&str; 2] = ["events", "self_check_notes"];
-/// Longest name of an entity, in characters. Longer names are descriptions.
+/// Maximum length of an entity's name, in characters. Longer names are descriptions.
 const NAME_LENGTH_MAX: usize = 100;
-/// Most entities that one answer may name.
+/// Maximum entities in one answer.
 const ENTITIES_MAX: usize = 50;
-/// Most aliases of one entity. Each is compared with the words of every message.
+/// Maximum aliases of one entity. Each is compared with the words of every message.
 const ALIASES_MAX: usize = 20;
-/// Longest summary and longest check notes, in characters. They are read by people, in a list.
+/// Maximum length of the summary and of the self-check notes, in characters. People read them in a list.
 const PROSE_LENGTH_MAX: usize = 2_000;
-/// Message to the model if it left out the second look.
+/// Message to a model that left out the self-check.
 const CHECK_MISSING: &str = "`self_check_notes` is missing: look again for an emotional peak that was passed over, and \
                              write what you found.";
-/// Energy when the answer gives none.
+/// Energy if the answer has none.
 const ENERGY_DEFAULT: i64 = memory::mood::ENERGY_NEUTRAL as i64;
 
 impl ExtractionTask<'_> {
-    /// Reads an answer; one bad item never costs the good ones.
+    /// Parses an answer; a bad item does not affect the good ones.
     ///
     /// # Errors
+    ///
     /// [`MalformedAnswer`] when there is no object with a list of events at all.
     pub(crate) fn read(&self, answer: &str) -> Result<ParsedAnswer<Extraction>, MalformedAnswer> {
         let mut answer = answer::read(answer, &REQUIRED_MEMBERS)?;

@@ -1,18 +1,18 @@
-//! What is left out when a prompt does not fit.
+//! Shortens a prompt that does not fit.
 
 use memory::text::estimate_tokens;
 
 use super::context::LabelledText;
 use super::sections::{Item, ItemForm, Name, Sections};
 
-/// Estimated tokens of a prompt when nothing else is configured.
+/// Default of the maximum tokens of a prompt.
 const TOKENS_DEFAULT: u32 = 8_000;
 
 /// Limits of a reply's prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyBudget {
-    /// Estimated tokens of both texts, as [`memory::text::estimate_tokens`] counts. The parts that are never cut
-    /// may exceed it on their own; then the prompt is as long as they are.
+    /// Maximum estimated tokens of both texts, as counted by [`memory::text::estimate_tokens`]. The parts that are
+    /// never cut may exceed it on their own.
     pub tokens: u32,
 }
 
@@ -22,18 +22,18 @@ impl Default for ReplyBudget {
     }
 }
 
-/// Share of the budget that a section of whole texts may take (1/n) before others are cut: a prompt needs room for the
-/// conversation, however much was written elsewhere.
+/// Share (1/n) of the budget that a section of whole texts may take before others are cut: a prompt needs room for
+/// the conversation, however long the documents are.
 const SECTION_SHARES: [(Name, u64); 3] = [(Name::Documents, 3), (Name::Lore, 6), (Name::Periods, 4)];
-/// Tokens below which the beginning of a text is not worth its heading.
+/// Minimum tokens that are worth showing the beginning of a text.
 const BEGINNING_TOKENS_MIN: u64 = 40;
-/// Stands at the end of a shortened text.
+/// Marks the end of a shortened text.
 const CUT_MARK: &str = "… (it goes on)";
 
-/// The order of the cuts: from each section its least useful items go, until so many are left. First the
-/// luxury of each section, then what stands there whatever was said, then what was recalled for this message, and
-/// at the very end the talk itself, all but the last message. The least useful item is the oldest of talk and
-/// sessions and the last of what is ranked.
+/// The order of the cuts: each step removes the least useful items of a section until the given number is left. First
+/// come the surplus items of each section, then items that are in every prompt, then memories recalled for this
+/// message, and at the very end the conversation, except for the last message. The least useful item is the oldest
+/// one of the conversation and of sessions, and the last one of a ranking.
 const CUT_ORDER: [(Name, usize); 29] = [
     (Name::Sessions, 2),
     (Name::SelfThoughts, 1),
@@ -66,9 +66,9 @@ const CUT_ORDER: [(Name, usize); 29] = [
     (Name::Said, 1),
 ];
 
-/// Shortens the sections of whole texts to their shares, and says which texts lost their ends. The share of documents and
-/// of lore goes to the first ones; periods were asked about all alike, so each has its part of theirs, and what one leaves is the
-/// others'. A text is told from its beginning, in whole lines.
+/// Shortens the sections of whole texts to their shares, and returns which texts were shortened. The share of
+/// documents and of lore goes to the first ones; periods are equally important, so each gets an equal part, and
+/// unused room goes to the others. A shortened text keeps its first whole lines.
 pub(super) fn distribute_budget(sections: &mut Sections, budget: &ReplyBudget) -> Vec<String> {
     let mut shortened = 0;
     for (name, part) in SECTION_SHARES {
@@ -91,13 +91,13 @@ pub(super) fn distribute_budget(sections: &mut Sections, budget: &ReplyBudget) -
     if shortened == 0 { Vec::new() } else { vec![format!("Whole texts: {shortened} shortened")] }
 }
 
-/// Number of tokens each item that may take.
+/// The number of tokens that each item may take.
 fn share_budget(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
     let mut left = share;
     let mut rooms = vec![0; items.len()];
     let mut order: Vec<usize> = (0..items.len()).collect();
     if alike {
-        // The short ones first, so that what they leave reaches the long ones.
+        // The short texts first, so that room they do not use is available to the long ones.
         order.sort_by_key(|at| items[*at].tokens);
     }
     for (done, at) in order.into_iter().enumerate() {
@@ -108,7 +108,7 @@ fn share_budget(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
     rooms
 }
 
-/// The lines of a text that fit, with a mark that more follows; none if they are hardly worth it.
+/// The first lines of a text that fit, with a mark for the missing rest; `None` if they would be too few.
 fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
     let ItemForm::Text(LabelledText { label, text }) = &item.shown else { return None };
     let estimate = |text: &str| u64::from(estimate_tokens(text)) + 2;
@@ -122,7 +122,7 @@ fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
         kept.push(line);
     }
     if kept.is_empty() {
-        // One endless line: as many characters as there are tokens are sure to fit, in any script.
+        // A single long line: as many characters as there are tokens fit in any script.
         let end = text.char_indices().nth(usize::try_from(left).ok()?).map_or(text.len(), |(at, _)| at);
         kept.push(&text[..end]);
     }
@@ -130,7 +130,7 @@ fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
     Some(Item::new(ItemForm::Text(LabelledText { label: label.clone(), text })))
 }
 
-/// Cuts items worth at least `excess` tokens; false when nothing was left to cut.
+/// Cuts items of at least `excess` tokens in total; false if nothing is left to cut.
 pub(super) fn cut_sections(sections: &mut Sections, excess: u64) -> bool {
     let mut saved = 0;
     for (name, keep) in CUT_ORDER {
@@ -139,7 +139,7 @@ pub(super) fn cut_sections(sections: &mut Sections, excess: u64) -> bool {
             if saved >= excess {
                 return true;
             }
-            // The last one, but what a person pinned goes after the others.
+            // The last item, but pinned ones after all others.
             let index = items.iter().rposition(|item| !item.pinned).unwrap_or(items.len() - 1);
             saved += items.remove(index).tokens;
         }

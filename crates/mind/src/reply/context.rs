@@ -1,8 +1,8 @@
-//! What the two reply templates are rendered from: lines that are ready to be printed.
+//! Values for the two reply templates: lines ready to print.
 
 use serde::Serialize;
 
-/// Inputs of the system template.
+/// Values for the system template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct SystemContext {
     pub(super) persona_name: String,
@@ -20,7 +20,7 @@ pub(crate) struct SystemContext {
     pub(super) fulfilled: Vec<String>,
 }
 
-/// A text that others than its reader wrote, and what it is called.
+/// A text with its label.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct LabelledText {
     pub(super) label: String,
@@ -52,7 +52,7 @@ pub(super) struct PairLine {
     pub(super) b: String,
 }
 
-/// Inputs of the user template.
+/// Values for the user template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct UserContext {
     pub(super) speaker: String,
@@ -61,7 +61,7 @@ pub(crate) struct UserContext {
     pub(super) thoughts: Vec<String>,
     pub(super) pinned_thoughts: Vec<String>,
     pub(super) self_thoughts: Vec<String>,
-    /// The events of `event_groups` in one list, for templates of one's own.
+    /// The events of `event_groups` in one list, for custom templates.
     pub(super) events: Vec<String>,
     pub(super) event_groups: Vec<EventGroup>,
     pub(super) passages: Vec<Vec<String>>,
@@ -73,14 +73,14 @@ pub(crate) struct UserContext {
     pub(super) said: Vec<String>,
 }
 
-/// Remembered events of one sign, under its heading.
+/// Recalled events with an impact of the same sign, under a heading.
 #[derive(Debug, Serialize)]
 pub(super) struct EventGroup {
     pub(super) heading: &'static str,
     pub(super) lines: Vec<String>,
 }
 
-/// The lines of the conversation under one day bucket.
+/// The messages of the conversation in one day bucket.
 #[derive(Debug, Serialize)]
 pub(super) struct DayGroup {
     pub(super) heading: &'static str,

@@ -1,4 +1,4 @@
-//! What is no longer so: notes where it is said, and lines that tell it with its dates.
+//! Former values in the prompt: notes where they are stated, and a section that lists them with dates.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,12 +11,13 @@ use super::input::ReplyInput;
 use crate::calendar;
 use crate::quoted::one_line;
 
-/// Behind what the user's latest words correct.
+/// Note after a text that the user's latest correction denies.
 pub(super) const DENIED_NOTE: &str = " (they have just said that this is wrong)";
-/// Longest former or current text that is quoted, in characters. Both stand in one line, so that the model sees what changed.
+/// Maximum length of a quoted former or current text, in characters. Both are in one line, so that the model sees the
+/// change.
 const LENGTH_MAX: usize = 240;
 
-/// The line with a note, if the message with this text says what is no longer so, or what is in doubt.
+/// The line with a note, if the message states a value that is no longer current or in doubt.
 pub(super) fn with_note(
     line: String,
     message: MessageId,
@@ -36,7 +37,7 @@ pub(super) fn with_note(
     }
 }
 
-/// The note about a memory; empty if all of it is current.
+/// The note about a memory; empty if everything in it is current.
 pub(super) fn node_note(node: &Node, input: &ReplyInput) -> String {
     match input.corrected.nodes.get(&node.id) {
         Some(value) => former_value_note(value, &input.user_zone),
@@ -71,7 +72,7 @@ fn former_value_note(value: &ReplacedValue, zone: &TimeZone) -> String {
     }
 }
 
-/// The lines of the section that tells what is no longer so.
+/// The lines of the section about values that are no longer current.
 pub(super) fn corrected_lines(input: &ReplyInput) -> Vec<String> {
     let zone = &input.user_zone;
     let replaced = input.corrected.values_to_tell().into_iter().map(|value| {
@@ -92,7 +93,7 @@ pub(super) fn corrected_lines(input: &ReplyInput) -> Vec<String> {
     replaced.chain(fresh).collect()
 }
 
-/// A former value with its last day, in its own language.
+/// A former value with its last day, in the value's language.
 pub(super) fn value_with_day(value: &ReplacedValue, zone: &TimeZone) -> String {
     let text = value.text.trim_end_matches(['.', '。']);
     let until = calendar::format_day(value.until, zone);

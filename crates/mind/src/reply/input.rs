@@ -1,4 +1,4 @@
-//! What a reply's prompt is made of. No field of it carries a channel into the prompt.
+//! Input of a reply's prompt. No field brings a channel into the prompt.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,61 +11,61 @@ use memory::nodes::Node;
 use memory::recall::OutdatedValues;
 use memory::sessions::Session;
 
-/// Everything a reply is rendered from. Lists that are ranked come with the most useful item first.
+/// Input of a reply. Ranked lists have the most useful item first.
 #[derive(Clone, Debug)]
 pub struct ReplyInput {
     pub persona_name: String,
     pub facts: PersonaFacts,
-    /// L1, always first in the prompt.
+    /// Core blocks (L1), always first in the prompt.
     pub core_blocks: CoreBlocks,
-    /// Identity documents beyond the core blocks: what each is called and what it says.
+    /// Identity documents other than the core blocks, with their labels.
     pub documents: Vec<(String, String)>,
-    /// Entries of lorebooks that are named, the most important first: what each is called and what it says.
+    /// Lorebook entries whose keys are named, with their labels, the most important first.
     pub lore: Vec<(String, String)>,
-    /// Weeks, months or years that the burst asks about, as the persona told them to itself: which, and the text.
+    /// Roll-ups of the weeks, months or years that the user's messages ask about: period and text.
     pub periods: Vec<(String, String)>,
-    /// L6 as stored; faded or neutral it leaves no section.
+    /// The stored mood (L6); a faded or neutral one has no section.
     pub mood: Option<Mood>,
-    /// Time at which the burst's last message was received.
+    /// Time of the last of the user's messages.
     pub now: Timestamp,
-    /// The user's zone: all dates of the prompt are in it.
+    /// The user's zone, in which all dates of the prompt are.
     pub user_zone: TimeZone,
-    /// The persona's zone, when it is known.
+    /// The persona's zone, if known.
     pub persona_zone: Option<TimeZone>,
     /// The name of the user, if it is known.
     pub user_name: Option<String>,
-    /// Entities that the burst names; those without a description leave no section.
+    /// Entities that the user's messages name; those without a description have no section.
     pub named_entities: Vec<Entity>,
-    /// Named entities that may be somebody else.
+    /// Named entities that may be the same as another.
     pub uncertain: Vec<UncertainPair>,
-    /// Recalled nodes of any kind, best first.
+    /// Recalled nodes of all kinds, best first.
     pub recalled: Vec<Node>,
-    /// True if nothing in memory is about the burst: what was recalled is only the nearest.
+    /// True if no memory is about the user's messages: the recalled ones are only the nearest.
     pub nothing_found: bool,
-    /// Recalled verbatim talk, best first.
+    /// Recalled passages of conversations, best first.
     pub passages: Vec<Passage>,
-    /// Thoughts about the user that are there whatever the text, best first.
+    /// Pinned thoughts about the user, best first.
     pub pinned_thoughts: Vec<Node>,
     /// The persona's thoughts about itself, best first.
     pub self_thoughts: Vec<Node>,
-    /// Former values: they are told with their dates, and texts that state one get a note.
+    /// Former values: they are listed with their dates, and texts that state one get a note.
     pub corrected: OutdatedValues,
     /// Promises that are still open.
     pub intentions: Vec<Node>,
     /// Expectations that are still open.
     pub expectations: Vec<Node>,
-    /// Expectations that the burst fulfils.
+    /// Expectations that the user's messages fulfil.
     pub fulfilled: Vec<Node>,
-    /// The last sessions; those without a summary leave no line.
+    /// The last sessions; those without a summary are left out.
     pub sessions: Vec<Session>,
-    /// The last messages of both sides, the burst's own among them or not.
+    /// The last messages of both sides, which may include those to answer.
     pub window: Vec<Message>,
     /// The messages to answer.
     pub burst: Vec<Message>,
 }
 
 impl ReplyInput {
-    /// An input with nothing but a name and a moment.
+    /// An input with only a name and a time.
     pub fn new(persona_name: impl Into<String>, now: Timestamp, user_zone: TimeZone) -> Self {
         Self {
             persona_name: persona_name.into(),
@@ -97,18 +97,18 @@ impl ReplyInput {
     }
 }
 
-/// The persona's biographic facts, as stored; what is unset leaves no line. (Its time zone is
+/// The persona's biographic facts, as stored; unset ones are left out. (Its time zone is
 /// [`ReplyInput::persona_zone`].)
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonaFacts {
     pub full_name: Option<String>,
     pub gender: Option<String>,
-    /// ISO date; only the year is told.
+    /// ISO date; the prompt only has the year.
     pub birth_date: Option<String>,
     pub ethnicity: Option<String>,
     pub nationality: Option<String>,
     pub native_language: Option<String>,
-    /// Region whose customs the persona has.
+    /// Region whose customs the persona follows.
     pub locale_region: Option<String>,
     pub education_level: Option<String>,
     pub occupation: Option<String>,
@@ -140,16 +140,16 @@ impl From<memory::facts::Facts> for PersonaFacts {
     }
 }
 
-/// Two entities that may be one.
+/// Two entities that may be the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UncertainPair {
-    /// The one that was named.
+    /// The entity that was named.
     pub entity: Entity,
     /// The entity that this one may be the same as.
     pub other: Entity,
 }
 
-/// A stretch of verbatim talk.
+/// Consecutive messages of a past conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passage {
     /// The passage's messages, oldest first.
@@ -162,7 +162,7 @@ pub struct PassageLine {
     /// The message, for the receipt.
     pub message_id: MessageId,
     pub speaker: Role,
-    /// The name of the one who said it, for [`Role::Other`] alone.
+    /// The speaker's name, for [`Role::Other`] only.
     pub name: Option<String>,
     pub at: Timestamp,
     pub text: String,

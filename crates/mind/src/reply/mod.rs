@@ -1,8 +1,8 @@
-//! The reply's prompt: what the persona has before its eyes when it answers.
+//! The reply's prompt.
 //!
-//! [`mod@render`] lays out the sections in their fixed order, leaves empty ones away, and cuts what does not fit the
-//! [`ReplyBudget`] in the order of [`budget`]'s table. The L1 blocks, the persona's facts, the clock, the mood,
-//! the style rules and the last message of the burst are never cut.
+//! [`mod@render`] lays out the sections in their fixed order, omits empty ones, and cuts what does not fit the
+//! [`ReplyBudget`] in the order of the table in [`budget`]. Core blocks (L1), the persona's facts, the time, the
+//! mood, the style rules and the last message are never cut.
 
 mod budget;
 mod context;

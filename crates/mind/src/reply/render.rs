@@ -1,4 +1,4 @@
-//! From input to the two texts that are sent.
+//! Renders the two texts of a reply's prompt.
 
 use memory::identifiers::{MessageId, NodeId};
 use memory::messages::{Message, Role};
@@ -15,23 +15,23 @@ use crate::calendar;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::quoted::{one_line, quote_authored, quote_lines};
 
-/// A user without a name, or the owner's placeholder.
+/// Names that mean that the user has none.
 const PLACEHOLDER_NAMES: [&str; 2] = ["", "self"];
 
-/// A prompt as it will be sent, and what it holds, for the receipt.
+/// A rendered prompt, and a list of its content for the receipt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedReply {
     pub system: String,
     pub user: String,
-    /// The values of the prompt as data, for a provider that answers without a model.
+    /// The values in the prompt as data, for a provider without a language model.
     pub inputs: Value,
-    /// SHA-256, in hexadecimal, of both texts and of the templates they were rendered with.
+    /// SHA-256, in hexadecimal, of both texts and of the templates that they were rendered with.
     pub prompt_hash: String,
-    /// The sections that the budget shortened or cut, and by how much; empty when all fitted.
+    /// The sections that were shortened or cut to fit the budget, and by how much; empty if everything fitted.
     pub cut: Vec<String>,
-    /// The nodes that are really in the prompt, in its order.
+    /// The nodes in the prompt, in its order.
     pub kept_nodes: Vec<NodeId>,
-    /// The messages of the passages that are really in the prompt.
+    /// The passages' messages in the prompt.
     pub kept_passages: Vec<MessageId>,
     /// Number of earlier messages of the conversation that fit into the prompt.
     pub kept_conversation: u32,
@@ -85,7 +85,7 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         user_block: quote_authored(&input.core_blocks.user),
         style_block: quote_authored(&input.core_blocks.style),
         documents: labelled_texts(sections, Name::Documents),
-        // The most important one is nearest to the conversation.
+        // The most important entry is nearest to the conversation.
         lore: labelled_texts(sections, Name::Lore).into_iter().rev().collect(),
         facts: fact_lines(&input.facts),
         clocks: clock_lines(input),
@@ -135,7 +135,8 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
     }
 }
 
-/// The events by the sign of their impact, so that grief is never listed among joys; within a sign as they were ranked.
+/// Groups the events by the sign of their impact, so that grief is never listed among joys; each group keeps the
+/// order of the ranking.
 fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
     let impact = |item: &Item| {
         let node = input.recalled.iter().find(|node| Some(node.id) == item.node);
@@ -153,8 +154,8 @@ fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
     groups.into_iter().filter(|group| !group.lines.is_empty()).collect()
 }
 
-/// The labelled texts of a section. Instances and models write them too, so each line stands behind a bar: they must not be taken
-/// for the prompt's own words.
+/// The labelled texts of a section. They are also written by instances and models, so each line is quoted with a bar,
+/// to separate it from the prompt's own text.
 fn labelled_texts(sections: &Sections, name: Name) -> Vec<LabelledText> {
     let one = |shown: &ItemForm| match shown {
         ItemForm::Text(LabelledText { label, text }) => {
@@ -234,12 +235,11 @@ fn period_values(sections: &Sections) -> Vec<Value> {
     sections.section_items(Name::Periods).iter().filter_map(|item| one(&item.shown)).collect()
 }
 
-/// The prompt as data: what the user said, and the recalled memories and passages that were kept, most relevant
-/// first.
+/// The prompt as data: the user's messages, and the recalled memories and passages in it, most relevant first.
 fn reply_data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &[Value]) -> Value {
     let zone = &input.user_zone;
     let corrected = &input.corrected;
-    // Who speaks by rules can't weigh a note: what is no longer so is said with its date when it is asked for, and else not.
+    // The offline provider can't weigh notes: former values are only mentioned, with dates, if they are asked about.
     let is_current = |node: &&Node| {
         !corrected.nodes.contains_key(&node.id)
             && corrected.correction_denying(&node.description, node.created_at).is_none()

@@ -1,4 +1,4 @@
-//! The parts of a reply's prompt that may be cut: which lines each section holds.
+//! Sections of a reply's prompt that may be cut, with their lines.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,11 +15,11 @@ use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
 use crate::quoted::{one_line, quote_after_label, quote_lines, speaker_name};
 
-/// Characters of an earlier message that are shown; the current message is shown whole. A pasted document would otherwise push
-/// the rest of the window out.
+/// Maximum characters of an earlier message; the current message is never cut. A pasted document would otherwise
+/// displace the rest of the window.
 const EARLIER_MESSAGE_LENGTH_MAX: usize = 2_000;
 
-/// A part of the prompt that may be cut.
+/// A section of the prompt that may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Documents,
@@ -61,7 +61,7 @@ impl Name {
         Self::Said,
     ];
 
-    /// The section as a receipt names it.
+    /// The section's name in a receipt.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Documents => "Identity documents",
@@ -88,13 +88,13 @@ impl Name {
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) shown: ItemForm,
-    /// Estimated, not counted by the model.
+    /// Estimated number of tokens.
     pub(super) tokens: u64,
     /// The node that the item shows.
     pub(super) node: Option<NodeId>,
     /// The messages of a passage.
     pub(super) messages: Vec<MessageId>,
-    /// True if a person pinned the item to every prompt: the others are cut first.
+    /// True if a person pinned the item: the others are cut first.
     pub(super) pinned: bool,
 }
 
@@ -106,7 +106,7 @@ pub(super) enum ItemForm {
     Dated(DayBucket, String),
     Entity(EntityBlock),
     Pair(PairLine),
-    /// The text has no gutter yet: it may be shortened.
+    /// A text whose lines are not quoted yet, so that it can be shortened.
     Text(LabelledText),
 }
 
@@ -177,7 +177,7 @@ impl Sections {
         self.extend(Name::Uncertain, questions);
     }
 
-    /// Adds each node once: in the section of recalled nodes, or else in its usual section.
+    /// Adds each node once: to the section of recalled nodes, or else to its usual section.
     fn add_nodes(&mut self, input: &ReplyInput) {
         let mut seen = BTreeSet::new();
         for node in &input.fulfilled {
@@ -302,8 +302,8 @@ fn labelled_line(message: &Message) -> String {
     if message.incomplete { line + " … (cut off)" } else { line }
 }
 
-/// A message of the recent window. One that is longer than [`EARLIER_MESSAGE_LENGTH_MAX`] is cut after its beginning, so that a
-/// long paste does not push the rest of the talk out of the prompt.
+/// The messages of the recent window. A message longer than [`EARLIER_MESSAGE_LENGTH_MAX`] is cut, so that a long
+/// paste does not displace the rest of the conversation.
 fn earlier_messages(message: &Message) -> String {
     let Some((end, _)) = message.content.char_indices().nth(EARLIER_MESSAGE_LENGTH_MAX) else {
         return labelled_line(message);
@@ -312,12 +312,12 @@ fn earlier_messages(message: &Message) -> String {
     quote_after_label(&label, &message.content[..end]) + " … (it went on)"
 }
 
-/// The label before a speaker's text. `name` is the name of another speaker.
+/// The label before a message. `name` is the name of another speaker.
 fn speaker_label(role: Role, name: Option<&str>) -> Cow<'static, str> {
     match role {
         Role::User => "them:".into(),
         Role::Persona => "me:".into(),
-        // With "said", so that nobody's name can pose as one of the two.
+        // With "said", so that no name can imitate one of the two speakers.
         Role::Other => format!("{} said:", speaker_name(name.unwrap_or_default())).into(),
     }
 }

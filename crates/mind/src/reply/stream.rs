@@ -1,4 +1,4 @@
-//! A reply while it is being said.
+//! A reply while it is streamed.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,8 +9,8 @@ use llm::{LlmError, StreamEvent};
 
 use crate::observer::{CallInFlight, OUTCOME_OK};
 
-/// The model's words as they come: any number of deltas, then [`StreamEvent::Finished`] or an error. The ledger is
-/// told when it ends, fails or is dropped; without a report of the provider the tokens are estimates.
+/// The stream of a reply: any number of deltas, then [`StreamEvent::Finished`] or an error. The call is reported to
+/// the ledger when it ends, fails or is dropped; if the provider reported no tokens, they are estimates.
 pub struct ReplyStream {
     events: BoxStream<'static, Result<StreamEvent, LlmError>>,
     call: CallInFlight,

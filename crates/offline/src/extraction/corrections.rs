@@ -1,4 +1,4 @@
-//! What a sentence corrects: older memories that it takes the place of, and what is taken back.
+//! Corrections: older memories that a sentence replaces, and statements that it withdraws.
 
 use text::lexicon::{names, self_statements, speech};
 use text::{CorrectionCue, Utterance, content_terms, correction_cue, denied_value, names_time_ahead};
@@ -8,21 +8,21 @@ use super::{Message, RuleContext, SentenceWeight};
 use crate::rewrite::quote_user;
 use crate::sentences::{Clause, Language, split_clauses};
 
-/// Longest message, in characters, that only takes back the one before it, as "no, forget that".
+/// Maximum length of a message, in characters, that only withdraws the one before it, such as "no, forget that".
 const RETRACTION_LENGTH_MAX: usize = 30;
-/// A retraction means the memory of whose content terms it says this share, and this many. Taking back the wrong memory is
-/// worse than asking again.
+/// A retraction refers to the memory of which it contains this share and number of content terms. Withdrawing the
+/// wrong memory is worse than asking again.
 const NAMED_TERM_SHARE_MIN: f64 = 0.6;
 const NAMED_TERMS_MIN: usize = 2;
-/// Content terms of descriptions that say whom they are about.
+/// Content terms by which descriptions refer to the user.
 const USER_TERMS: [&str; 3] = ["user", "用", "户"];
 
-/// True if a message only takes back what was said just before: "scratch that", 当我没说.
+/// True if a message only withdraws the one before it: "scratch that", 当我没说.
 pub(super) fn takes_back_what_was_said(text: &str) -> bool {
     correction_cue(text) == Some(CorrectionCue::Retracted) && text.chars().count() <= RETRACTION_LENGTH_MAX
 }
 
-/// True if a sentence that takes something back says the content words of this memory.
+/// True if a sentence that withdraws something contains the content words of this memory.
 pub(crate) fn is_retraction_of(sentence: &str, older: &str) -> bool {
     let said = content_terms(sentence);
     let mut terms = content_terms(older);
@@ -31,8 +31,8 @@ pub(crate) fn is_retraction_of(sentence: &str, older: &str) -> bool {
     named >= NAMED_TERMS_MIN && named as f64 >= NAMED_TERM_SHARE_MIN * terms.len() as f64
 }
 
-/// True if a sentence tells of a move or a new job of the user where this memory tells of their home or work, or denies a
-/// value that it has. Only an explicit change replaces anything.
+/// True if a sentence states a move or a new job of the user and this memory their former home or work, or if it
+/// denies a value in the memory. Only an explicit change replaces a memory.
 pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
     let said = Utterance::new(sentence);
     let about_others =
@@ -51,7 +51,7 @@ pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
 }
 
 impl RuleContext<'_> {
-    /// A joke or a denial that names what is remembered takes its place; another one leaves nothing.
+    /// Replaces a memory by a joke or denial that names it; another joke or denial leaves no memory.
     pub(super) fn retraction(&self, message: &Message, sentence: &str, language: Language) -> Option<Event> {
         let meant = self
             .nodes

@@ -1,19 +1,19 @@
-//! What one session leaves: drafts of events, and how many of them are told.
+//! Drafts of a session's events, merged down to the allowed number.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::super::sentences::Language;
 
-/// Most events of one session, as the contract says.
+/// Maximum events of one session, as in the contract.
 pub(super) const MOST_EVENTS: usize = 3;
-/// Most sentences of one description. More are a story, whose beginning says what it is about.
+/// Maximum sentences of one description. The first ones say what a longer story is about.
 pub(super) const MOST_SENTENCES: usize = 3;
 pub(super) const MOST_EMOTION_TAGS: usize = 4;
 pub(super) const MOST_RELATIONAL_TAGS: usize = 3;
 /// The tag of a core fact about who the user is.
 pub(super) const IDENTITY_BEARING: &str = "identity-bearing";
-/// Impact from which an event counts as joy or grief. Everyday events have less.
+/// Minimum |impact| of joy or grief. Everyday events have less.
 const JOY_OR_GRIEF_IMPACT_MIN: i32 = 4;
 
 #[derive(Serialize)]
@@ -98,8 +98,9 @@ impl Event {
     }
 }
 
-/// Makes at most [`MOST_EVENTS`] of the drafts, heaviest first: what exceeds them is told together with what it belongs
-/// to, as far as a description's sentences go, and else the lightest is left out. Returns how many were left out.
+/// Reduces the drafts to at most [`MOST_EVENTS`], those of the highest impact: others are merged into related ones as
+/// far as the limit of sentences allows, else the one with the lowest impact is dropped. Returns the number of
+/// dropped drafts.
 pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
     if drafts.len() <= MOST_EVENTS {
         return 0;
@@ -107,24 +108,24 @@ pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
     let mut gathering = DraftMerger::from_drafts(std::mem::take(drafts));
     while gathering.waiting > MOST_EVENTS && gathering.merge_nearest_pair() {}
     drafts.extend(gathering.drafts.into_iter().flatten().map(|(event, _)| event));
-    // Nothing is akin any more.
+    // No drafts are related any more.
     let left_out = drafts.len().saturating_sub(MOST_EVENTS);
     drafts.truncate(MOST_EVENTS);
     left_out
 }
 
-/// The highest kinship there is.
+/// Maximum kinship of two drafts.
 const KINSHIP_MAX: u8 = 4;
 
-/// Merges drafts that tell of the same thing. The nearest draft of each is looked up once, and again only if that one changes: a
+/// Merges related drafts. The nearest draft of each is computed once, and again only if that one changes, because a
 /// long conversation has thousands of drafts.
 struct DraftMerger {
-    /// Drafts in their order, with their language; one that was merged into another leaves its place empty.
+    /// Drafts in their order, with their language; `None` for one that was merged into another.
     drafts: Vec<Option<(Event, Option<Language>)>>,
-    /// For each one the nearest behind it, with their kinship. Of equally near ones the lightest: the weighty keep their own
-    /// words.
+    /// For each draft the nearest later one, with their kinship; of equally near ones the one with the lowest impact,
+    /// so that important drafts keep their own wording.
     nearest: Vec<Option<(u8, usize)>>,
-    /// Number of pending messages.
+    /// Number of drafts that are left.
     waiting: usize,
 }
 
@@ -158,7 +159,7 @@ impl DraftMerger {
         self.nearest[first] = self.find_nearest_after(first, self.drafts.len(), KINSHIP_MAX);
         for place in 0..second {
             let Some((kinship, partner)) = self.nearest[place] else {
-                // What nobody was akin to may be akin to what has grown.
+                // A draft without a relative may be related to one that has grown.
                 if place < first {
                     self.nearest[place] = self.kinship_between(place, first).map(|kinship| (kinship, first));
                 }
@@ -175,7 +176,8 @@ impl DraftMerger {
         true
     }
 
-    /// The nearest one behind, after `partner`, of that kinship, is another or none: those behind it were less akin.
+    /// The nearest draft after `partner` with the same kinship; `None` if there is none, as those after it were less
+    /// akin.
     fn nearest_draft_after(&self, first: usize, kinship: u8, partner: usize) -> Option<(u8, usize)> {
         match self.find_nearest_after(first, partner, kinship) {
             Some(found) if found.0 >= kinship => Some(found),
@@ -183,7 +185,8 @@ impl DraftMerger {
         }
     }
 
-    /// The nearest one between `first` and `end`; the search ends at the lightest that is at least `enough` akin.
+    /// The nearest draft between `first` and `end`; the search stops at one with the lowest impact and a kinship of
+    /// at least `enough`.
     fn find_nearest_after(&self, first: usize, end: usize, enough: u8) -> Option<(u8, usize)> {
         let mut nearest: Option<(u8, usize)> = None;
         for second in (first + 1..end).rev() {
@@ -219,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// Gathers drafts by the rule's own words: the nearest two of all, again and again.
+    /// Merges drafts by applying the rule directly: always the nearest two of all.
     fn merge_nearest_drafts(drafts: &mut Vec<Event>) -> usize {
         let mut left_out = 0;
         while drafts.len() > MOST_EVENTS {

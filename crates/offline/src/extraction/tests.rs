@@ -278,7 +278,7 @@ fn small_talk_leaves_nothing() {
 }
 
 proptest! {
-    /// Whatever is said: no panic, at most three events, each impact in range, each quote exact.
+    /// For any input: no panic, at most three events, each impact in range, each quote exact.
     #[test]
     fn quotes_are_exact_and_bounds_hold(
         text in "(我|叫|猫|小黑|死了|走了|I |have |a cat |named |Tom|my mom |died|。|\\. |,|\\?|吗|“|”|\"|\n|’s |.){0,24}",
@@ -334,7 +334,7 @@ fn a_question_without_its_mark_is_no_memory() {
     for text in ["我在哪里上班", "我上次为什么害怕", "where do i work"] {
         assert_eq!(said(&[text])["events"], json!([]), "{text}");
     }
-    // What may be a cry for help is heard, however it is put.
+    // A possible cry for help is noticed however it is worded.
     assert_eq!(said(&["你觉得活着累吗"])["events"][0]["emotional_impact"], json!(-8));
     assert_eq!(said(&["我怎么这样不想活了"])["events"][0]["emotional_impact"], json!(-10));
 }

@@ -1,4 +1,4 @@
-//! The gateway: hello, identify or resume, heartbeats, events.
+//! The simulated gateway: hello, identify or resume, heartbeats, events.
 
 use std::io;
 
@@ -61,7 +61,7 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &SharedState) -> S
                     }
                 }
                 Some(Ok(Message::Close(frame))) => {
-                    // An ordinary end is the end of the session.
+                    // An ordinary close ends the session.
                     if frame.is_some_and(|frame| matches!(u16::from(frame.code), 1_000 | 1_001)) {
                         shared.state.lock().forget_session();
                     }
@@ -74,7 +74,7 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &SharedState) -> S
     }
 }
 
-/// Takes what the bot sends; gives the code with which the connection closes, if it does.
+/// Handles a payload of the bot; returns the code with which the connection closes, if it does.
 fn handle_payload(
     shared: &SharedState,
     payload: &Value,
@@ -110,7 +110,7 @@ fn handle_payload(
 
 async fn close(socket: &mut WebSocketStream<TcpStream>, code: u16) -> SocketResult<()> {
     socket.close(Some(CloseFrame { code: code.into(), reason: "".into() })).await?;
-    // The closing handshake is finished by the other side.
+    // The other side completes the closing handshake.
     while let Some(Ok(_)) = socket.next().await {}
     Ok(())
 }

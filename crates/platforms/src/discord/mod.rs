@@ -1,5 +1,5 @@
-//! A server that speaks Discord's gateway and REST API as documented, with faults: for tests and for trying a bot without an
-//! account.
+//! A simulated server for Discord's documented gateway and REST API, with faults: for tests and for trying a bot
+//! without an account.
 
 mod gateway;
 mod rest;
@@ -23,34 +23,35 @@ use state::{Command, State};
 /// A fault of the next call of a route.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DiscordFault {
-    /// 429 for the route, with so many seconds to wait.
+    /// 429 for the route, with this number of seconds to wait.
     TooMany(f64),
     /// 429 for all routes.
     TooManyInAll(f64),
-    /// The call is done, and the bucket is empty for so many seconds: each call before they are over is counted as a violation.
+    /// The call succeeds, and the bucket is empty for this number of seconds: each call before their end counts as a
+    /// violation.
     EmptiesBucket(f64),
-    /// 401: the token is not good.
+    /// 401: the token is invalid.
     Unauthorized,
-    /// 403: the person takes no messages from the bot.
+    /// 403: the person accepts no messages from the bot.
     Blocked,
-    /// 403 with a code: what stands before the platform takes the bot for a misbehaving one.
+    /// 403 with the code by which the platform's proxy blocks misbehaving clients.
     BlockedByCloudflare,
-    /// A page with this status, of a proxy before the platform.
+    /// An HTML page with this status, from a proxy before the platform.
     Page(u16),
-    /// This status, with an object.
+    /// This status, with a JSON error.
     Status(u16),
     /// Answered with status 502.
     Broken,
-    /// The connection closes before anything was done.
+    /// The connection closes before the call was processed.
     CutBefore,
-    /// The call is done, and the connection closes before the answer.
+    /// The call succeeds, and the connection closes before the answer.
     CutAfter,
 }
 
-/// A fault of the gateway for all its connections, at once.
+/// A fault of the gateway for all its connections, which takes effect at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GatewayFault {
-    /// The sockets close without a word.
+    /// The sockets close without a close code.
     Cut,
     /// The gateway closes with this code.
     Close(u16),
@@ -60,16 +61,16 @@ pub enum GatewayFault {
     Invalid(bool),
 }
 
-/// A message that the bot has sent.
+/// A message sent by the bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscordSent {
     pub channel: String,
     pub text: String,
-    /// The name against repetition.
+    /// The nonce, which prevents repetition.
     pub nonce: Option<String>,
 }
 
-/// The server; it ends when it is dropped.
+/// A simulated Discord server; it ends when it is dropped.
 pub struct DiscordServer {
     address: SocketAddr,
     shared: Arc<SharedState>,
@@ -85,10 +86,11 @@ struct SharedState {
 }
 
 impl DiscordServer {
-    /// Starts on a free port of loopback, for a bot with this token. `now` is the platform's clock; the gateway wants a
-    /// heartbeat every `heartbeat`.
+    /// Starts on a free port of loopback, for a bot with this token. `now` is the platform's clock; the gateway
+    /// expects a heartbeat every `heartbeat`.
     ///
     /// # Errors
+    ///
     /// When no port is free.
     pub async fn start(
         token: &str,
@@ -103,13 +105,13 @@ impl DiscordServer {
         Ok(Self { address, shared, serving })
     }
 
-    /// A value for `channels.discord.api_base`.
+    /// The value for `channels.discord.api_base`.
     #[must_use]
     pub fn api_base(&self) -> String {
         format!("http://{}/api/v10", self.address)
     }
 
-    /// A value for `channels.discord.gateway_url`, unless the API is to name it.
+    /// The value for `channels.discord.gateway_url`, unless the API provides it.
     #[must_use]
     pub fn gateway_url(&self) -> String {
         format!("ws://{}/gateway", self.address)
@@ -121,24 +123,24 @@ impl DiscordServer {
         (500_000 + person).to_string()
     }
 
-    /// A person writes to the bot; gives the message's id.
+    /// Writes to the bot as a person; returns the message's id.
     pub fn write(&self, person: u64, text: &str) -> String {
         self.write_with(person, json!({"content": text}))
     }
 
-    /// A person sends a direct message with these fields.
+    /// Sends a direct message of a person with these fields.
     pub fn write_with(&self, person: u64, fields: Value) -> String {
         self.message(&Self::direct_conversation(person), person, fields)
     }
 
-    /// Puts a file where attachments are fetched from; returns its address.
+    /// Stores an attachment; returns its address.
     fn upload(&self, file: &[u8]) -> String {
         let mut state = self.shared.state.lock();
         state.files.push(file.to_vec());
         format!("http://{}/files/{}", self.address, state.files.len() - 1)
     }
 
-    /// A person pastes a text that is too long for a message: the platform's programs send it as a file.
+    /// Sends a text of a person that is too long for a message: the platform's apps send it as a file.
     pub fn paste(&self, person: u64, content: &str, text: &str) -> String {
         let attachment = json!({
             "id": "1", "filename": "message.txt", "content_type": "text/plain; charset=utf-8", "size": text.len(),
@@ -147,12 +149,12 @@ impl DiscordServer {
         self.write_with(person, json!({"content": content, "attachments": [attachment]}))
     }
 
-    /// Files can't be fetched any more: their addresses expire after a day.
+    /// Makes files unavailable, as their addresses expire after a day.
     pub fn lose_files(&self) {
         self.shared.state.lock().files.clear();
     }
 
-    /// A person sends a voice message; gives the message's id.
+    /// Sends a voice message of a person; returns the message's id.
     pub fn speak(&self, person: u64, ogg_opus: &[u8]) -> String {
         let url = self.upload(ogg_opus);
         let attachment = json!({
@@ -162,13 +164,13 @@ impl DiscordServer {
         self.write_with(person, json!({"content": "", "flags": 8_192, "attachments": [attachment]}))
     }
 
-    /// The voice messages that the bot has sent, as conversation and file.
+    /// The bot's voice messages, as conversation and file.
     #[must_use]
     pub fn sent_voices(&self) -> Vec<(String, Vec<u8>)> {
         self.shared.state.lock().sent_voices.clone()
     }
 
-    /// A person writes in a channel of a server.
+    /// Writes in a channel of a server, as a person.
     pub fn write_in_server(&self, channel: &str, person: u64, text: &str) -> String {
         let mentions = if text.contains(&format!("<@{}>", state::BOT)) {
             json!([{"id": state::BOT, "username": "echo", "bot": true}])
@@ -183,22 +185,22 @@ impl DiscordServer {
         self.shared.state.lock().write(channel, person, fields, now)
     }
 
-    /// A person changes a direct message.
+    /// Edits a direct message, as a person.
     pub fn edit(&self, person: u64, message: &str, text: &str) {
         self.shared.state.lock().edit(&Self::direct_conversation(person), message, text);
     }
 
-    /// A person deletes a direct message.
+    /// Deletes a direct message, as a person.
     pub fn delete(&self, person: u64, message: &str) {
         self.shared.state.lock().delete(&Self::direct_conversation(person), message);
     }
 
-    /// Sends events twice from now on, and each pair in the wrong order.
+    /// From now on sends each event twice, and each pair in the wrong order.
     pub fn be_unruly(&self) {
         self.shared.state.lock().is_unruly = true;
     }
 
-    /// Makes the next call of a route fail, as `POST messages`; several faults apply one after the other.
+    /// Makes the next call of a route fail, such as `POST messages`; several faults apply one after another.
     pub fn fail(&self, route: &str, fault: DiscordFault) {
         self.shared.state.lock().faults.entry(route.to_owned()).or_default().push_back(fault);
     }
@@ -219,7 +221,7 @@ impl DiscordServer {
         }
     }
 
-    /// Switches answers to heartbeats; they are on at first.
+    /// Turns answers to heartbeats on or off; they are on at first.
     pub fn answer_heartbeats(&self, answers: bool) {
         self.shared.state.lock().ignores_heartbeats = !answers;
     }
@@ -234,26 +236,26 @@ impl DiscordServer {
         }
     }
 
-    /// The names of messages are forgotten, as the platform does after some minutes.
+    /// Forgets the nonces of messages, as the platform does after some minutes.
     pub fn forget_nonces(&self) {
         self.shared.state.lock().nonces.clear();
     }
 
-    /// Messages that the bot has sent, in the platform's order.
+    /// The bot's messages, in the platform's order.
     #[must_use]
     pub fn sent(&self) -> Vec<DiscordSent> {
         self.shared.state.lock().sent.clone()
     }
 
-    /// Messages that the bot has sent in a direct conversation.
+    /// The bot's messages in a direct conversation.
     #[must_use]
     pub fn sent_to(&self, person: u64) -> Vec<String> {
         let direct = Self::direct_conversation(person);
         self.sent().into_iter().filter(|sent| sent.channel == direct).map(|sent| sent.text).collect()
     }
 
-    /// Number of times a route was called, as `POST messages`, or something happened at the gateway: `IDENTIFY`, `RESUME`,
-    /// `HEARTBEAT`. `violations` are calls of a bucket that was known to be empty.
+    /// Number of calls of a route, such as `POST messages`, or of events at the gateway: `IDENTIFY`, `RESUME`,
+    /// `HEARTBEAT`. `violations` are calls while the bucket was known to be empty.
     #[must_use]
     pub fn call_count(&self, what: &str) -> usize {
         self.shared.state.lock().calls.get(what).copied().unwrap_or_default()
@@ -273,7 +275,7 @@ async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     while let Ok((connection, _)) = listener.accept().await {
         let shared = shared.clone();
         tokio::spawn(async move {
-            // A client that goes away is none of our business.
+            // A client that disconnects is not an error here.
             let _ = serve(connection, &shared).await;
         });
     }

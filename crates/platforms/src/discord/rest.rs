@@ -1,4 +1,4 @@
-//! The REST API: messages, history, typing, with rate limits and faults.
+//! The simulated REST API: messages, history, typing, with rate limits and faults.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use super::{DiscordFault, SharedState};
 use crate::http::{HttpRequest, HttpResponse, write_response};
 
-/// Most characters of a message.
+/// Maximum characters of a message.
 const MESSAGE_LENGTH_MAX: usize = 2_000;
 
 struct Answer {
@@ -19,7 +19,7 @@ struct Answer {
     body: Value,
 }
 
-/// Answers a request; false when the connection has to be closed.
+/// Answers a request; false if the connection has to be closed.
 pub(super) async fn answer(
     connection: &mut TcpStream,
     shared: &SharedState,
@@ -47,7 +47,7 @@ pub(super) async fn answer(
     Ok(true)
 }
 
-/// The answer; none where the connection closes instead.
+/// The answer; `None` if the connection closes instead.
 fn decide(shared: &SharedState, request: &HttpRequest) -> Option<Answer> {
     let path = request.path.trim_start_matches("/api/v10");
     let last = path.rsplit('/').next().unwrap_or_default();

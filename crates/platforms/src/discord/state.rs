@@ -1,4 +1,4 @@
-//! What the platform knows: conversations, the session, what was sent.
+//! State of the simulated platform: conversations, the session, sent messages.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -42,7 +42,7 @@ pub(super) struct State {
 pub(super) struct Session {
     pub(super) id: String,
     sequence: u64,
-    /// All events of it, to be sent again when it is resumed.
+    /// All its events, which are sent again when it is resumed.
     pub(super) events: Vec<Value>,
     connection: Option<mpsc::UnboundedSender<Command>>,
 }
@@ -58,7 +58,8 @@ impl State {
         message["id"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The bot's message, with the file of a voice message if it is one; the same again for a nonce that was used.
+    /// Stores a message of the bot, with the file if it is a voice message; for a known nonce returns the earlier
+    /// message.
     pub(super) fn send(
         &mut self,
         channel: &str,
@@ -99,7 +100,7 @@ impl State {
         }
         let mut stored = message.clone();
         if let Some(stored) = stored.as_object_mut() {
-            // The REST API does not say in which server a message is.
+            // The REST API does not return the server of a message.
             stored.remove("guild_id");
         }
         self.conversations.entry(channel.to_owned()).or_default().push(stored);
@@ -127,7 +128,7 @@ impl State {
         self.publish("MESSAGE_DELETE", json!({"id": id, "channel_id": channel}));
     }
 
-    /// The messages after one, or the newest; newest first, as the platform has it.
+    /// The messages after one, or the newest; newest first, like the platform.
     pub(super) fn history(&self, channel: &str, after: Option<i64>, limit: usize) -> Vec<Value> {
         let messages = self.conversations.get(channel).map(Vec::as_slice).unwrap_or_default();
         let number = |message: &Value| message["id"].as_str().and_then(|id| id.parse::<i64>().ok());
@@ -185,7 +186,7 @@ impl State {
         );
     }
 
-    /// Sends again what came after a sequence number; false if the session is not known.
+    /// Sends the events after a sequence number again; false if the session is unknown.
     pub(super) fn resume(
         &mut self,
         id: &str,

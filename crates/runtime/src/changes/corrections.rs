@@ -1,4 +1,4 @@
-//! A person's corrections of memories, refused memories and messages while the program runs.
+//! Corrections by people of memories, refused memories and messages.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::events::bodies::{MessageDeleted, MessageEdited};
 use crate::events::memory_bodies::{MemoryForgotten, NodeUpdated};
 
 impl Changes {
-    /// Gives a memory the text that a person wrote. None if there is no such memory.
+    /// Gives a memory the text that a person wrote. `None` if there is no such memory.
     pub async fn correct_node(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
         let corrector = self.new_corrector();
         let corrected = self.core.forget_epochs.run_exclusive(corrector.correct(id, text)).await?;
@@ -31,7 +31,7 @@ impl Changes {
         Ok(corrected)
     }
 
-    /// Pins a memory, so that it is in every prompt, or takes the pin away. None if there is no such memory.
+    /// Pins a memory, so that it is in every prompt, or unpins it. `None` if there is no such memory.
     pub async fn pin_node(&self, id: NodeId, pinned: bool) -> Result<Option<Node>, StoreError> {
         let node = self.core.store().pin_node(id, pinned).await?;
         if let Some(node) = &node {
@@ -40,7 +40,7 @@ impl Changes {
         Ok(node)
     }
 
-    /// Takes back the last correction, supersession or mention merge of a memory. None when there is none.
+    /// Undoes the last correction, supersession or mention merge of a memory. `None` if there is none.
     pub async fn undo_node(&self, id: NodeId) -> Result<Option<UndoneChange>, StoreError> {
         let core = &self.core;
         let undoing = core.store().undo_last_change(id, core.clock().now());
@@ -66,7 +66,7 @@ impl Changes {
         Ok(Some(undone))
     }
 
-    /// Writes a refused memory because a person says so. None if there is none in the scope that waits.
+    /// Stores a refused memory because a person approves it. `None` if none with this id waits in the scope.
     pub async fn approve_rejected(
         &self,
         scope: &Scope,
@@ -98,7 +98,7 @@ impl Changes {
         Ok(outcome == CommitOutcome::Committed)
     }
 
-    /// Gives a message of the user new words; what rested on the old ones is withdrawn. None if the user has said no
+    /// Edits a message of the user; memories that depended on the old text are withdrawn. `None` if the user has no
     /// such message.
     pub async fn edit_message(
         &self,
@@ -142,7 +142,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Tells what went with the old words of a message, and takes it out of memory.
+    /// Publishes the memories that were withdrawn with the old text of a message, and removes their vectors.
     pub(crate) async fn publish_withdrawn(&self, message: &Message, withdrawn: &Withdrawal) {
         for (id, _) in &withdrawn.messages {
             let (turn_id, source_channel_id) = (message.turn_id, message.channel_id.clone());
@@ -152,7 +152,7 @@ impl Changes {
         self.publish_lost_support(&message.scope, edited, withdrawn).await;
     }
 
-    /// Tells of messages that an import changed, and takes out of memory what depended on their words.
+    /// Publishes messages that an import changed, and removes the vectors of memories that depended on their texts.
     pub(crate) async fn publish_replaced(&self, scope: &Scope, replaced: ReplacedMessages) {
         let at = self.core.clock().now();
         for (message_id, source_channel_id) in replaced.removed {
@@ -173,7 +173,7 @@ impl Changes {
         self.core.index().forget(scope, Corpus::Nodes, &numbers(&withdrawn.rewritten));
         let messages: Vec<i64> = withdrawn.messages.iter().map(|(_, seq)| *seq).collect();
         self.core.index().forget(scope, Corpus::Messages, &messages);
-        // Also the recording of an edited message: it still says the old words.
+        // Also the recording of an edited message, which still has the former text.
         let mut gone: BTreeSet<MessageId> = withdrawn.messages.iter().map(|(id, _)| *id).collect();
         gone.extend(&edited);
         self.voice.forget_sound(scope, &gone).await;
@@ -183,7 +183,7 @@ impl Changes {
             self.core.publish(scope, MemoryForgotten::from_edit(node_ids, entity_ids, edited));
         }
         for (id, _) in &withdrawn.rewritten {
-            // It is committed; whoever is not told reads it at the next look.
+            // It is committed; subscribers that miss the event see it when they reload.
             if let Err(error) = self.publish_reduced_node(*id).await {
                 tracing::warn!("a memory that says less now could not be told of: {error}");
             }

@@ -1,4 +1,4 @@
-//! A person's changes to entities: stored, then published.
+//! Changes of entities by people: stored, then published.
 
 use memory::Scope;
 use memory::consolidate::ConsolidationEvent;
@@ -12,7 +12,8 @@ use crate::changes::Changes;
 use crate::events::memory_bodies::EntityDescribed;
 
 impl Changes {
-    /// Writes an entity that a person adds, and notifies subscribers. A description that is not blank is the owner's.
+    /// Creates an entity for a person, and notifies subscribers. A description that is not blank belongs to the
+    /// owner.
     pub async fn create_entity(
         &self,
         scope: &Scope,
@@ -33,8 +34,8 @@ impl Changes {
         Ok(outcome)
     }
 
-    /// Merges, separates, renames or describes an entity for a person. Subscribers are notified of
-    /// who is settled now and of a new description; the vector of what was renamed or described is made in the background.
+    /// Merges, separates, renames or describes an entity for a person. Subscribers are notified of settled identities
+    /// and of a new description; the vector of a renamed or described entity is computed in the background.
     pub async fn change_entity(
         &self,
         scope: &Scope,

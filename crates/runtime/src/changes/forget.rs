@@ -1,4 +1,4 @@
-//! Forgetting: what a person deletes or erases is gone from rows, the index, files, sound and kept events.
+//! Forgetting: removes deleted or erased data from rows, the index, files, sound and stored events.
 
 use memory::forget::{
     Dependents, EraseError, Eraser, ErasureReceipt, ErasureRequest, ForgetMode, ForgetRequest, ForgetSummary,
@@ -12,12 +12,12 @@ use crate::changes::Changes;
 use crate::events::memory_bodies::MemoryForgotten;
 
 impl Changes {
-    /// The scope of a row; none if it does not exist.
+    /// The scope of a row; `None` if it does not exist.
     pub async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError> {
         self.core.store().scope_of(thing).await
     }
 
-    /// Rows that depend on a node, and the effect of deleting it for either mode.
+    /// Rows that depend on a node, and the effect of deleting it in either mode.
     pub async fn preview_delete(
         &self,
         id: NodeId,
@@ -29,8 +29,8 @@ impl Changes {
         Ok(Some((found, [(ForgetMode::Orphan, orphan), (ForgetMode::Cascade, cascade)])))
     }
 
-    /// Deletes what a person pointed at: gone at once, and freed pages are overwritten within a minute. Returns what
-    /// went with it.
+    /// Deletes a person's selection: its rows at once, and the freed pages are overwritten within a minute. Returns
+    /// everything that was deleted with it.
     pub async fn delete(
         &self,
         scope: Scope,
@@ -53,8 +53,8 @@ impl Changes {
         self.new_eraser().dry_run(request).await
     }
 
-    /// Erases: physically, completely, with a receipt. Returns when freed pages and the log are overwritten too, or
-    /// when that has to wait; then the receipt says so.
+    /// Erases physically and completely, with a receipt. Returns once freed pages and the log are overwritten, or
+    /// when that has to wait, which the receipt then says.
     pub async fn erase(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         let scope = request.scope.clone();
         let receipt = self.erase_rows(request).await?;
@@ -64,13 +64,13 @@ impl Changes {
         Ok(self.core.store().erasure_receipt(receipt.id).await?.unwrap_or(receipt))
     }
 
-    /// The first half of [`erase`](Self::erase): what is erased is gone for everybody who asks, and the freed pages of the file are
-    /// still to be overwritten, at the next look around at the latest.
+    /// The first half of [`erase`](Self::erase): nobody sees the erased rows any more; the freed pages are still to
+    /// be overwritten, at the next background check at the latest.
     pub(crate) async fn erase_rows(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         let (core, scope) = (&self.core, request.scope.clone());
         let mut erasure = self.new_eraser().begin(request).await?;
         while erasure.has_more() {
-            // Turns commit between two groups.
+            // Turns can commit between two groups.
             let _alone = core.forget_epochs.begin_forgetting().await;
             let taken = self.new_eraser().erase_group(&mut erasure).await?;
             core.forget_epochs.count(&scope);
@@ -81,15 +81,15 @@ impl Changes {
         erasure.finish()
     }
 
-    /// The second half: overwrites what was freed.
+    /// The second half: overwrites freed pages.
     pub(crate) async fn overwrite_erased(&self, scope: &Scope) {
         if self.overwrite_freed().await {
-            // What was committed just before may have been told just after.
+            // A commit from just before may be published just after.
             self.core.broadcast().withdraw(scope);
         }
     }
 
-    /// Leaves a persona as if it were new: all that it is and remembers is gone, of all users. None if there is none.
+    /// Resets a persona: its texts and its memory of all users are deleted. `None` if there is no such persona.
     pub async fn reset_persona(&self, persona: &PersonaId) -> Result<Option<ResetCounts>, StoreError> {
         let core = &self.core;
         let settings = core.settings();
@@ -121,11 +121,11 @@ impl Changes {
         }
     }
 
-    /// Overwrites what freed pages and the log still hold, if anything was forgotten.
+    /// Overwrites freed pages and the log, if anything was forgotten.
     pub(crate) async fn overwrite_freed(&self) -> bool {
         match self.core.store().overwrite_freed(self.core.clock().now()).await {
             Ok(done) => done,
-            // It stays due; the next look tries again.
+            // It stays due, and the next check tries again.
             Err(error) => {
                 tracing::warn!(
                     "what was forgotten is gone, but freed pages could not be overwritten yet: {error}"
@@ -135,15 +135,15 @@ impl Changes {
         }
     }
 
-    /// Publishes what was forgotten, by its ids, and withdraws events that watchers could still receive again.
+    /// Publishes what was forgotten, by ids, and withdraws events that subscribers could still receive again.
     fn publish_forgotten(&self, scope: &Scope, receipt: Option<ErasureId>, taken: &ForgetSummary) {
         self.core.broadcast().withdraw(scope);
         if !taken.is_empty() {
             self.core.publish(scope, MemoryForgotten::of_removal(receipt, taken.clone()));
         }
-        // Rewritten nodes wait for their vectors.
+        // Rewritten nodes wait for vectors.
         self.core.written.notify_one();
-        // A session that was given back waits again.
+        // A session that was returned to the queue waits again.
         self.core.session_ended.notify_one();
     }
 }

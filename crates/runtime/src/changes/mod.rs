@@ -1,4 +1,4 @@
-//! Changes of the memory by people: forgetting, corrections, and who is whom.
+//! Changes of the memory by people: forgetting, corrections, and identities of entities.
 
 pub(crate) mod entities;
 pub(crate) mod forget;
@@ -10,7 +10,7 @@ use crate::core::RuntimeCore;
 use crate::hub_work::shared_self::SharedSelf;
 use crate::voice::Voice;
 
-/// Forgets and corrects, without letting work that is under way bring the former text back.
+/// Forgets and corrects, and prevents running work from bringing the former text back.
 pub struct Changes {
     core: Arc<RuntimeCore>,
     shared_self: Arc<SharedSelf>,

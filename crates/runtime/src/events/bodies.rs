@@ -16,17 +16,17 @@ use crate::imports::registry::{ImportState, ImportStatusReport};
 pub(crate) struct ImportProgress {
     run_id: ImportId,
     state: ImportState,
-    /// Everything that there is to read; `null` once the files are gone.
+    /// Size of all files; `null` once they are deleted.
     total: Option<u64>,
     found: u64,
     recorded: u64,
     documents: u64,
     already_there: u64,
-    /// Saved memories of the other program that wait for a person.
+    /// Number of memories saved by the other program that wait for a person.
     proposed: u64,
     skipped: u64,
     sessions: u64,
-    /// Sessions of which no memory was made yet.
+    /// Number of sessions that are not consolidated yet.
     sessions_waiting: u64,
 }
 
@@ -56,14 +56,14 @@ pub(crate) struct UserAppended {
     pub(crate) source_channel_id: String,
     pub(crate) content: String,
     pub(crate) received_at: Timestamp,
-    /// The client's own name for the message.
+    /// The client's id of the message.
     pub(crate) external_ref: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct TypingStarted {
-    /// Names the reply until it is stored: the turn's id.
+    /// Id of the reply until it is stored: the turn's id.
     pub(crate) message_id: TurnId,
     pub(crate) turn_id: TurnId,
     pub(crate) source_channel_id: String,
@@ -78,7 +78,7 @@ impl TypingStarted {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Token {
-    /// Names the reply until it is stored: the turn's id.
+    /// Id of the reply until it is stored: the turn's id.
     pub(crate) message_id: TurnId,
     pub(crate) turn_id: TurnId,
     pub(crate) source_channel_id: String,
@@ -94,24 +94,24 @@ impl Token {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct ReplyDone {
-    /// The same as while typing: the turn's id; that of the message where nobody asked for it.
+    /// The same id as while typing: the turn's id; for a proactive message, its own.
     pub(crate) message_id: TurnId,
     pub(crate) stored_message_id: MessageId,
-    /// `null` for a message that nobody asked for.
+    /// `null` for a proactive message.
     pub(crate) turn_id: Option<TurnId>,
     pub(crate) in_reply_to_turn_id: Option<TurnId>,
-    /// The client's name for the last message of the burst.
+    /// The client's id of the last message that is answered.
     pub(crate) in_reply_to: Option<String>,
     pub(crate) source_channel_id: String,
     pub(crate) content: String,
     /// Always `text` for such replies.
     pub(crate) delivery: &'static str,
-    /// True if the model was cut off.
+    /// True if the model was interrupted.
     pub(crate) incomplete: bool,
 }
 
 impl ReplyDone {
-    /// One bubble keeps one id from typing to done, as clients expect; the stored row has its own.
+    /// The reply has one id from typing to done, as clients expect; the stored row has its own.
     pub(crate) fn new(message: &Message, in_reply_to: Option<String>, incomplete: bool) -> Self {
         Self {
             message_id: bubble_id(message),
@@ -131,15 +131,15 @@ fn bubble_id(message: &Message) -> TurnId {
     message.turn_id.unwrap_or(TurnId(message.id.0))
 }
 
-/// A sentence of a reply that is still being written can be heard.
+/// The audio of a sentence is available while the reply is still being written.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct VoiceSentence {
-    /// Names the reply until it is stored: the turn's id.
+    /// Id of the reply until it is stored: the turn's id.
     pub(crate) message_id: TurnId,
     pub(crate) turn_id: TurnId,
     pub(crate) source_channel_id: String,
-    /// Zero-based place in the reply.
+    /// Zero-based index of the sentence in the reply.
     pub(crate) index: u32,
     pub(crate) url: String,
     pub(crate) duration_seconds: f64,
@@ -158,19 +158,19 @@ impl VoiceSentence {
     }
 }
 
-/// The whole reply can be heard.
+/// The audio of the whole reply is available.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct VoiceReady {
     /// The id of the reply in `chat.message.done`.
     pub(crate) message_id: TurnId,
     pub(crate) stored_message_id: MessageId,
-    /// `null` for a message that nobody asked for.
+    /// `null` for a proactive message.
     pub(crate) turn_id: Option<TurnId>,
     pub(crate) source_channel_id: String,
     pub(crate) url: String,
     pub(crate) duration_seconds: f64,
-    /// True if the sound had been made before.
+    /// True if the audio existed before.
     pub(crate) cached: bool,
 }
 
@@ -183,7 +183,7 @@ impl VoiceReady {
             source_channel_id: message.channel_id.clone(),
             url: format!("/api/chat/voice/{}.mp3", message.id),
             duration_seconds,
-            // It was spoken just now.
+            // The sound was just made.
             cached: false,
         }
     }
@@ -303,7 +303,7 @@ impl SessionBoundary {
     }
 }
 
-/// A browser was logged in, or a token was created. Sent to those who administer.
+/// A browser was logged in, or a token was created. Sent to administrators.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct AccessCreated {
@@ -334,16 +334,16 @@ pub struct SettingsUpdated {
     pub source_channel_id: Option<String>,
     /// Always null; kept for clients.
     pub turn_id: Option<TurnId>,
-    /// Keys whose new values hold now.
+    /// Keys whose new values apply now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_fields: Option<Vec<String>>,
     /// The same as `updated_fields`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_fields: Option<Vec<String>>,
-    /// Keys whose new values hold after a restart.
+    /// Keys whose new values apply after a restart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_required: Option<Vec<String>>,
-    /// True if replies are to be spoken.
+    /// True if replies are spoken.
     pub voice_enabled: bool,
     /// True if the persona has a picture.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
-//! Sends events to every subscriber, in order, and waits for none of them.
+//! Sends events to all subscribers in order, without waiting for any.
 //!
-//! The last [`BACKLOG_MAX`] events are kept. A watcher reads from its own place in them; one that falls behind loses
-//! its own backlog only, is told so, and may come back with the id of the last event that it saw.
+//! The last [`BACKLOG_MAX`] events are stored. A subscriber reads from its own position; one that falls behind only
+//! loses its own events, is told so, and may reconnect with the id of the last event that it received.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use tokio::sync::watch;
 
 use crate::events::server_event::WireEvent;
 
-/// Events kept for watchers that come back. A page that slept for a minute during a long reply goes on where it was; one that
-/// missed more reads the conversation anew.
+/// Events stored for subscribers that reconnect. A page that slept for a minute during a long reply continues where
+/// it was; one that missed more reloads the conversation.
 pub(crate) const BACKLOG_MAX: usize = 4_096;
 
 /// The next item for a subscriber.
@@ -21,7 +21,7 @@ pub(crate) const BACKLOG_MAX: usize = 4_096;
 pub enum Delivery {
     /// An event with its id, as `<run>-<number>`.
     Event(String, Arc<WireEvent>),
-    /// Events were lost; refetch what is shown.
+    /// Events were lost; the subscriber has to reload what it shows.
     Lagged,
 }
 
@@ -33,26 +33,27 @@ pub struct Broadcast {
 
 struct SharedState {
     run: String,
-    /// Locked to add or copy entries only; watchers are woken by `newest`, after the lock is free.
+    /// Locked only to add or copy entries; subscribers are woken by `newest` after it is unlocked.
     backlog: Mutex<Backlog>,
     newest: watch::Sender<u64>,
 }
 
 struct Backlog {
-    /// Number of the first kept event.
+    /// Number of the first stored event.
     first: u64,
-    /// Events by number; none where one was withdrawn.
+    /// Events by number; `None` for withdrawn ones.
     kept: VecDeque<Option<Arc<WireEvent>>>,
 }
 
 impl Broadcast {
-    /// `run` names this run of the program: ids of another run are not understood as places in this one.
+    /// Creates a broadcast. `run` identifies this run of the program: ids of another run are not valid positions in
+    /// this one.
     pub fn new(run: impl Into<String>) -> Self {
         let backlog = Mutex::new(Backlog { first: 1, kept: VecDeque::new() });
         Self { shared: Arc::new(SharedState { run: run.into(), backlog, newest: watch::Sender::new(0) }) }
     }
 
-    /// Tells all watchers. Never waits, never fails.
+    /// Sends an event to all subscribers. Never waits, never fails.
     pub fn publish(&self, told: WireEvent) {
         let newest = {
             let mut backlog = self.shared.backlog.lock();
@@ -63,7 +64,7 @@ impl Broadcast {
             }
             backlog.first + backlog.kept.len() as u64 - 1
         };
-        // Watchers read the backlog in order, so it does not matter which of two concurrent tellers comes last.
+        // Subscribers read the backlog in order, so the order of two concurrent notifications does not matter.
         self.shared.newest.send_if_modified(|seen| {
             let later = newest > *seen;
             *seen = newest.max(*seen);
@@ -71,13 +72,13 @@ impl Broadcast {
         });
     }
 
-    /// Takes back all kept events of a memory: part of forgetting. Whoever has not read them yet is told that events
-    /// were lost.
+    /// Withdraws all stored events of a scope, as part of forgetting. Subscribers that have not read them are told
+    /// that events were lost.
     pub fn withdraw(&self, scope: &Scope) {
         self.withdraw_where(|told| told.scope == *scope);
     }
 
-    /// Takes back all kept events of a persona, and gives the memories they belonged to.
+    /// Withdraws all stored events of a persona, and returns their scopes.
     pub fn withdraw_persona(&self, persona: &PersonaId) -> BTreeSet<Scope> {
         self.withdraw_where(|told| told.scope.persona == *persona)
     }
@@ -92,7 +93,7 @@ impl Broadcast {
         scopes
     }
 
-    /// Watches from now on.
+    /// Subscribes to future events.
     pub fn subscribe(&self) -> Subscription {
         let mut newest = self.shared.newest.subscribe();
         let next = {
@@ -103,8 +104,8 @@ impl Broadcast {
         Subscription { shared: self.shared.clone(), newest, next, lost: false }
     }
 
-    /// Watches from behind the event of this id. An id of another run, or one whose successors are gone, is told
-    /// [`Delivery::Lagged`] first.
+    /// Subscribes to the events after the one with this id. If the id is of another run, or later events were
+    /// dropped, [`Delivery::Lagged`] comes first.
     pub fn subscribe_after(&self, last_event_id: &str) -> Subscription {
         let mut subscription = self.subscribe();
         let number = last_event_id.rsplit_once('-').filter(|(run, _)| *run == self.shared.run);
@@ -124,7 +125,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The next delivery; waits for one. None when the broadcast is gone.
+    /// Waits for the next delivery; `None` if the broadcast was dropped.
     pub async fn next(&mut self) -> Option<Delivery> {
         loop {
             if let Some(delivery) = self.ready() {
@@ -134,7 +135,7 @@ impl Subscription {
         }
     }
 
-    /// The id of the last event before the next one: [`Broadcast::subscribe_after`] it comes back to this place.
+    /// The id of the last event before the next one, for [`Broadcast::subscribe_after`].
     pub fn last_event_id(&self) -> String {
         format!("{}-{}", self.shared.run, self.next - 1)
     }

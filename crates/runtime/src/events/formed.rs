@@ -1,4 +1,4 @@
-//! The events about what consolidation and the slow cycle made.
+//! Events about the results of consolidation and the slow cycle.
 
 use memory::consolidate::ConsolidationEvent;
 
@@ -9,7 +9,7 @@ use crate::events::memory_bodies::{
 };
 
 impl RuntimeCore {
-    /// Publishes what was formed to those who may see the memory that it is in.
+    /// Publishes an event of consolidation to the subscribers of its scope.
     pub(crate) fn publish_formed(&self, formed: ConsolidationEvent) {
         match formed {
             ConsolidationEvent::Event { scope, session_id, node, said_at, at } => {

@@ -18,7 +18,7 @@ pub(crate) struct EventCreated {
     pub(crate) description: String,
     pub(crate) emotional_impact: i8,
     pub(crate) session_id: SessionId,
-    /// Time at which the conversation ended in which it was said.
+    /// Time of the last message of the session.
     pub(crate) said_at: Timestamp,
     pub(crate) created_at: Timestamp,
 }
@@ -161,7 +161,8 @@ impl NodeUpdated {
     }
 }
 
-/// Ids of what was deleted, or of what an edited message no longer supports. With `all`, everything was deleted.
+/// Ids of what was deleted, or of memories that an edited message no longer supports. With `all`, everything was
+/// deleted.
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct MemoryForgotten {
@@ -173,7 +174,7 @@ pub(crate) struct MemoryForgotten {
     pub(crate) node_ids: Option<Vec<NodeId>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) edited_message_ids: Option<Vec<MessageId>>,
-    /// Null when nothing was erased with a receipt.
+    /// Null if the deletion has no receipt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) receipt_id: Option<Option<ErasureId>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -228,7 +229,7 @@ impl MemoryForgotten {
     }
 }
 
-/// Work in the background failed or is paused.
+/// Background work failed or is paused.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct WorkFailed {
@@ -239,13 +240,13 @@ pub(crate) struct WorkFailed {
     /// Attempts so far, for a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attempts: Option<u32>,
-    /// Time at which the work goes on, for the spending cap.
+    /// Time at which paused work continues, for the spending cap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resumes_at: Option<Timestamp>,
 }
 
 impl WorkFailed {
-    /// The session gave up.
+    /// A session failed permanently.
     pub(crate) fn session(session: Session) -> Self {
         Self {
             kind: "session",
@@ -256,7 +257,7 @@ impl WorkFailed {
         }
     }
 
-    /// Background work waits because the day's spending cap is reached.
+    /// Background work waits because the daily spending cap is reached.
     pub(crate) fn paused(reason: String, resumes_at: Timestamp) -> Self {
         Self {
             kind: "spend_cap",

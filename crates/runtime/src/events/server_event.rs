@@ -14,17 +14,17 @@ use crate::events::memory_bodies::{
     ThoughtCreated, WorkFailed,
 };
 
-/// Data of a server event. What it reports has happened and is stored; a [`Token`] alone is part of a reply that is still being
-/// written.
+/// Data of a server event. It reports something that has happened and is stored; only a [`Token`] is part of a reply
+/// that is still being written.
 pub trait EventData: Serialize {
-    /// Name of the event on the wire, as `chat.message.done`.
+    /// Name of the event on the wire, such as `chat.message.done`.
     const NAME: &'static str;
 }
 
-/// An event with the memory it belongs to.
+/// An event with its scope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireEvent {
-    /// Only subscribers that may see this memory receive the event.
+    /// Only subscribers that may see this scope receive the event.
     pub scope: Scope,
     /// Name on the wire: an [`EventData::NAME`].
     pub name: &'static str,
@@ -33,8 +33,7 @@ pub struct WireEvent {
 }
 
 impl WireEvent {
-    /// Adds the scope to the data; and to that of a `chat.` event the channel and the turn that it comes from, null if there is
-    /// none.
+    /// Adds the scope to the data; for a `chat.` event also the channel and the turn, null if there is none.
     pub fn new<E: EventData>(scope: Scope, data: &E) -> Self {
         let mut data = json!(data);
         if let Some(fields) = data.as_object_mut() {
@@ -56,7 +55,7 @@ macro_rules! server_events {
             const NAME: &'static str = $name;
         })*
 
-        /// The data of each event about a memory, by the event's name.
+        /// The data of each event with a scope, by the event's name.
         #[derive(JsonSchema)]
         #[expect(dead_code, reason = "names the events in the API document")]
         pub struct ServerEvents {

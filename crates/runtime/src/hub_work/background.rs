@@ -1,4 +1,4 @@
-//! The worker of the hub: writes the diary and its roll-ups, and what else the hub has to do.
+//! The worker of the hub: writes the diary and its roll-ups, and does the hub's other background work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use hub::{Hub, HubWork, WorkingHours};
 use crate::core::RuntimeCore;
 use crate::worker::{Next, WakeCause, Worker};
 
-/// Lets the hub work. What is under way when the program stops is done again at the next start.
+/// Runs the hub's background work. Work that a stop interrupts is repeated at the next start.
 pub(crate) struct HubWorker {
     core: Arc<RuntimeCore>,
     hub: Hub,

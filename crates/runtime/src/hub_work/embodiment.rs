@@ -1,5 +1,5 @@
-//! When this home exchanges documents with its hub: at the start, two seconds after a change, every few minutes, and once more at
-//! the stop. An exchange never delays a turn, a start or, beyond its limit, a stop.
+//! Schedules exchanges with the hub that this home follows: at the start, two seconds after a change, every few
+//! minutes, and once more at the stop. An exchange never delays a turn, a start or, beyond its limit, a stop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use crate::core::RuntimeCore;
 use crate::hub_work::shared_self::SharedSelf;
 use crate::worker::{Next, WakeCause, Worker};
 
-/// Time for which changes are collected before they are sent. An agent writes several lines after one another.
+/// Time for which changes are collected before they are sent, because an agent often writes several lines in a row.
 const CHANGE_COLLECTION_TIME: Duration = Duration::from_secs(2);
-/// First wait after an exchange that failed; each further one doubles it, up to the time between two exchanges. A hub that
+/// First wait after a failed exchange; each further one doubles it, up to the interval between exchanges. A hub that
 /// restarts is back within seconds.
 const RETRY_PAUSE_MIN: Duration = Duration::from_secs(5);
-/// Maximum duration of the last exchange at the stop. What was not sent is sent at the next start, so the stop does not wait
-/// for a hub that is gone.
+/// Maximum duration of the last exchange at a stop. Unsent changes are sent at the next start, so that a stop does
+/// not wait for an unreachable hub.
 pub(crate) const LAST_EXCHANGE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The hub that this home follows.
@@ -42,40 +42,40 @@ pub struct FollowedHub {
 pub enum HubState {
     #[default]
     Off,
-    /// The last exchange came to its end, or the first is under way.
+    /// The last exchange was completed, or the first is in progress.
     Ok,
-    /// The hub can't be reached; it is tried again.
+    /// The hub can't be reached; it will be tried again.
     Away,
-    /// The hub refuses; a person has to change something.
+    /// The hub refuses; a person has to act.
     Refused,
 }
 
-/// State of the connection to the hub, with the changes that wait.
+/// State of the connection to the hub, with the number of waiting changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HubStanding {
-    /// The hub's address; empty where there is none.
+    /// The hub's address; empty if there is none.
     pub address: String,
     pub state: HubState,
-    /// Time at which the last exchange came to its end.
+    /// Time of the last complete exchange.
     pub last_exchange: Option<Timestamp>,
-    /// Documents that the hub has not seen as they are here.
+    /// Number of documents whose present state the hub has not received.
     pub waiting: usize,
-    /// Why the last exchange failed, with the remedy.
+    /// Why the last exchange failed, and what to do.
     pub error: Option<String>,
     /// Items that the hub refused in the last exchange, and those that this version could not read.
     pub notes: Vec<String>,
 }
 
-/// The exchange of documents with the hub that this home is an embodiment of.
+/// Exchanges documents with the hub that this home follows.
 pub struct Embodiment {
     core: Arc<RuntimeCore>,
     shared_self: Arc<SharedSelf>,
     changes: Arc<Changes>,
     followed: ArcSwapOption<FollowedHub>,
-    /// Another hub is followed, or none.
+    /// Signals that the followed hub has changed.
     changed: Notify,
-    /// Held during an exchange: two at the same time would send the same documents. Also held while another hub is chosen, so that an
-    /// exchange is with one hub to its end.
+    /// Locked during an exchange: two at the same time would send the same documents. Also locked while another hub
+    /// is selected, so that an exchange always ends with the hub that it began with.
     exchanging: tokio::sync::Mutex<()>,
     outcome: Mutex<ExchangeOutcome>,
 }
@@ -117,9 +117,10 @@ impl Embodiment {
         *self.outcome.lock() = outcome;
     }
 
-    /// Makes this home an embodiment of a hub, or of none, as this instance.
+    /// Makes this home follow a hub as this instance, or none.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn follow_hub(
         &self,
@@ -165,7 +166,7 @@ impl Embodiment {
         })
     }
 
-    /// Sends what the hub has not seen yet, as far as that is possible within the limit. What is left is sent at the next start.
+    /// Sends changes that the hub has not received, within the time limit. The rest is sent at the next start.
     pub(crate) async fn exchange_at_stop(&self) {
         if !self.is_following() {
             return;
@@ -180,7 +181,7 @@ impl Embodiment {
         }
     }
 
-    /// Returns some time after a document was changed here.
+    /// Returns some time after a local change of a document.
     async fn wait_for_change(&self) {
         match self.shared_self.hub() {
             Some(hub) => hub.wait_for_change().await,
@@ -189,8 +190,8 @@ impl Embodiment {
         self.core.clock().sleep(CHANGE_COLLECTION_TIME).await;
     }
 
-    /// The time between two exchanges; after failures less, with up to a quarter taken off at random so that many homes do not come
-    /// back to their hub at once.
+    /// The time between two exchanges: shorter after failures, and reduced at random by up to a quarter so that many
+    /// homes do not reconnect to their hub at once.
     fn exchange_interval(&self, followed: &FollowedHub, failures: u32) -> Duration {
         if failures == 0 {
             return followed.push_every;
@@ -204,7 +205,8 @@ impl Embodiment {
     /// Exchanges the documents of all users of the persona with the hub, now.
     ///
     /// # Errors
-    /// When the hub is away or refuses, or storage fails.
+    ///
+    /// When the hub is unreachable or refuses, or storage fails.
     pub async fn exchange(&self) -> Result<ExchangeCounts, ExchangeError> {
         let _alone = self.exchanging.lock().await;
         let (Some(followed), Some(hub)) = (self.followed.load_full(), self.shared_self.hub()) else {
@@ -247,7 +249,7 @@ impl Embodiment {
         scope: &Scope,
     ) -> Result<ExchangeCounts, ExchangeError> {
         let ended = hub.exchange(&*followed.remote, scope).await;
-        // What one page has brought stays, also if the next one did not come.
+        // The documents of one page stay, even if the next page fails.
         self.forget_what_was_erased(hub, scope).await?;
         let done = ended?;
         if done.erased > 0 {
@@ -256,7 +258,7 @@ impl Embodiment {
         Ok(done)
     }
 
-    /// Erases events of this home whose diary lines were erased at another home, with all that was derived from them.
+    /// Erases events of this home whose diary lines were erased at another home, with everything derived from them.
     async fn forget_what_was_erased(&self, hub: &Hub, scope: &Scope) -> Result<(), ExchangeError> {
         let nodes = hub.events_erased_elsewhere(scope).await?;
         if nodes.is_empty() {
@@ -280,7 +282,7 @@ impl Embodiment {
     }
 }
 
-/// Exchanges documents with the hub, while one is followed.
+/// Exchanges documents with the followed hub in the background.
 pub(crate) struct EmbodimentWorker {
     embodiment: Arc<Embodiment>,
     failures: u32,
@@ -303,7 +305,7 @@ impl Worker for EmbodimentWorker {
         }
         let exchanged = tokio::select! {
             exchanged = embodiment.exchange() => exchanged,
-            // What is committed stays; the last exchange at the stop goes on from there.
+            // Committed pages stay; the last exchange at the stop continues from there.
             () = embodiment.core.stopping.cancelled() => return Next::WhenWoken,
         };
         self.failures = if exchanged.is_ok() { 0 } else { self.failures + 1 };

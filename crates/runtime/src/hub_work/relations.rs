@@ -1,5 +1,5 @@
-//! The worker that draws the graph in the background: from new memories, a session at a time, then from documents that other
-//! programs wrote, some lines at a time.
+//! The worker that extracts graph facts in the background: from new memories, one session at a time, then from
+//! documents of other programs, some lines at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use memory::ports::Backoff;
 use crate::core::RuntimeCore;
 use crate::worker::{Next, WakeCause, Worker};
 
-/// Failures in a row after which the model is left alone for a while, whichever talks they were about. A model that fails three
-/// times is down or out of credit, and each attempt may cost money.
+/// Consecutive failures after which the model is not asked for a while, whichever sessions they were about. A model
+/// that fails three times is unavailable or out of credit, and each attempt may cost money.
 const FAILURES_MAX: u32 = 3;
-/// Pause after failures of the model; then one session is tried. Relations are needed by no reply, so they wait longer than memories do.
+/// Pause after failures of the model; then one session is tried. No reply needs relations, so they wait longer than
+/// memories do.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Duration::from_secs(3_600) };
 
-/// Draws the graph. What is under way when the program stops is asked about again at the next start.
+/// Extracts graph facts in the background. Work that a stop interrupts is repeated at the next start.
 pub(crate) struct GraphWorker {
     core: Arc<RuntimeCore>,
     hub: Option<Hub>,
@@ -50,14 +51,15 @@ impl Worker for GraphWorker {
     }
 }
 
-/// Wakes at the end of a consolidation, or when a failed session is `due` again, if there is one.
+/// Waits until a session was consolidated, or until a failed session is `due` again, if there is one.
 fn next_session(core: &RuntimeCore, due: Option<Timestamp>) -> Next {
     let wait = due.and_then(|due| Duration::try_from(due.duration_since(core.clock().now())).ok());
     let wait = wait.unwrap_or(Duration::MAX).min(core.settings().poll_every);
     Next::Within(wait.max(Duration::from_secs(1)))
 }
 
-/// Draws from every session that is ready and then from documents, until `failures` in a row are too many.
+/// Extracts facts from every session that is ready and then from documents, until there were too many consecutive
+/// `failures`.
 async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, failures: &mut u32) -> Next {
     if let Some(hub) = hub {
         hub.extraction().set_available(core.mind().can_find_facts());
@@ -66,7 +68,7 @@ async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, fa
     let mut retry_of_sessions = None;
     let mut are_sessions_read = false;
     while core.may_spend().await {
-        // Without a model no relation is drawn from a session, and what is there waits for one; of documents rules read names.
+        // Without a model, sessions wait for one, while rules read names in documents.
         let of_session = !are_sessions_read && core.mind().can_find_facts();
         let drawn = match of_session {
             true => graph.extract_next(core.mind(), &instance).await,

@@ -1,4 +1,4 @@
-//! The shared self as the rest of the runtime uses it: documents for prompts, and files that follow what was forgotten.
+//! The shared self for the rest of the runtime: documents for prompts, and files that are updated after forgetting.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use memory::{PersonaId, Scope};
 use crate::core::RuntimeCore;
 use crate::events::memory_bodies::ConflictOpened;
 
-/// The hub of this home, where there is one.
+/// The hub of this home, if there is one.
 pub(crate) struct SharedSelf {
     core: Arc<RuntimeCore>,
     hub: Option<Hub>,
@@ -31,7 +31,7 @@ impl SharedSelf {
         self.hub.as_ref()
     }
 
-    /// Lets the database and the tree of documents agree, before anything else moves.
+    /// Makes the database and the files of documents agree. Call it before other work starts.
     pub(crate) async fn start(&self) -> Result<(), StoreError> {
         let Some(hub) = self.hub() else { return Ok(()) };
         match hub.start().await {
@@ -44,9 +44,9 @@ impl SharedSelf {
         }
     }
 
-    /// The documents of the shared self, the weeks, months or years that `text` asks about, what other programs wrote about
-    /// it, and entries of lorebooks that are named in it or in the `latest` messages, of which the newest comes last. A reply
-    /// is possible without them. The prompt's budget decides how much of them it holds.
+    /// The documents of the shared self, roll-ups of the weeks, months or years that `text` asks about, related texts
+    /// of other programs, and lorebook entries whose keys are in it or in the `latest` messages (newest last). A
+    /// reply is possible without them. The prompt's budget limits them.
     pub(crate) async fn documents_for_prompt(
         &self,
         scope: &Scope,
@@ -63,7 +63,7 @@ impl SharedSelf {
             .map(|(start, end)| (day(start), day(end)))
             .collect();
         let min_relevance = self.core.settings().recall.min_relevance;
-        // What is in the text is not counted again.
+        // Keys in the text itself are not counted again.
         let others = latest.iter().rev().map(|message| message.content.as_str());
         let newest_first: Vec<&str> =
             std::iter::once(text).chain(others.filter(|content| !text.contains(content))).collect();
@@ -81,7 +81,7 @@ impl SharedSelf {
         }
     }
 
-    /// Says that a session has become memory, or that documents have changed.
+    /// Signals that a session was consolidated, or that documents have changed.
     pub(crate) fn wake(&self) {
         self.core.remembered.notify_one();
         if let Some(hub) = self.hub() {
@@ -89,7 +89,7 @@ impl SharedSelf {
         }
     }
 
-    /// Removes from the mirrored files what was removed from the documents.
+    /// Removes text from the files that was removed from the documents.
     pub(crate) async fn follow_forgetting(&self, scope: &Scope) {
         let Some(hub) = self.hub() else { return };
         if let Err(error) = hub.follow_forgetting(scope).await {
@@ -97,7 +97,7 @@ impl SharedSelf {
         }
     }
 
-    /// Takes all files of a persona away.
+    /// Removes all files of a persona.
     pub(crate) async fn forget_files_of(&self, persona: &PersonaId) {
         let Some(hub) = self.hub() else { return };
         if let Err(error) = hub.forget_files(persona).await {
@@ -106,10 +106,11 @@ impl SharedSelf {
     }
 }
 
-/// An erasure in one memory by somebody else. What was begun before it, or while it is under way, is not committed afterwards.
+/// An erasure that comes from another home. Work that began before it, or during it, is not committed afterwards.
 ///
-/// It takes no lock. Forgetting here holds the lock of [`ForgetEpochs`](crate::forget_epochs::ForgetEpochs) and then waits for the documents, which are locked while
-/// an erasure comes in: waiting for the first with the second held would never end.
+/// It takes no lock. Forgetting here holds the lock of [`ForgetEpochs`](crate::forget_epochs::ForgetEpochs) and then
+/// waits for the documents, which are locked while an erasure arrives: waiting for the former while holding the
+/// latter would be a deadlock.
 pub(crate) struct TextForgetting {
     core: Arc<RuntimeCore>,
     scope: Scope,
@@ -129,7 +130,7 @@ impl Drop for TextForgetting {
     }
 }
 
-/// Tells watchers of what other homes change here, and turns of what they erase.
+/// Notifies subscribers of changes that come from other homes, and turns of erasures.
 struct HubWatch(Arc<RuntimeCore>);
 
 impl HubListener for HubWatch {
@@ -149,7 +150,7 @@ impl HubListener for HubWatch {
 }
 
 impl RuntimeCore {
-    /// The listener of the hub that the life is given.
+    /// The listener for the hub that the runtime gets.
     pub fn hub_listener(self: &Arc<Self>) -> Arc<dyn HubListener> {
         Arc::new(HubWatch(self.clone()))
     }

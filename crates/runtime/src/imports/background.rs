@@ -1,4 +1,5 @@
-//! Records imports in the background. A person starts them; after a stop they are resumed. Their progress is published.
+//! Records imports in the background and publishes their progress. A person starts them; after a stop they are
+//! resumed.
 
 use std::sync::Arc;
 
@@ -19,11 +20,11 @@ use crate::events::bodies::ImportProgress;
 
 /// Period for which an upload waits for its mapping.
 const UPLOAD_RETENTION: SignedDuration = SignedDuration::from_hours(24);
-/// Least time between two events about one run that records. A bar that moves four times a second looks smooth.
+/// Minimum time between two progress events of one run. A bar that moves four times a second looks smooth.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);
 
 impl Imports {
-    /// Resumes runs that a stop cut off; deletes uploads that nobody started.
+    /// Resumes runs that a stop interrupted, and deletes uploads that were never started.
     pub(crate) async fn resume_all(self: &Arc<Self>) -> Result<(), ImportError> {
         let Ok(registry) = self.registry() else { return Ok(()) };
         for run in registry.store.import_runs().await? {
@@ -46,7 +47,7 @@ impl Imports {
         Ok(())
     }
 
-    /// Deletes uploads that waited for their mapping long enough.
+    /// Deletes uploads whose period is over.
     pub(crate) async fn delete_old_uploads(&self) -> Result<(), ImportError> {
         let Ok(registry) = self.registry() else { return Ok(()) };
         let _one_change_at_a_time = registry.change.lock().await;
@@ -63,7 +64,7 @@ impl Imports {
         upload.created_at.checked_add(UPLOAD_RETENTION).is_ok_and(|end| end < self.core.clock().now())
     }
 
-    /// Begins or resumes the run of an upload that was started; recording goes on in the background.
+    /// Begins or resumes the run of a started upload; recording continues in the background.
     pub(super) async fn record_upload(self: &Arc<Self>, upload: ImportUpload) -> Result<(), ImportError> {
         let registry = self.registry()?;
         let start = upload.started.clone().ok_or(ImportError::NotStarted)?;
@@ -86,7 +87,7 @@ impl Imports {
         let recording =
             RecordingRun { cancel: self.core.stopping.child_token(), ended: CancellationToken::new() };
         {
-            // Before its row is there, so that a reader of the row finds that it is being recorded.
+            // Added before its row exists, so that a reader of the row finds that it is being recorded.
             let mut running = registry.running.lock();
             running.problems.remove(&upload.id);
             running.recording.insert(upload.id, recording.clone());
@@ -147,7 +148,7 @@ impl Imports {
                 registry.running.lock().problems.insert(id, error.to_string());
             }
         }
-        // One that is recorded keeps its entry: somebody may have read its row just before the last page.
+        // The entry stays after recording, because a caller may have read the row just before the last page.
         if !is_recorded {
             registry.running.lock().recording.remove(&id);
         }
@@ -179,7 +180,7 @@ impl Imports {
         self.core.publish(&run.scope, ImportProgress::from_report(report, run));
     }
 
-    /// Publishes how many sessions still wait, after one on this channel was consolidated.
+    /// Publishes the number of sessions that still wait, after one on this channel was consolidated.
     pub(crate) async fn publish_remembering(&self, channel_id: &str) {
         if !channel_id.starts_with(IMPORT_CHANNEL_PREFIX) {
             return;

@@ -1,4 +1,4 @@
-//! A persona as a character card, for other programs.
+//! Exports a persona as a character card.
 
 use hub::LoreEntry;
 use import::export::{CardContainer, CardPersona, card_file, card_json};
@@ -11,11 +11,12 @@ use super::Imports;
 use super::registry::ImportError;
 
 impl Imports {
-    /// The file of a card: the one that the persona was made from, with what a person has changed since. The user's
-    /// block and the conversation are not in it.
+    /// The file of a card: the original one if there is one, with the changes made since. It contains neither the
+    /// user's block nor the conversation.
     ///
     /// # Errors
-    /// [`ImportError::NoPicture`] if a picture is asked for and the persona has none in PNG.
+    ///
+    /// [`ImportError::NoPicture`] if a picture is required and the persona has none in PNG.
     pub async fn character_card(
         &self,
         scope: &Scope,
@@ -25,7 +26,7 @@ impl Imports {
         let name = self.core.persona_of(scope).await?.display_name;
         let user_name = store.known_user(&scope.user).await?.display_name;
         let blocks = store.core_blocks(scope).await?;
-        // It was written as JSON, so it is read as such.
+        // It was written as JSON, so it can be parsed.
         let original = store.character_card(&scope.persona).await?.and_then(|card| card.parse().ok());
         let picture = store.avatar(&scope.persona).await?.map(|avatar| Picture {
             media_type: format!("image/{}", avatar.extension.replace("jpg", "jpeg")),

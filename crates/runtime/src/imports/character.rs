@@ -1,4 +1,4 @@
-//! A character that arrived as files: drafted for a person to check, and what of it goes beyond the core blocks.
+//! Imports a character from files: a draft for a person to check, and its parts besides the core blocks.
 
 use hub::api::identity::IdentityText;
 use hub::lore::KeyLogic;
@@ -20,21 +20,22 @@ const GREETING_CHANNEL: &str = "web";
 /// Parts of a character that were saved besides its core blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedCharacter {
-    /// Documents that hold what did not fit into a block.
+    /// Documents with texts that did not fit into a block.
     pub documents: Vec<String>,
-    /// Number of entries of lorebooks that are documents now.
+    /// Number of lorebook entries that became documents.
     pub lore_entries: u64,
-    /// True if its picture is the persona's avatar now.
+    /// True if its picture became the persona's avatar.
     pub has_picture: bool,
     /// The chosen greeting, as the persona's message.
     pub greeting: Option<MessageId>,
 }
 
 impl Imports {
-    /// The character in the files of an upload, for this scope. Nothing is written.
+    /// The character in the files of an upload, for this scope. Nothing is stored.
     ///
     /// # Errors
-    /// [`ImportError::NoCharacter`] if the files hold neither a card nor instructions nor a lorebook.
+    ///
+    /// [`ImportError::NoCharacter`] if the files contain no card, no instructions and no lorebook.
     pub async fn draft_character(&self, id: ImportId, scope: &Scope) -> Result<CharacterDraft, ImportError> {
         let registry = self.registry()?;
         let upload = registry.uploads.find(id).await?.filter(|upload| upload.started.is_none());
@@ -54,11 +55,12 @@ impl Imports {
         drafted.await?.ok_or(ImportError::NoCharacter)
     }
 
-    /// Saves what a character brings beyond its core blocks, which a person has saved before: texts that did not fit, the
-    /// picture, and the greeting of this number (from 1) as the persona's message. The files of the upload are deleted. It
-    /// can be repeated after a crash.
+    /// Saves the other parts of a character whose core blocks were saved before: texts that did not fit, the picture,
+    /// and the greeting with this number (from 1) as the persona's message. Deletes the files of the upload. It can
+    /// be repeated after a crash.
     ///
     /// # Errors
+    ///
     /// As [`Self::draft_character`], and [`ImportError::NoGreeting`] before anything is written.
     pub async fn save_character(
         &self,
@@ -109,7 +111,7 @@ impl Imports {
         upload: ImportId,
         greeting: String,
     ) -> Result<MessageId, ImportError> {
-        // It has the id of the upload, so that a save that is repeated after a crash does not say it again.
+        // It has the id of the upload, so that repeating the save after a crash does not add it twice.
         let id = MessageId(upload.0);
         if self.core.store().message(id).await?.is_some() {
             return Ok(id);

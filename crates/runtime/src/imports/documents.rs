@@ -1,5 +1,5 @@
-//! Documents that an import brings (projects' files, diaries, letters): each becomes a significant memory of the shared self, found
-//! when it is talked about. They are in no prompt otherwise, and no facts are drawn from them.
+//! Imported documents (projects' files, diaries, letters): each becomes a significant memory of the shared self,
+//! which is found when it is relevant. They are not in other prompts, and no facts are extracted from them.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,14 @@ use super::record_error::RecordError;
 
 /// Hexadecimal digits of a document's digest in its name.
 const DIGEST_LENGTH: usize = 8;
-/// Documents that are written in one transaction. Turns write between two transactions.
+/// Documents to write in one transaction. Turns can write between two transactions.
 const WRITTEN_AT_ONCE: usize = 100;
 
-/// A document as read.
 pub(super) struct ReadDocument {
     pub(super) digest: [u8; 16],
     pub(super) name: DiaryName,
     pub(super) text: String,
-    /// File that the document is from, for a person to find it again.
+    /// File of the document, for a person to find it.
     pub(super) place: String,
 }
 
@@ -37,7 +36,7 @@ pub(super) struct WrittenDocuments {
 }
 
 impl ReadDocument {
-    /// The document of this day, else of the day of its file. An error says why it can't be taken.
+    /// Creates the document for its day, else for the day of its file. The error says why it can't be imported.
     pub(super) fn new(document: Document, digest: [u8; 16], file_day: Date) -> Result<Self, Skip> {
         let Document { name, day, text, place, .. } = document;
         if text.len() > CONTENT_BYTES_MAX {
@@ -62,8 +61,8 @@ impl ReadDocument {
     }
 }
 
-/// The name of a file as part of a document's name: `Trip/Packing list.md` becomes `packing-list`. A day that it begins with is left
-/// out, because the document's name begins with it.
+/// The name of a file as part of a document's name: `Trip/Packing list.md` becomes `packing-list`. A day at its start
+/// is removed, because the document's name begins with it.
 fn title_from_file_name(name: &str, day: Date) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -137,7 +136,7 @@ pub(super) async fn write_documents(
     Ok(outcome)
 }
 
-/// True if the document is there with another text. One that a person has deleted is not brought back.
+/// True if the document exists with another text. One that a person has deleted is not restored.
 async fn is_changed(hub: &Hub, scope: &Scope, name: &str, text: &str) -> Result<bool, StoreError> {
     let Some((kind, file)) = name.split_once('/') else { return Ok(false) };
     let Ok(name) = DocumentName::parse(kind, file.strip_suffix(".md").unwrap_or(file)) else {

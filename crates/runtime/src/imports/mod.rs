@@ -1,4 +1,4 @@
-//! Imports: files are looked at, a person says who is who, what they hold is recorded, and memory is made of it.
+//! Imports: files are examined, a person maps the speakers, the messages are recorded and consolidated.
 
 mod documents;
 mod record;
@@ -29,14 +29,14 @@ pub use record_error::RecordError;
 pub use registry::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport, check_is_known};
 pub use uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadedFile};
 
-/// Imports files of other programs, and undoes that.
+/// Imports files of other programs, and undoes imports.
 pub struct Imports {
     core: Arc<RuntimeCore>,
     messages: Arc<Messages>,
     changes: Arc<Changes>,
     personas: Arc<Personas>,
     shared_self: Arc<SharedSelf>,
-    /// `None` if this program keeps no imports.
+    /// `None` if this program has no imports.
     registry: Option<ImportRegistry>,
 }
 

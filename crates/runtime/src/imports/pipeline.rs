@@ -1,5 +1,5 @@
-//! An import as the compatible interface tells it: a pipeline of chunks, one for each session. Its events are derived from
-//! what is stored, so a client that comes late or comes back gets all of them.
+//! Imports in the form of the compatible interface: a pipeline of chunks, one for each session. Its events are
+//! derived from stored data, so that a client that connects late or again receives all of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::events::bodies::ImportProgress;
 use crate::events::broadcast::{Delivery, Subscription};
 use crate::events::server_event::EventData as _;
 
-/// Format of text that no reader knows: its paragraphs are words of the user.
+/// Format for text that no reader recognises: its paragraphs become messages of the user.
 const OWN_WORDS_FORMAT: &str = "own-words";
-/// Sessions that are read at once. An import may have ten thousands, which need not be in memory together.
+/// Sessions per read. An import may have tens of thousands, which need not be in memory together.
 const SESSIONS_READ: u32 = 100;
 
-/// A step of a pipeline.
+/// An event of a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PipelineEvent {
     /// The id of the import run.
@@ -39,60 +39,60 @@ pub struct PipelineEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", content = "payload")]
 pub enum PipelineStep {
-    /// The upload is known.
+    /// The upload is registered.
     #[serde(rename = "pipeline.registered")]
     Registered {
         /// The same as the pipeline's.
         upload_id: ImportId,
     },
-    /// Every message is recorded; memory is made of them from here on.
+    /// Every message is recorded; consolidation begins.
     #[serde(rename = "pipeline.start")]
     Start {
         /// Number of sessions in the import.
         total_chunks: u64,
         /// Name of the file.
         source_label: String,
-        /// Always 0: all events are told again.
+        /// Always 0: all events are sent again.
         resume_from: u64,
     },
-    /// A session is about to become memory.
+    /// The consolidation of a session begins.
     #[serde(rename = "chunk.start")]
     ChunkStart {
-        /// The first chunk is 0.
+        /// Zero-based index of the chunk.
         chunk_index: u64,
         /// Number of sessions in the import.
         total_chunks: u64,
         /// Characters of the session's messages.
         chars_in_chunk: u64,
     },
-    /// A session has become memory.
+    /// A session was consolidated.
     #[serde(rename = "chunk.done")]
     ChunkDone {
-        /// The first chunk is 0.
+        /// Zero-based index of the chunk.
         chunk_index: u64,
-        /// Number of memories that the session brought.
+        /// Number of memories from the session.
         writes_count: u64,
         /// The number of memories by kind.
         writes_by_target: WritesByTarget,
-        /// Proposals that were refused without evidence.
+        /// Number of proposals refused without evidence.
         dropped_in_chunk: u64,
         /// A summary of the session.
         summary: String,
     },
-    /// A session could not become memory, or the import broke off.
+    /// A session could not be consolidated, or the import failed.
     #[serde(rename = "chunk.error")]
     ChunkError {
-        /// Number of the chunk from 0; absent if the error is not about one session.
+        /// Zero-based index of the chunk; absent if the error is not about one session.
         #[serde(skip_serializing_if = "Option::is_none")]
         chunk_index: Option<u64>,
-        /// True if nothing follows.
+        /// True if no further event follows.
         fatal: bool,
-        /// Why, for a person.
+        /// The reason, for a person.
         error: String,
         /// `extraction`, or `normalization` while messages are recorded.
         stage: &'static str,
     },
-    /// A person ended the import.
+    /// A person cancelled the import.
     #[serde(rename = "pipeline.cancelled")]
     Cancelled {},
     /// The last event of the pipeline.
@@ -105,17 +105,17 @@ pub enum PipelineStep {
 pub struct PipelineOutcome {
     /// The status at the end.
     pub status: PipelineStatus,
-    /// Sessions that became memory or failed.
+    /// Number of sessions that were consolidated or failed.
     pub processed_chunks: u64,
     /// Number of sessions in the import.
     pub total_chunks: u64,
     /// Numbers of memories by kind.
     pub writes_by_target: WritesByTarget,
-    /// Proposals that were refused, and what of the file was skipped.
+    /// Number of refused proposals and of skipped items.
     pub dropped_count: u64,
-    /// Memories that have a vector.
+    /// Number of memories with a vector.
     pub embedded_vector_count: u64,
-    /// The reason for which the import failed; empty otherwise.
+    /// The reason for a failure; empty otherwise.
     pub error: String,
 }
 
@@ -123,17 +123,17 @@ pub struct PipelineOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PipelineStatus {
-    /// Every session became memory.
+    /// Every session was consolidated.
     Success,
     /// The import ended, and some sessions failed.
     PartialSuccess,
     /// All failed, or the file could not be read to its end.
     Failed,
-    /// A person ended the import; memories made so far stay.
+    /// A person cancelled the import; memories made so far stay.
     Cancelled,
 }
 
-/// Memories by where the compatible interface says that they go. Core blocks are written by people alone: always 0.
+/// Numbers of memories by target, as in the compatible interface. Core blocks are written only by people: always 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WritesByTarget {
     persona_traits: u64,
@@ -149,7 +149,7 @@ impl WritesByTarget {
 }
 
 impl Imports {
-    /// Reads the files once, as [`Self::look_at`]; text without talk is read as words of the user.
+    /// Reads the files once, like [`Self::look_at`]; text without a conversation is treated as the user's.
     pub async fn look_at_material(&self, arrived: ImportUploadWriter) -> Result<ImportUpload, ImportError> {
         let upload = self.look_at(arrived, ReadOptions::default()).await?;
         if upload.look.messages > 0 || !self.is_text(&upload).await? {
@@ -158,7 +158,7 @@ impl Imports {
         self.read_again_as_format(upload, OWN_WORDS_FORMAT).await
     }
 
-    /// Starts an upload, or goes on with one that was cancelled. One that is under way or done stays as it is.
+    /// Starts an upload, or continues a cancelled one. One in progress or complete stays as it is.
     pub async fn start_pipeline(
         self: &Arc<Self>,
         id: ImportId,
@@ -179,7 +179,7 @@ impl Imports {
         Ok(())
     }
 
-    /// Ends recording and remembering of a run; what it brought stays, and it can be started again.
+    /// Stops recording and consolidation of a run. Its messages stay, and it can be started again.
     pub async fn cancel(&self, id: ImportId) -> Result<(), ImportError> {
         match self.pause(id).await {
             Err(ImportError::NotStarted | ImportError::NotFound(_)) => Ok(()),
@@ -187,7 +187,7 @@ impl Imports {
         }
     }
 
-    /// Watches a run from its beginning. [`ImportError::NotStarted`] before it has one.
+    /// Subscribes to a run from its beginning. [`ImportError::NotStarted`] if it was not started.
     pub async fn watch_pipeline(self: &Arc<Self>, id: ImportId) -> Result<PipelineWatch, ImportError> {
         let changes = self.core.broadcast().subscribe();
         let report = self.find(id).await?;
@@ -204,7 +204,7 @@ impl Imports {
         })
     }
 
-    /// The newest memories of these kinds that a run brought.
+    /// The newest memories of these kinds from a run.
     pub async fn imported_nodes(
         &self,
         id: ImportId,
@@ -228,14 +228,14 @@ pub struct PipelineWatch {
 struct PipelineProgress {
     is_started: bool,
     is_over: bool,
-    /// Number of sessions that became memories.
+    /// Number of sessions that were reported.
     chunks: u64,
     failed: u64,
 }
 
 impl PipelineWatch {
-    /// The next step; waits for it. `None` after the last, and when the program ends or can't read the run any more. Given
-    /// up, it loses nothing.
+    /// Waits for the next step. `None` after the last one, and when the program stops or the run can't be read any
+    /// more. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<PipelineEvent> {
         loop {
             if let Some(step) = self.waiting.pop_front() {
@@ -322,7 +322,7 @@ impl PipelineWatch {
         Ok((steps, progress))
     }
 
-    /// Chunks in their order, as far as all before them are done.
+    /// Adds finished chunks in their order, up to the first unfinished one.
     async fn add_chunks(
         &self,
         run: &ImportRun,
@@ -347,7 +347,7 @@ impl PipelineWatch {
     }
 }
 
-/// The step for a session that ended; `None` while it waits.
+/// The step for a finished session; `None` while it waits.
 fn end_of_chunk(chunk_index: u64, session: &ImportedSession) -> Option<PipelineStep> {
     match session.status {
         SessionStatus::Closed => Some(PipelineStep::ChunkDone {
@@ -367,7 +367,7 @@ fn end_of_chunk(chunk_index: u64, session: &ImportedSession) -> Option<PipelineS
     }
 }
 
-/// The status at the end of the run, with the reason of a failure; `None` while it goes on.
+/// The status at the end of the run, with the reason of a failure; `None` while it is in progress.
 fn final_status(
     report: &ImportStatusReport,
     run: &ImportRun,

@@ -1,8 +1,8 @@
-//! Import: what readers find in other programs' exports is recorded as messages, page by page.
+//! Records the items of readers as messages, page by page.
 //!
-//! Reading and mapping run on a thread of their own and are at most two pages ahead of the writer, so memory is bounded
-//! for files of any content. A page is one transaction with the position after it: a run that is cut off resumes there, and
-//! messages are known by digests of the publisher's ids, so nothing is recorded twice.
+//! Reading and mapping run on a thread of their own, at most two pages ahead of the writer, so memory is bounded for
+//! files of any content. A page is one transaction with the position after it: an interrupted run resumes there, and
+//! messages are identified by digests of the publisher's ids, so nothing is recorded twice.
 
 use std::sync::Arc;
 
@@ -29,31 +29,33 @@ use tokio::sync::mpsc;
 use super::documents::{ReadDocument, write_documents};
 use super::record_error::RecordError;
 
-/// Most items of a page. A page is one transaction: messages of turns wait for it, and a crash undoes one page at most.
+/// Maximum items of a page. A page is one transaction: messages of turns wait for it, and a crash undoes one page at
+/// most.
 const PAGE_ITEMS_MAX: usize = 1_000;
-/// Bytes of text at which a page ends. It bounds the memory that an import takes, also of the largest file.
+/// Bytes of text after which a page ends. It bounds the memory of an import, even of the largest file.
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Pages that reading may be ahead of writing.
+/// Maximum pages that are read ahead of writing.
 const PAGES_AHEAD: usize = 2;
-/// Longest title of a conversation, in characters. The rest is cut: some programs take the whole first message for a title.
+/// Maximum length of a conversation's title, in characters. The rest is cut: some programs use the whole first
+/// message as a title.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// Files to import, and the memory that receives them.
+/// Files to import, and the scope that receives them.
 #[derive(Clone, Debug)]
 pub struct ImportRequest {
-    /// The run's id, unless a run of the same files and mapping is resumed.
+    /// The run's id, unless a run with the same files and mapping is resumed.
     pub id: ImportId,
-    /// The memory that receives them; persona and user must exist.
+    /// The scope that receives them; persona and user must exist.
     pub scope: Scope,
     pub sources: Arc<Sources>,
-    /// Names the files beyond their names and sizes: times of change, or the upload that they came with.
+    /// Identifies the files in addition to their names and sizes: modification times, or the upload.
     pub fingerprint: String,
     pub options: ReadOptions,
     /// Roles of the speakers, and the selection of conversations.
     pub mapping: Mapping,
-    /// The user's zone: decides the days of messages.
+    /// The user's zone, which determines the days of messages.
     pub zone: TimeZone,
-    /// State that the making of memories starts in.
+    /// Initial state of the consolidation of its sessions.
     pub remembering: Remembering,
 }
 
@@ -68,18 +70,18 @@ pub struct ImportRecorder<'a> {
     pub policy: SessionPolicy,
 }
 
-/// Position at which reading resumes, with the state of the mapper there.
+/// Position at which reading resumes, with the mapper's state at that position.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Resumption {
     position: ReadPosition,
-    /// The conversation of the last message, and its time.
+    /// The last message's conversation and time.
     last: Option<(String, Timestamp)>,
-    /// The conversation that is being read, and its title.
+    /// The current conversation and its title.
     #[serde(default)]
     conversation: Option<(String, Option<String>)>,
 }
 
-/// A page as read: without ids.
+/// A page as read, without ids.
 struct ReadPage {
     messages: Vec<ReadMessage>,
     proposals: Vec<SavedMemory>,
@@ -104,7 +106,7 @@ struct ReadMessage {
 }
 
 impl ImportRecorder<'_> {
-    /// Begins the run, or finds the one of the same files and mapping that was cut off.
+    /// Begins the run, or finds an interrupted one with the same files and mapping.
     pub async fn begin(&self, request: &ImportRequest) -> Result<ImportRun, StoreError> {
         let new = NewImport {
             id: request.id,
@@ -117,9 +119,9 @@ impl ImportRecorder<'_> {
         self.store.begin_import(new).await
     }
 
-    /// Records everything, or what is left of a run that was cut off. `progress` gets each page once it is recorded. When
-    /// everything is recorded, the sessions wait for consolidation, unless remembering is off. Dropped before, it is
-    /// resumed like a run that was cut off.
+    /// Records everything, or the rest of an interrupted run. `progress` receives each page after it was recorded. At
+    /// the end the sessions wait for consolidation, unless that is off. If dropped earlier, the run can be resumed
+    /// like an interrupted one.
     pub async fn record(
         &self,
         mut run: ImportRun,
@@ -199,7 +201,7 @@ impl ImportRecorder<'_> {
                     id: RejectedId(self.ids.next(now)),
                     session_id: SessionId(self.ids.next(now)),
                     description: saved.text,
-                    // The other program says nothing of it.
+                    // The other program does not export this.
                     emotional_impact: Some(0.0),
                     evidence: Vec::new(),
                     reason: format!("{} had saved it about you: accept what is true", saved.source),
@@ -224,7 +226,7 @@ impl ImportRecorder<'_> {
 }
 
 impl ImportRequest {
-    /// Equal for the same files read in the same way for the same scope.
+    /// Digest that is equal for the same files, read in the same way for the same scope.
     fn digest(&self) -> String {
         let mut hash = Sha256::new();
         let mapping = serde_json::to_string(&self.mapping).unwrap_or_default();
@@ -244,7 +246,7 @@ impl ImportRequest {
     }
 }
 
-/// Reads to the end, or until nobody takes pages any more.
+/// Reads to the end, or until the receiver of pages is dropped.
 fn read_pages(
     request: &ImportRequest,
     resumption: Resumption,
@@ -272,7 +274,7 @@ fn read_pages(
         let FoundItem { item, position, format } = match found {
             Ok(found) => found,
             Err(error) => {
-                // What was read before it is good.
+                // Items read before the error are valid.
                 outcome = Err(error);
                 break;
             }
@@ -288,7 +290,7 @@ fn read_pages(
         reader.format = format;
         reader.add(mapper.map_record(item));
         if reader.is_full() && pages.blocking_send(reader.take_page()).is_err() {
-            // The writer failed, and says why.
+            // The writer failed, and reports why.
             return Ok(());
         }
     }
@@ -297,7 +299,8 @@ fn read_pages(
 }
 
 struct PageReader {
-    /// Time of messages that have none, and none before them in their conversation: when their file was last changed.
+    /// Time for messages without one when no earlier message of their conversation has one: the modification time of
+    /// their file.
     file_time: Timestamp,
     /// Id of the file's format.
     format: &'static str,
@@ -346,7 +349,7 @@ impl PageReader {
             }
             MappedItem::Item(Item::SavedMemory(saved)) => return self.proposals.push(saved),
             MappedItem::Item(Item::Skip(skip)) => (skip.place, skip.reason),
-            // The mapper turns every message into a mapped one or a skip.
+            // The mapper returns a mapped message or a skip for every message.
             MappedItem::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),
             MappedItem::Item(Item::Document(document)) => return self.add_document(document),
             MappedItem::Item(Item::Card(card)) => {
@@ -442,8 +445,8 @@ fn message_digest(conversation: &str, id: &str) -> [u8; 16] {
     digest
 }
 
-/// One channel for each conversation, so that sessions of two never mix: `import-chatgpt-9f86d081884c7d65`. Without words of the
-/// conversation.
+/// One channel for each conversation, so that sessions of two never mix: `import-chatgpt-9f86d081884c7d65`. It
+/// contains no text of the conversation.
 fn channel_of(format: &str, conversation: &str) -> String {
     format!("{IMPORT_CHANNEL_PREFIX}{format}-{}", hex::encode(&Sha256::digest(conversation.as_bytes())[..8]))
 }

@@ -1,9 +1,9 @@
-//! Why an import ended early.
+//! Errors of recording an import.
 
 use memory::identifiers::ImportId;
 use memory::ports::StoreError;
 
-/// Why an import did not go on. What was recorded stays, and the same import resumes after it.
+/// Why an import stopped. Recorded messages stay, and the same import resumes after them.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The files can't be read.
@@ -11,12 +11,12 @@ pub enum RecordError {
     Read(#[from] import::ImportError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The position that was kept is of another program's version.
+    /// The stored position is of another version of this program.
     #[error(
         "the import {0} was cut off by another version and can't be resumed; take it back with `echovessel import undo {0}`"
     )]
     Position(ImportId),
-    /// Another process ended or deleted the run meanwhile.
+    /// Another process ended or deleted the run.
     #[error("the import was ended by another process; nothing more was recorded")]
     Ended,
 }

@@ -1,4 +1,4 @@
-//! The state of imports: uploads that wait, and runs.
+//! The state of imports: waiting uploads, and runs.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,17 +22,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::uploads::{ImportUpload, UploadFolder};
 
-/// The dependencies of imports.
+/// The dependencies of the import registry.
 pub struct ImportParts {
-    /// Runs and their messages.
+    /// Storage of runs and their messages.
     pub store: Arc<dyn ImportStore>,
-    /// Uploads: a folder of the home's own.
+    /// Folder of the uploads in the home.
     pub folder: PathBuf,
     /// Prices of models, for estimates.
     pub prices: Arc<ArcSwap<Prices>>,
 }
 
-/// Why an import was not changed.
+/// Why an operation on an import failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Neither an upload nor a run has this id.
@@ -44,7 +44,7 @@ pub enum ImportError {
     /// The import was not started yet.
     #[error("this import has not been started; nothing was changed")]
     NotStarted,
-    /// The import was cut off, and its files were deleted.
+    /// The import was interrupted, and its files were deleted.
     #[error(
         "this import was cut off, and its files are not here any more; import the same files again to resume it"
     )]
@@ -54,14 +54,14 @@ pub enum ImportError {
         "the files hold neither a character card nor instructions for a persona nor a lorebook; nothing was changed"
     )]
     NoCharacter,
-    /// The character has no greeting of this number.
+    /// The character has no greeting with this number.
     #[error("greeting {number} does not exist: the character has {count}; nothing was changed")]
     NoGreeting {
         /// The requested number, from 1.
         number: usize,
         count: usize,
     },
-    /// A picture with a card in it was asked for.
+    /// A picture with an embedded card was requested, but the persona has none.
     #[error(
         "the persona has no PNG picture to hold its card; give it one, or export the card as .json or .charx; nothing was written"
     )]
@@ -72,7 +72,7 @@ pub enum ImportError {
     /// The user does not exist.
     #[error("the user {0} does not exist; nothing was changed")]
     UnknownUser(UserId),
-    /// A proposal can't be accepted.
+    /// A proposal can't be approved.
     #[error(transparent)]
     Approve(#[from] ApproveError),
     /// The greeting can't be written.
@@ -81,10 +81,10 @@ pub enum ImportError {
     /// A document of the character can't be written.
     #[error(transparent)]
     Hub(#[from] hub::HubError),
-    /// The mapping leaves nobody, or names somebody who isn't there.
+    /// The mapping has no speaker, or names an unknown one.
     #[error("{0}; nothing was changed")]
     Mapping(#[from] import::MappingError),
-    /// This program keeps no imports.
+    /// This program has no imports.
     #[error("imports are not available here")]
     Unavailable,
     /// The files can't be read.
@@ -94,7 +94,7 @@ pub enum ImportError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Not everything could be erased; trying again goes on.
+    /// Not everything could be erased; repeat the request to continue.
     #[error(transparent)]
     Erase(#[from] EraseError),
 }
@@ -103,30 +103,30 @@ pub enum ImportError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportState {
-    /// Looked at; waits for a mapping.
+    /// The upload waits for a mapping.
     Uploaded,
     /// Messages are being recorded.
     Recording,
-    /// Recording was cut off; it can be resumed.
+    /// Recording was interrupted; it can be resumed.
     Interrupted,
-    /// Recorded; memory is being made of it in the background.
+    /// Recorded; sessions are being consolidated in the background.
     Remembering,
-    /// Neither recorded nor made memory of until it is resumed.
+    /// Recording and consolidation are paused.
     Paused,
     /// The import is finished.
     Done,
 }
 
-/// An import with all that is known of it.
+/// An import with its upload, run and state.
 #[derive(Clone, Debug)]
 pub struct ImportStatusReport {
     pub id: ImportId,
     pub state: ImportState,
-    /// The import's files, as long as they are here.
+    /// The import's upload, until its files are deleted.
     pub upload: Option<ImportUpload>,
     /// The recorded run; `None` before the start.
     pub run: Option<ImportRun>,
-    /// Why recording was cut off, for a person.
+    /// Why recording was interrupted, for a person.
     pub problem: Option<String>,
 }
 
@@ -137,13 +137,13 @@ pub struct UndoneImport {
     pub receipts: Vec<ErasureId>,
 }
 
-/// Runs and uploads, with the state of those that record.
+/// Uploads and runs, and the state of recording ones.
 pub(super) struct ImportRegistry {
     pub(super) store: Arc<dyn ImportStore>,
     pub(super) uploads: UploadFolder,
     pub(super) prices: Arc<ArcSwap<Prices>>,
     pub(super) running: Mutex<RunningImports>,
-    /// Held while an import is started, resumed or taken back: each first looks at the others, and acts on what it saw.
+    /// Locked while an import is started, resumed or undone: each of these first checks the others, and then acts.
     pub(super) change: tokio::sync::Mutex<()>,
 }
 
@@ -161,14 +161,14 @@ impl ImportRegistry {
 
 #[derive(Default)]
 pub(super) struct RunningImports {
-    /// Imports that record, and those that were recorded to the end since the start of the program.
+    /// Imports that are being recorded, and those whose recording ended since the start of the program.
     pub(super) recording: HashMap<ImportId, RecordingRun>,
     pub(super) problems: HashMap<ImportId, String>,
-    /// Sessions that waited when it was last published.
+    /// Number of waiting sessions when it was last published.
     pub(super) waiting: HashMap<ImportId, u64>,
 }
 
-/// A run that records.
+/// A run that is being recorded.
 #[derive(Clone)]
 pub(super) struct RecordingRun {
     pub(super) cancel: CancellationToken,
@@ -199,7 +199,7 @@ impl ImportRegistry {
         ImportStatusReport { id, state, upload, run, problem: running.problems.get(&id).cloned() }
     }
 
-    /// Examines the files of an upload and stores what they contain.
+    /// Examines the files of an upload and stores a summary of their content.
     pub(super) async fn examine_upload(&self, upload: &mut ImportUpload) -> Result<(), ImportError> {
         let inputs = self.uploads.inputs(upload.id, &upload.files);
         let options = upload.read_options();
@@ -216,9 +216,10 @@ impl ImportRegistry {
     }
 }
 
-/// Refuses a persona or user that is not there. The `configured` persona and the owner are made when they are needed.
+/// Refuses an unknown persona or user. The `configured` persona and the owner are created when they are needed.
 ///
 /// # Errors
+///
 /// [`ImportError::UnknownPersona`], [`ImportError::UnknownUser`].
 pub async fn check_is_known(
     store: &(impl PersonaStore + UserStore + ?Sized),

@@ -1,4 +1,4 @@
-//! Starts, pauses, resumes and undoes imports for a person.
+//! Operations of people on imports: start, pause, resume and undo.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::Imports;
 use super::registry::{ImportError, ImportState, ImportStatusReport, UndoneImport, check_is_known};
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport};
 
-/// Texts of earlier imports that one transaction brings back while an import is taken back, so that talk goes on meanwhile.
+/// Texts of earlier imports to restore in one transaction while an import is undone, so that conversations can go on.
 const RESTORED_TEXTS_PER_TRANSACTION: u32 = 200;
 
 impl Imports {
@@ -26,14 +26,14 @@ impl Imports {
         check_is_known(self.core.store(), scope, &self.core.settings().persona).await
     }
 
-    /// A folder for files that are about to arrive.
+    /// Creates a folder for an upload.
     pub async fn receive(&self) -> Result<ImportUploadWriter, ImportError> {
         let registry = self.registry()?;
         let id = ImportId(self.core.ids().next(self.core.clock().now()));
         Ok(registry.uploads.create(id).await?)
     }
 
-    /// Reads the files once and keeps them for a day, with what they hold. Writes nothing into the memory.
+    /// Reads the files once and stores them with a summary for a day. Writes nothing into the memory.
     pub async fn look_at(
         &self,
         mut arrived: ImportUploadWriter,
@@ -66,7 +66,7 @@ impl Imports {
         Ok(upload)
     }
 
-    /// Records an upload in the background, as mapped, and makes memory of it if that is wished.
+    /// Records an upload with a mapping, in the background, and consolidates it if requested.
     pub async fn start(
         self: &Arc<Self>,
         id: ImportId,
@@ -91,7 +91,7 @@ impl Imports {
         registry.find_report(id).await
     }
 
-    /// All imports, newest first: uploads that wait, and runs.
+    /// All imports, newest first: waiting uploads, and runs.
     pub async fn list(&self) -> Result<Vec<ImportStatusReport>, ImportError> {
         let registry = self.registry()?;
         let mut runs = registry.store.import_runs().await?;
@@ -118,7 +118,7 @@ impl Imports {
         self.registry().ok()?.prices.load().price_of_model(provider, model)
     }
 
-    /// Skipped things of a run, and counts of its memories so far.
+    /// Skipped items of a run, and counts of its memories so far.
     pub async fn run_outcome(
         &self,
         id: ImportId,
@@ -128,7 +128,7 @@ impl Imports {
         Ok((store.import_skips(id, skips_max).await?, store.import_memories(id).await?))
     }
 
-    /// Records no more of a run and makes no memory of it until it is resumed, also after a new start of the program.
+    /// Stops recording and consolidation of a run until it is resumed, also after a restart of the program.
     pub async fn pause(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
         let registry = self.registry()?;
         let _one_change_at_a_time = registry.change.lock().await;
@@ -137,8 +137,8 @@ impl Imports {
         registry.find_report(id).await
     }
 
-    /// Makes memory of a run, and records what is left of one that was paused or cut off. One that was started without
-    /// memory is recorded without.
+    /// Consolidates a run, and records the rest of one that was paused or interrupted. One that was started without
+    /// consolidation is only recorded.
     pub async fn resume(self: &Arc<Self>, id: ImportId) -> Result<ImportStatusReport, ImportError> {
         let registry = self.registry()?;
         let _one_change_at_a_time = registry.change.lock().await;
@@ -166,10 +166,11 @@ impl Imports {
         Ok(report)
     }
 
-    /// Accepts everything that an import proposed and nobody has decided about. Says how many memories that makes.
+    /// Approves all proposals of an import that nobody has decided. Returns the number of resulting memories.
     ///
     /// # Errors
-    /// When storage fails; what was accepted until then stays.
+    ///
+    /// When storage fails; memories approved until then stay.
     pub async fn approve_proposals(&self, id: ImportId) -> Result<u64, ImportError> {
         let run = self.find(id).await?.run.ok_or(ImportError::NotStarted)?;
         let mut approved = 0;
@@ -180,7 +181,7 @@ impl Imports {
         Ok(approved)
     }
 
-    /// Takes an import back: erases its sessions with all that came from them, and deletes its files.
+    /// Undoes an import: erases its sessions with everything derived from them, and deletes its files.
     pub async fn undo(&self, id: ImportId) -> Result<UndoneImport, ImportError> {
         let registry = self.registry()?;
         let _one_change_at_a_time = registry.change.lock().await;
@@ -188,7 +189,7 @@ impl Imports {
         self.end_recording(id).await;
         let mut undone = UndoneImport { messages: 0, receipts: Vec::new() };
         if let Some(run) = found.run {
-            // Nothing begins to remember what is about to go. The write also waits for a page that was under way.
+            // No session to be deleted may start consolidation. The write also waits for a page in progress.
             registry.store.set_remembering(id, Remembering::Paused).await?;
             undone.messages = registry.store.import_run(id).await?.map_or(run.recorded, |run| run.recorded);
             let now = || self.core.clock().now();
@@ -207,7 +208,7 @@ impl Imports {
             };
             match self.erase_import(&run.scope, selection).await {
                 Ok(receipt) => undone.receipts.push(receipt),
-                // An undo that was cut off has erased them.
+                // An interrupted undo has erased them.
                 Err(EraseError::Nothing(_)) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -1,4 +1,4 @@
-//! Files that wait to be imported: one folder for each upload, private to the home, deleted once its run is recorded.
+//! Uploads: one private folder in the home for each, deleted once its run is recorded.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use tokio::io::AsyncWriteExt as _;
 
 /// The file that describes an upload.
 const DESCRIPTION: &str = "upload.json";
-/// Longest name of a file, in characters. The rest is cut. File systems allow 255 bytes; the path within an
-/// archive is part of it.
+/// Maximum length of a file name, in characters. The rest is cut. File systems allow 255 bytes; the path within an
+/// archive is part of the name.
 const NAME_CHARS_MAX: usize = 512;
 
-/// Files that were looked at and wait for a mapping, or that are being recorded.
+/// Files of an import that waits for a mapping, or is being recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ImportUpload {
     /// The id of the import run that the upload becomes.
     pub id: ImportId,
     /// The files, in the order of the form.
     pub files: Vec<UploadedFile>,
-    /// Id of the format that every file has; `None` detects each.
+    /// Id of the format of all files; `None` detects each.
     pub format: Option<String>,
     /// Names of fields in JSON and CSV files.
     #[serde(default)]
@@ -45,7 +45,7 @@ impl ImportUpload {
 /// A file of an upload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UploadedFile {
-    /// The file's name for display, as the sender gave it. Never a path to write to.
+    /// The file's original name, for people. Never a path to write to.
     pub name: String,
     pub size: u64,
 }
@@ -56,21 +56,21 @@ pub struct StartedImport {
     pub scope: Scope,
     /// Roles of the speakers, and the selection of conversations.
     pub mapping: Mapping,
-    /// State that the making of memories starts in.
+    /// Initial state of the consolidation of its sessions.
     pub remembering: Remembering,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct UploadFolder(PathBuf);
 
-/// An upload that is arriving. Dropped before it is looked at, its files are deleted.
+/// An upload that is being received. If it is dropped before it is examined, its files are deleted.
 #[derive(Debug)]
 pub struct ImportUploadWriter {
     pub(super) id: ImportId,
     folder: PathBuf,
     pub(super) files: Vec<UploadedFile>,
     current: Option<File>,
-    /// Time at which the sender last changed the current file.
+    /// Time at which the current file was last modified.
     modified: Option<Timestamp>,
     is_complete: bool,
 }
@@ -98,7 +98,7 @@ impl UploadFolder {
         })
     }
 
-    /// Writes the description whole or not at all.
+    /// Writes the description in one step.
     pub(super) async fn describe(&self, upload: &ImportUpload) -> io::Result<()> {
         let folder = self.folder_for(upload.id);
         let (path, draft) = (folder.join(DESCRIPTION), folder.join("upload.json.new"));
@@ -108,7 +108,7 @@ impl UploadFolder {
         fs::rename(draft, path).await
     }
 
-    /// The upload; `None` if there is none of this id, or it never arrived whole.
+    /// The upload; `None` if there is none with this id, or it is incomplete.
     pub(super) async fn find(&self, id: ImportId) -> io::Result<Option<ImportUpload>> {
         match fs::read(self.folder_for(id).join(DESCRIPTION)).await {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
@@ -117,7 +117,7 @@ impl UploadFolder {
         }
     }
 
-    /// Ids of all folders, whole or not.
+    /// Ids of all folders, including incomplete ones.
     pub(super) async fn ids(&self) -> io::Result<Vec<ImportId>> {
         let mut entries = match fs::read_dir(&self.0).await {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -130,7 +130,7 @@ impl UploadFolder {
         Ok(ids)
     }
 
-    /// Deletes an upload, whether it is there or not.
+    /// Deletes an upload, if it exists.
     pub(super) async fn remove(&self, id: ImportId) -> io::Result<()> {
         match fs::remove_dir_all(self.folder_for(id)).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -138,7 +138,7 @@ impl UploadFolder {
         }
     }
 
-    /// The files as the reader takes them.
+    /// The files as inputs of the reader.
     pub(super) fn inputs(&self, id: ImportId, files: &[UploadedFile]) -> Vec<Input> {
         let named = files.iter().zip(self.file_paths(id, files));
         named.map(|(file, path)| Input::Named { name: file.name.clone(), path }).collect()
@@ -151,7 +151,8 @@ impl UploadFolder {
 }
 
 impl ImportUploadWriter {
-    /// Begins the next file. Its name is only shown; on the disk it is a number. `modified` is when the sender last changed it.
+    /// Begins the next file. Its name is only for people; on the disk it is a number. `modified` is the time of its
+    /// last modification.
     pub async fn begin_file(&mut self, name: &str, modified: Option<Timestamp>) -> io::Result<()> {
         self.end_file().await?;
         let path = self.folder.join(self.files.len().to_string());
@@ -164,7 +165,7 @@ impl ImportUploadWriter {
         Ok(())
     }
 
-    /// Appends to the file that was begun last.
+    /// Appends to the current file.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let (Some(file), Some(current)) = (&mut self.current, self.files.last_mut()) {
             file.write_all(bytes).await?;
@@ -173,7 +174,7 @@ impl ImportUploadWriter {
         Ok(())
     }
 
-    /// Bytes of all files so far.
+    /// Number of bytes of all files so far.
     pub fn size(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
     }
@@ -202,7 +203,7 @@ impl ImportUploadWriter {
 impl Drop for ImportUploadWriter {
     fn drop(&mut self) {
         if !self.is_complete {
-            // What is left in spite of it is deleted at the next start.
+            // Files left anyway are deleted at the next start.
             let _deleted = std::fs::remove_dir_all(&self.folder);
         }
     }

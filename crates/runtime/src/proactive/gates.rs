@@ -1,4 +1,4 @@
-//! The rules that hold a proactive message back, in a fixed order. Nothing here reads or writes the store.
+//! The rules that prevent a proactive message, in a fixed order. Nothing here reads or writes the store.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -6,9 +6,10 @@ use memory::proactive::{ProactiveGate, ProactiveOutcome, ProactiveView, SentMess
 
 use crate::settings::ProactiveSettings;
 
-/// Least time between two messages of its own without an answer between them.
+/// Minimum time between two proactive messages without an answer between them.
 const OWN_MESSAGE_INTERVAL_MIN: SignedDuration = SignedDuration::from_hours(1);
-/// Least time after the last message of a conversation. Less would look as if the persona had forgotten something in its reply.
+/// Minimum time after the last message of a conversation. An earlier message would look as if the persona had
+/// forgotten something in its reply.
 const PAUSE_AFTER_REPLY_MIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// The facts that gates check.
@@ -17,12 +18,12 @@ pub(super) struct GateFacts<'a> {
     pub(super) zone: &'a TimeZone,
     pub(super) settings: &'a ProactiveSettings,
     pub(super) view: &'a ProactiveView,
-    /// True if a burst waits or a turn runs, on any channel of the user.
+    /// True if a message waits or a turn runs, on any channel of the user.
     pub(super) is_talking: bool,
 }
 
 impl GateFacts<'_> {
-    /// The first gate that is closed.
+    /// The first gate that prevents the message.
     pub(super) fn closed_gate(&self) -> Option<ProactiveGate> {
         if self.view.muted_until.is_some_and(|until| self.now < until) {
             return Some(ProactiveGate::Muted);
@@ -39,27 +40,27 @@ impl GateFacts<'_> {
         (self.is_talking || self.was_just_talking()).then_some(ProactiveGate::TurnInFlight)
     }
 
-    /// True if the last message of its own is young and has no answer: two in a row are a flood.
+    /// True if the last proactive message is recent and unanswered: two in a row are annoying.
     fn has_just_written(&self) -> bool {
         let last = self.view.sent.first().filter(|last| last.answered_at.is_none());
         last.is_some_and(|last| self.now.duration_since(last.at) < OWN_MESSAGE_INTERVAL_MIN)
     }
 
-    /// True if something was said a moment ago: the user may still be reading the reply.
+    /// True if the last message is very recent: the user may still be reading the reply.
     fn was_just_talking(&self) -> bool {
         self.view
             .last_message_at
             .is_some_and(|last| self.now.duration_since(last).abs() < PAUSE_AFTER_REPLY_MIN)
     }
 
-    /// True from the start hour, inclusive, to the end hour, exclusive; over midnight if the start is the later one.
+    /// True from the start hour, inclusive, to the end hour, exclusive; past midnight if the start is the later one.
     fn is_quiet_hour(&self) -> bool {
         let hour = self.now.to_zoned(self.zone.clone()).hour();
         let (start, end) = (self.settings.quiet_hours_start, self.settings.quiet_hours_end);
         if start <= end { (start..end).contains(&hour) } else { hour >= start || hour < end }
     }
 
-    /// True if the last messages got no answer, or none within the window, and the user has not written since.
+    /// True if the last proactive messages were not answered, or not in time, and the user has not written since.
     fn is_user_unresponsive(&self) -> bool {
         let threshold = self.settings.cold_user_threshold as usize;
         let Some(last) = self.view.sent.first() else { return false };
@@ -81,7 +82,7 @@ impl GateFacts<'_> {
     }
 }
 
-/// The outcome for a closed gate: the message is dropped or deferred.
+/// The outcome for a gate: the message is dropped or deferred.
 pub(super) fn outcome_of(gate: ProactiveGate) -> ProactiveOutcome {
     match gate {
         ProactiveGate::TurnInFlight | ProactiveGate::SpendCap => ProactiveOutcome::Deferred,
@@ -121,7 +122,7 @@ mod tests {
         assert!(quiet("2026-01-10T22:00:00Z"), "23:00 in Oslo");
         assert!(quiet("2026-01-11T05:59:59Z"), "06:59:59 in Oslo");
         assert!(!quiet("2026-01-11T06:00:00Z"), "07:00 in Oslo");
-        // The clocks go forward at 01:00 UTC on 29 March: 07:00 comes an hour earlier.
+        // Daylight saving begins at 01:00 UTC on 29 March, so 07:00 is an hour earlier.
         assert!(quiet("2026-03-29T04:59:59Z") && !quiet("2026-03-29T05:00:00Z"));
         let by_day = ProactiveSettings { quiet_hours_start: 9, quiet_hours_end: 17, ..settings.clone() };
         assert_eq!(gate_at("2026-01-10T12:00:00Z", "UTC", &by_day, &view), Some(ProactiveGate::QuietHours));

@@ -15,17 +15,17 @@ use crate::recall::recalled_memory::{RecalledMemory, add_remembered};
 use crate::turns::after_turn;
 use crate::turns::receipt::build_receipt;
 
-/// Characters of the last words that are searched for when nothing else led to a message.
+/// Characters of the last messages to search for if there is no other trigger.
 const SEARCHED_CHARACTERS_MAX: usize = 500;
 
-/// A draft and the memories that were in its prompt.
+/// A draft and the memories in its prompt.
 struct WrittenDraft {
     draft: ProactiveDraft,
     remembered: RecalledMemory,
 }
 
-/// Writes a message for the occasion and sends it, unless there is nothing to say or a gate has closed meanwhile. The
-/// decision that comes back is settled and kept.
+/// Writes a message for the trigger and sends it, unless there is nothing to say or a gate prevents it meanwhile. The
+/// returned decision is complete and stored.
 pub(super) async fn write_and_send(
     proactive: &Proactive,
     store: &dyn ProactiveStore,
@@ -34,7 +34,7 @@ pub(super) async fn write_and_send(
     view: &ProactiveView,
 ) -> Result<ProactiveDecision, StoreError> {
     let core = &proactive.core;
-    // Before the model is asked, so that a crash leaves a trace.
+    // Stored before the model is asked, so that a crash leaves a trace.
     store.keep_decision(decision.clone()).await?;
     let forgotten = core.forget_epochs.for_scope(&decision.scope);
     let written = tokio::select! {
@@ -57,7 +57,7 @@ pub(super) async fn write_and_send(
         store.keep_decision(decision.clone()).await?;
         return Ok(decision);
     };
-    // What was forgotten while the model wrote must not come back by its words.
+    // Text that was forgotten while the model wrote must not come back in its message.
     let nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
     if core.forget_epochs.for_scope(&decision.scope) != forgotten {
         decision.outcome = Some(ProactiveOutcome::Failed);
@@ -70,7 +70,7 @@ pub(super) async fn write_and_send(
     sent
 }
 
-/// Notes the gate that holds the message back.
+/// Records the gate that prevents the message.
 pub(super) fn note_gate(decision: &mut ProactiveDecision, gate: ProactiveGate) {
     decision.gate = Some(gate);
     decision.outcome = Some(outcome_of(gate));
@@ -96,7 +96,7 @@ async fn write(
     Ok(WrittenDraft { draft, remembered })
 }
 
-/// Input of a proactive message: that of a reply, with the occasion instead of a user's message.
+/// Input of a proactive message: that of a reply, with the trigger instead of a user's message.
 async fn prompt_input(
     proactive: &Proactive,
     decision: &ProactiveDecision,
@@ -127,12 +127,12 @@ async fn prompt_input(
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
     add_remembered(&mut input, &remembered);
-    // Nobody has asked for anything that might be missing.
+    // Nobody has asked for anything that could be missing.
     input.nothing_found = false;
     Ok((input, remembered))
 }
 
-/// Makes the message durable, then tells that it is there; unless a gate has closed meanwhile.
+/// Stores the message, then publishes it; unless a gate prevents it meanwhile.
 async fn send(
     proactive: &Proactive,
     store: &dyn ProactiveStore,
@@ -157,7 +157,7 @@ async fn send(
     };
     let message = proactive.messages.recorder().new_message(line, &zone);
     decision.at = message.created_at;
-    // Writing took its time: the user may have begun to write, or the night may have begun.
+    // Writing takes time: the user may have started to write, or the quiet hours may have begun.
     if let Some(gate) = proactive.closed_gate(store, &scope, message.created_at).await? {
         note_gate(&mut decision, gate);
         store.keep_decision(decision.clone()).await?;
@@ -185,7 +185,7 @@ async fn send(
     Ok(decision)
 }
 
-/// Why nothing was written, without words of an endpoint, which may quote what a person said.
+/// The reason why no message was written, without the text of an endpoint, which may quote a person.
 fn log_reason(error: &ProactiveError) -> String {
     let detail = match error {
         ProactiveError::Prompt(_) => "its prompt could not be rendered (see the log)",

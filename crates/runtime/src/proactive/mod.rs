@@ -1,7 +1,7 @@
-//! Messages that the persona sends without being asked: a look around at each tick, the gates in their order, one trigger
-//! at a time, and a row for each decision.
+//! Proactive messages: at each tick the gates are checked in order, then one trigger at a time, and each decision is
+//! stored.
 //!
-//! What can't be read is a reason to send nothing.
+//! If something can't be read, nothing is sent.
 
 mod gates;
 mod message;
@@ -31,9 +31,9 @@ use gates::GateFacts;
 use message::{note_gate, write_and_send};
 use triggers::MessageOccasion;
 
-/// The channel that always takes a message: it is shown when the user looks.
+/// The channel that always accepts a message: it is shown when the user opens the page.
 const WEB_CHANNEL: &str = "web";
-/// Scopes that are looked at side by side, so that one slow answer does not keep the others waiting.
+/// Scopes to process at the same time, so that one slow answer does not delay the others.
 const SCOPES_AT_ONCE: usize = 4;
 /// Period for which decisions without a message are stored.
 const DECISION_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -44,7 +44,7 @@ const UNFINISHED_REASON: &str = "EchoVessel ended before it was written; nothing
 /// The last decision of each scope: a new one is stored only if it differs.
 type LastDecisions = HashMap<Scope, ProactiveDecision>;
 
-/// Decides about messages that nobody asked for, and sends them.
+/// Decides about proactive messages, and sends them.
 pub(crate) struct Proactive {
     core: Arc<RuntimeCore>,
     messages: Arc<Messages>,
@@ -70,7 +70,7 @@ impl Proactive {
     }
 }
 
-/// Looks around at each tick. While it is disabled nothing is read.
+/// Checks all scopes at each tick. While it is disabled nothing is read.
 pub(crate) struct ProactiveWorker {
     proactive: Proactive,
     has_settled_unfinished: bool,
@@ -150,7 +150,7 @@ async fn check_all_scopes(proactive: &Proactive, store: &dyn ProactiveStore, sta
     }
 }
 
-/// Decides about one scope. Returns the current decision; none before the user's first message.
+/// Decides about one scope. Returns the current decision; `None` before the user's first message.
 async fn check_scope(
     proactive: &Proactive,
     store: &dyn ProactiveStore,
@@ -218,7 +218,7 @@ async fn check_scope(
     }
 }
 
-/// Leaves out what depends on something that is no longer so.
+/// Removes occasions that depend on something that is no longer current.
 async fn retain_current_occasions(
     core: &RuntimeCore,
     scope: &Scope,
@@ -244,13 +244,13 @@ async fn retain_unused(
     Ok(triggers::retain_unused(occasions, &uses, now))
 }
 
-/// True if two decisions that sent nothing say the same. One that was asked of a model is always a new one.
+/// True if two decisions that sent nothing are the same. A decision that a model was asked about is always a new one.
 fn is_same_decision(last: &ProactiveDecision, decision: &ProactiveDecision) -> bool {
     let key = |decision: &ProactiveDecision| decision.trigger.as_ref().map(|trigger| trigger.key.clone());
     last.gate == decision.gate && last.outcome == decision.outcome && key(last) == key(decision)
 }
 
-/// Ids and words of closed vocabularies only.
+/// Logs a decision. Only ids and words of fixed lists are logged.
 fn log_decision(decision: &ProactiveDecision) {
     let trigger = decision.trigger.as_ref().map(|trigger| trigger.trigger);
     match decision.outcome {
@@ -262,7 +262,7 @@ fn log_decision(decision: &ProactiveDecision) {
 }
 
 impl Proactive {
-    /// The gate that is closed for a scope at a moment.
+    /// The gate that prevents messages to a scope at this time.
     async fn closed_gate(
         &self,
         store: &dyn ProactiveStore,
@@ -278,12 +278,12 @@ impl Proactive {
         Ok(moment.closed_gate())
     }
 
-    /// True if a burst waits or a turn runs on any channel of the user.
+    /// True if a message waits or a turn runs on any channel of the user.
     fn is_talking(&self, user: &UserId) -> bool {
         self.conversations.is_user_active(user)
     }
 
-    /// The channel that the user wrote on last and that can deliver now; the web UI where there is none.
+    /// The channel that the user wrote on last, if it can deliver now; otherwise the web UI.
     async fn proactive_channel(
         &self,
         store: &dyn ProactiveStore,

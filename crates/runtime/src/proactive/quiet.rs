@@ -1,4 +1,4 @@
-//! A user's wish for a day without proactive messages.
+//! A user's request for a day without proactive messages.
 
 use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
@@ -8,13 +8,13 @@ use crate::core::RuntimeCore;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Until when the user wants no messages that were not asked for; none if that is over.
+/// Time until which the user has muted proactive messages; `None` if that is over.
 pub(crate) async fn muted_until(core: &RuntimeCore, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
     let until = core.proactive().muted_until(user).await?;
     Ok(until.filter(|until| core.clock().now() < *until))
 }
 
-/// Keeps quiet towards a user who has asked for it with a message. The message is stored already.
+/// Mutes proactive messages to a user who asks for it in a message. The message is stored already.
 pub(crate) async fn mute_for_a_day(core: &RuntimeCore, user: &UserId) {
     let until = core.clock().now().checked_add(DAY).unwrap_or(Timestamp::MAX);
     if let Err(error) = core.proactive().mute(user, Some(until)).await {

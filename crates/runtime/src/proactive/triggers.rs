@@ -1,4 +1,4 @@
-//! Occasions for a proactive message, the most important first. Nothing here reads or writes the store.
+//! Triggers of proactive messages, the most important first. Nothing here reads or writes the store.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -9,24 +9,26 @@ use crate::settings::ProactiveSettings;
 
 /// Maximum delay of a message about a promise or an expectation. "How was the interview?" is odd a week later.
 const SPOKEN_OF_WITHIN: SignedDuration = SignedDuration::from_hours(48);
-/// Period of due promises and expectations that are read, so that a missed one is explained.
+/// Age of due promises and expectations that are still read, so that a missed one is explained.
 const DUE_LOOK_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// A promise for a time that was over for longer when it was remembered was never one to keep.
+/// A promise whose time was over by more than this when it was stored was never one to keep.
 const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
-/// An event of this length or longer is asked about in its last quarter: a whole day in its evening.
+/// Minimum length of an event that is mentioned in its last quarter: a whole day in its evening.
 const LONG_EVENT_MIN: SignedDuration = SignedDuration::from_hours(2);
-/// Magnitude from which an event is a shock. Deaths and separations have it.
+/// Minimum |impact| of a shock. Deaths and separations have it.
 const SHOCK_IMPACT: u8 = 8;
-/// Delay of a message about a shock, after the last message. The conversation itself is where comfort is given; this is the
-/// message of somebody who still thinks of it.
+/// Delay of a message about a shock, after the last message. The conversation itself offered comfort; this message
+/// shows that the persona still thinks of it.
 const SHOCK_AFTER: SignedDuration = SignedDuration::from_hours(3);
 /// Period in which a message about a shock may be sent.
 const SHOCK_MESSAGE_PERIOD: SignedDuration = SignedDuration::from_hours(36);
-/// Magnitude from which an event has an anniversary. It is below the limit of a shock, because weddings and births count too.
+/// Minimum |impact| of an event with an anniversary. It is lower than for a shock, because weddings and births count
+/// too.
 const ANNIVERSARY_IMPACT: u8 = 7;
-/// Youngest event that can have one. A year less a day: the local date may come earlier in another time zone.
+/// Minimum age of an event with an anniversary: a year less a day, because the local date may come earlier in another
+/// time zone.
 const ANNIVERSARY_AFTER: SignedDuration = SignedDuration::from_hours(364 * 24);
-/// Failures after which a trigger is given up. Its time has passed by then, and each attempt may cost money.
+/// Failures after which a trigger is dropped. Its time has passed by then, and each attempt may cost money.
 const FAILURES_MAX: u32 = 3;
 /// Pause of a trigger after its first failure; each further one doubles it.
 const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
@@ -36,7 +38,7 @@ const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
 pub(super) struct MessageOccasion {
     pub(super) reference: TriggerRef,
     pub(super) node: Option<Node>,
-    /// True if the occasion's moment has passed.
+    /// True if the time for a message about it has passed.
     pub(super) is_too_late: bool,
 }
 
@@ -55,7 +57,8 @@ pub(super) fn view_query(now: Timestamp, settings: &ProactiveSettings) -> Proact
     }
 }
 
-/// All occasions of this moment, the weightiest first; of one kind the earliest due or the weightiest first.
+/// All occasions at this time, in the order of triggers; of one kind the earliest due, or the one with the highest
+/// impact, first.
 pub(super) fn find_occasions(
     view: &ProactiveView,
     now: Timestamp,
@@ -70,7 +73,7 @@ pub(super) fn find_occasions(
     all
 }
 
-/// Leaves out what was used, and what failed too often or just now.
+/// Removes occasions that were used, or that failed too often or just now.
 pub(super) fn retain_unused(
     occasions: Vec<MessageOccasion>,
     uses: &[TriggerUse],
@@ -81,7 +84,7 @@ pub(super) fn retain_unused(
         if tried.is_used {
             return false;
         }
-        // What has failed for good is said to be too late in the end.
+        // A trigger that has failed permanently is finally reported as too late.
         occasion.is_too_late || (tried.failures < FAILURES_MAX && has_interval_passed(tried, now))
     };
     occasions.into_iter().filter(may_be_used).collect()
@@ -117,7 +120,7 @@ fn due_occasion(node: &Node, now: Timestamp) -> Option<MessageOccasion> {
     Some(occasion_of(trigger, format!("{name}:{}", node.seq), node, is_too_late))
 }
 
-/// A shock is spoken of some hours after the last words, unless the user has written since it was remembered.
+/// A shock is mentioned some hours after the last message, unless the user has written since it was stored.
 fn shock_occasions(view: &ProactiveView, now: Timestamp) -> Vec<MessageOccasion> {
     let Some(last) = view.last_message_at else { return Vec::new() };
     if now.duration_since(last) < SHOCK_AFTER {
@@ -132,7 +135,7 @@ fn shock_occasions(view: &ProactiveView, now: Timestamp) -> Vec<MessageOccasion>
 fn anniversary_occasion(node: &Node, now: Timestamp, zone: &TimeZone) -> Option<MessageOccasion> {
     let today = now.to_zoned(zone.clone()).date();
     let then = node.event_time.map_or(node.created_at, |time| time.start).to_zoned(zone.clone()).date();
-    // 29 February is remembered on the 28th where there is none.
+    // 29 February is remembered on the 28th in other years.
     let day = then.day().min(today.last_of_month().day());
     let is_today = then.year() < today.year() && then.month() == today.month() && day == today.day();
     let key = format!("anniversary:{}:{}", node.seq, today.year());

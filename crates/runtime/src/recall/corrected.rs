@@ -1,19 +1,19 @@
-//! Out-of-date statements in the prompt's other texts: taken out of diaries, roll-ups and the mood, noted beside core blocks and
-//! identity documents.
+//! Former values in the prompt's other texts: removed from diaries, roll-ups and the mood, noted beside core blocks
+//! and identity documents.
 
 use hub::PromptDocuments;
 use memory::core_blocks::CoreBlocks;
 use memory::mood::Mood;
 use memory::recall::OutdatedValues;
 
-/// The mood without a signal that says what is no longer current.
+/// The mood without a signal that states a former value.
 pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut OutdatedValues) -> Mood {
     mood.last_user_signal =
         mood.last_user_signal.and_then(|signal| corrected.without_former_values(&signal, "mood"));
     mood
 }
 
-/// Texts that are checked for values that are no longer current: documents, core blocks and the mood's signal.
+/// Texts to check for values that are no longer current: documents, core blocks and the mood's signal.
 pub(crate) fn texts_with_possible_former_values(
     shared: &PromptDocuments,
     core_blocks: &CoreBlocks,
@@ -26,8 +26,8 @@ pub(crate) fn texts_with_possible_former_values(
     written.chain(related).chain(blocks).chain(signal).cloned().collect()
 }
 
-/// Diaries and roll-ups lose the sentences that say what is no longer current: a question about the past is answered with its
-/// dates. Identity documents and core blocks stay as they were written; what they say is noted.
+/// Removes sentences with former values from diaries and roll-ups: a question about the past is answered with dates.
+/// Identity documents and core blocks stay as they were written; their former values are noted.
 pub(crate) fn hold_back_from_periods(
     mut shared: PromptDocuments,
     core_blocks: &CoreBlocks,

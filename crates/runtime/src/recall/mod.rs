@@ -22,7 +22,7 @@ use crate::vectors::Vectors;
 use recalled_memory::RecalledMemory;
 use said_corrections::SaidCorrections;
 
-/// Longest text that is taken apart on a serving thread, in bytes: there it takes about a millisecond.
+/// Maximum bytes of a text that is analysed on a serving thread, where it takes about a millisecond.
 const SERVED_TEXT_BYTES_MAX: usize = 2_048;
 
 /// Reads the memories that a prompt contains.
@@ -42,9 +42,8 @@ impl Recall {
         Arc::new(Self { core, shared_self, vectors, said_corrections: SaidCorrections::default() })
     }
 
-    /// Recalls for a text as a turn would at `now` (default: the present), without recent messages. Each candidate is
-    /// marked with values that are no longer current; corrections in the latest messages count, although they are no memory
-    /// yet.
+    /// Recalls for a text as a turn would at `now` (default: the present), without recent messages. Candidates with
+    /// former values are marked. Corrections in the latest messages are applied, although they are not memories yet.
     pub async fn recall_for_text(
         self: &Arc<Self>,
         scope: Scope,
@@ -61,7 +60,7 @@ impl Recall {
         Ok(remembered)
     }
 
-    /// The candidates of [`Self::recall_for_text`] that the text finds.
+    /// The candidates that [`Self::recall_for_text`] found by the text.
     pub async fn candidates_for(
         self: &Arc<Self>,
         scope: Scope,
@@ -84,10 +83,12 @@ impl Recall {
         Ok((persona, user, RecallRequest { scope, text, now, zone, window: Vec::new() }))
     }
 
-    /// The memories that a prompt contains: for a turn, for a proactive message, and for other programs. `said` are the messages
-    /// that the prompt shows, newest last. Corrections in them are applied, and values in them that were replaced since are marked.
+    /// The memories of a prompt: for a turn, for a proactive message, and for other programs. `said` are the messages
+    /// in the prompt, newest last. Corrections in them are applied, and their values that were replaced since are
+    /// marked.
     ///
-    /// A long text is analysed on a thread of its own, because the analysis would delay other requests of this thread.
+    /// A long text is analysed on a thread of its own, because the analysis would delay other requests of this
+    /// thread.
     pub(crate) async fn for_prompt(
         self: &Arc<Self>,
         persona: &PersonaRecord,
@@ -114,7 +115,7 @@ impl Recall {
         said: &[Message],
     ) -> Result<RecalledMemory, StoreError> {
         let RecallRequest { scope, text, now, zone, .. } = request.clone();
-        // What doesn't go by what comes to mind is read beside it.
+        // Parts that do not depend on the recalled memories are read at the same time.
         let (mut recalled, core_blocks, mood, documents) = tokio::try_join!(
             self.recall_between(persona, user, request),
             self.core.store().core_blocks(&scope),
@@ -131,19 +132,19 @@ impl Recall {
         Ok(RecalledMemory { recalled, core_blocks, mood, documents })
     }
 
-    /// Reads what candidates may say that is no longer current.
+    /// Reads the former values that candidates may state.
     async fn mark_former_values(&self, scope: &Scope, recalled: &mut RecallResult) -> Result<(), StoreError> {
         let texts = recalled.candidates.iter().map(|candidate| candidate.text.clone()).collect();
         recalled.corrected.find_former_values(self.core.store(), scope, texts).await
     }
 
-    /// The recent window, behind what the user has corrected before it.
+    /// The recent window, preceded by earlier messages with the user's corrections.
     async fn recent_window(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Message>, StoreError> {
         let latest = self.latest_messages(scope, self.core.settings().recent_window).await?;
         self.with_corrections(scope, latest, now).await
     }
 
-    /// The latest messages without silenced words, the oldest first.
+    /// The latest messages without silenced text, the oldest first.
     pub(crate) async fn latest_messages(
         &self,
         scope: &Scope,

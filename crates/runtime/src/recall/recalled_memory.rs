@@ -1,4 +1,4 @@
-//! The result of recall as inputs of a prompt.
+//! Adds the result of recall to the inputs of a prompt.
 
 use std::collections::HashSet;
 
@@ -12,13 +12,13 @@ use memory::nodes::Node;
 use memory::recall::RecallResult;
 use mind::{Passage, PassageLine, ReplyInput, UncertainPair};
 
-/// Memories for a text, with the parts of every prompt, without values that are no longer current.
+/// Memories for a text, including those of every prompt, without values that are no longer current.
 pub struct RecalledMemory {
-    /// The result of recall; its `corrected` lists everything that was held back.
+    /// The result of recall; its `corrected` lists everything that was left out.
     pub recalled: RecallResult,
     /// The core blocks as they were written.
     pub core_blocks: CoreBlocks,
-    /// The mood with which the persona speaks; none before the first.
+    /// The persona's current mood; `None` before the first.
     pub mood: Option<Mood>,
     /// The documents of the shared self.
     pub documents: PromptDocuments,
@@ -39,7 +39,7 @@ pub(crate) fn add_remembered(input: &mut ReplyInput, remembered: &RecalledMemory
     let related = related.iter().map(|memory| (memory.label(), memory.excerpt.clone()));
     input.periods = periods.iter().cloned().chain(related).collect();
     let chosen: HashSet<NodeId> = recalled.nodes.iter().map(|scored| scored.node.id).collect();
-    // A thought that the text itself brought up is not told twice.
+    // A thought that the text itself recalled is not listed twice.
     let fresh =
         |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
     input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
@@ -60,7 +60,7 @@ pub(crate) fn add_remembered(input: &mut ReplyInput, remembered: &RecalledMemory
     let passage = |lines: &[Message]| Passage { lines: lines.iter().map(line).collect() };
     input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
     input.corrected = recalled.corrected.clone();
-    // Who remembers the whole summer has something to say of it.
+    // A roll-up of the time asked about is a memory of it.
     input.nothing_found = recalled.nothing_found && input.periods.is_empty();
     input.named_entities.clone_from(&recalled.entities);
     let pair =

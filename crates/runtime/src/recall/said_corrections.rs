@@ -1,4 +1,4 @@
-//! Corrections in the open conversation. They apply from the moment they are said until consolidation has made memory of them.
+//! Corrections in the open conversation. They apply at once, until consolidation has made memories of them.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,15 @@ use parking_lot::Mutex;
 
 use crate::recall::Recall;
 
-/// Corrections of one scope that are remembered. Older ones have become memories, since their sessions have ended.
+/// Maximum corrections to remember for one scope. Older ones have become memories, because their sessions have ended.
 const CORRECTIONS_MAX: usize = 10;
-/// Messages that are looked through for them when a scope is first asked for. A session ends after so many messages.
+/// Messages to search for corrections when a scope is first used. A session ends after that many messages.
 const MESSAGES_SEARCHED_AT_FIRST: u32 = 200;
-/// Scopes that are remembered; beyond that all are looked through again.
+/// Maximum scopes to remember; beyond that all are searched again.
 const SCOPES_MAX: usize = 10_000;
 
-/// Numbers of the latest messages that correct something, by scope. Their words stay in the store alone, so that nothing is said
-/// of what was erased meanwhile.
+/// Numbers of the latest messages that correct something, by scope. Their text is only in the store, so that erased
+/// text is never used.
 #[derive(Default)]
 pub(crate) struct SaidCorrections(Mutex<HashMap<Scope, Vec<i64>>>);
 
@@ -38,15 +38,15 @@ impl SaidCorrections {
 }
 
 impl Recall {
-    /// The messages, behind earlier ones in which the user has corrected something lately, the oldest first. Notes those that do so
-    /// for later.
+    /// The messages, preceded by earlier ones with recent corrections of the user, the oldest first. Remembers those
+    /// with corrections.
     pub(crate) async fn with_corrections(
         &self,
         scope: &Scope,
         shown: Vec<Message>,
         now: Timestamp,
     ) -> Result<Vec<Message>, StoreError> {
-        // Who asks may ask as of another moment; what is noted depends on the present.
+        // A caller may ask for another time, but what is remembered depends on the present.
         let present = self.core.clock().now();
         let in_these = |messages: &[Message]| -> Vec<i64> {
             let corrections = messages.iter().filter(|message| is_fresh_correction(message, present));

@@ -11,7 +11,8 @@ use crate::core::RuntimeCore;
 use crate::sessions::Sessions;
 use crate::worker::{Next, WakeCause, Worker};
 
-/// Consolidates every session that waits. One that is under way when the program stops is finished or given back, and resumed.
+/// Consolidates every waiting session. One in progress when the program stops is finished, or returned to the queue
+/// and resumed.
 pub(crate) struct ConsolidationWorker {
     sessions: Arc<Sessions>,
     claim_is_held: bool,
@@ -59,7 +60,8 @@ impl Worker for ConsolidationWorker {
     }
 }
 
-/// `ended_on` gets the channel of the session that was consolidated or given up.
+/// Consolidates one session. `ended_on` receives the channel of a session that was consolidated or failed
+/// permanently.
 async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> Result<bool, StoreError> {
     let ended = Mutex::new(None);
     let formed = |formed: ConsolidationEvent| {
@@ -89,7 +91,7 @@ async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> 
     let work = consolidator.consolidate_next(|scope| participants(core, scope));
     let outcome = tokio::select! {
         outcome = work => outcome,
-        // What was committed stays; the claim is released at the next start.
+        // Committed phases stay; the claim is released at the next start.
         () = core.stopping.cancelled() => Ok(false),
     };
     *ended_on = ended.into_inner();
@@ -101,8 +103,8 @@ async fn participants(core: &RuntimeCore, scope: Scope) -> Result<Participants, 
     Ok(Participants { persona_name: persona.display_name, zone: core.zone_of(&scope.user).await? })
 }
 
-/// True if a session that could not be settled waits again. This worker is the only one on this home, so any claim is its
-/// own.
+/// Returns a session that could not be settled to the queue; true if there was one. This worker is the only one on
+/// this home, so any claim is its own.
 async fn has_released_claims(core: &RuntimeCore) -> bool {
     match core.store().release_claims().await {
         Ok(_) => true,

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::sessions::Sessions;
 
-/// Interval of the checks. What it removes has been kept for days, so an hour more does not matter.
+/// Interval of the checks. What they remove was stored for days, so an hour more does not matter.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 /// Time of the last check.
@@ -14,7 +14,7 @@ pub(crate) struct Housekeeping {
 }
 
 impl Housekeeping {
-    /// Looks around, unless that was done within the hour.
+    /// Runs the checks, unless that was done within the hour.
     pub(crate) async fn check_if_due(&mut self, sessions: &Sessions) {
         let core = &sessions.core;
         let now = core.clock().now();

@@ -9,7 +9,7 @@ use crate::sessions::Sessions;
 use crate::sessions::housekeeping::Housekeeping;
 use crate::worker::{Next, WakeCause, Worker};
 
-/// Looks at once for what went stale while the program was away, then again after each interval.
+/// Ends quiet sessions: at once those that became quiet while the program was off, then at each interval.
 pub(crate) struct IdleWorker {
     sessions: Arc<Sessions>,
     housekeeping: Housekeeping,
@@ -30,7 +30,7 @@ impl Worker for IdleWorker {
         let trigger = if self.has_caught_up { CloseTrigger::Idle } else { CloseTrigger::Catchup };
         self.has_caught_up = true;
         end_quiet(&sessions.core, trigger).await;
-        // The next look tries again.
+        // The next check tries again.
         if let Err(error) = sessions.turns.recover_orphaned_turns().await {
             tracing::warn!("pending turns could not be looked for: {error}");
         }
@@ -49,7 +49,7 @@ async fn end_quiet(core: &RuntimeCore, trigger: CloseTrigger) {
             tracing::debug!(sessions = ended.len(), "quiet sessions ended");
             core.session_ended.notify_one();
         }
-        // The next look tries again; the sessions stay open and lose nothing.
+        // The next check tries again; the sessions stay open and lose nothing.
         Err(error) => tracing::warn!("quiet sessions could not be ended: {error}"),
     }
 }

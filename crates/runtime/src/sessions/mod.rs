@@ -1,4 +1,4 @@
-//! Sessions end after silence and become memory.
+//! Sessions, which end after silence and are consolidated.
 
 pub(crate) mod idle;
 pub(crate) mod consolidator;
@@ -16,7 +16,7 @@ use crate::hub_work::shared_self::SharedSelf;
 use crate::imports::Imports;
 use crate::turns::Turns;
 
-/// Ends sessions, and lets them become memory.
+/// Ends sessions, and retries failed ones.
 pub struct Sessions {
     core: Arc<RuntimeCore>,
     turns: Arc<Turns>,
@@ -36,7 +36,7 @@ impl Sessions {
         Arc::new(Self { core, turns, changes, imports, shared_self })
     }
 
-    /// Ends a session now; its consolidation follows. None if it is not open.
+    /// Ends a session; its consolidation follows. `None` if it is not open.
     pub async fn close(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
         let ended = self.core.store().end_session(id, CloseTrigger::Explicit).await?;
         if ended.is_some() {
@@ -45,7 +45,7 @@ impl Sessions {
         Ok(ended)
     }
 
-    /// Lets a failed session be consolidated again. None if it has not failed.
+    /// Makes a failed session wait for consolidation again. `None` if it is not failed.
     pub async fn retry(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
         let retried = self.core.store().retry_session(id).await?;
         if retried.is_some() {

@@ -1,4 +1,4 @@
-//! Work after a turn: fulfilled expectations are settled, and recalled memories are counted.
+//! Work after a turn: settles fulfilled expectations, and counts recalled memories.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use memory::ports::{ExpectationOutcome, SettledExpectation};
 
 use crate::core::RuntimeCore;
 
-/// Settles expectations that the reply was shown as fulfilled: each is shown once. One that the token budget cut stays
-/// pending.
+/// Settles expectations that were in the prompt as fulfilled, so that each is mentioned once. One that was cut to fit
+/// the budget stays pending.
 pub(crate) async fn settle_expectations(
     core: &RuntimeCore,
     scope: &Scope,
@@ -25,7 +25,7 @@ pub(crate) async fn settle_expectations(
     }
 }
 
-/// Off the hot path: a count that fails costs nothing but the count.
+/// Counts recalls in the background; a failure has no other effect.
 pub(crate) fn count_recalls(core: &Arc<RuntimeCore>, used: Vec<NodeId>) {
     let counting = core.clone();
     core.tasks.spawn(async move {

@@ -1,4 +1,5 @@
-//! What waits for an answer in each conversation, in memory only: bursts, stored turns that are resumed, and the turn that runs.
+//! Waiting and running turns of each conversation, in memory only: messages in a row (bursts), and stored turns that
+//! are resumed.
 //!
 //! A conversation is one (persona, user). It has one turn at a time.
 
@@ -13,21 +14,20 @@ use tokio::sync::mpsc;
 
 use crate::turns::turn_event::TurnEvent;
 
-/// Lines of one conversation that may wait for their turn.
+/// Maximum messages of one conversation that wait for their turn.
 pub(crate) const WAITING_LINES_MAX: usize = 256;
-/// Lines at which a burst is answered without further waiting.
+/// Messages in a row after which they are answered without further delay.
 pub(crate) const BURST_LINES_MAX: usize = 50;
-/// Characters at which a burst is answered without further waiting.
+/// Characters of messages in a row after which they are answered without further delay.
 pub(crate) const BURST_CHARACTERS_MAX: usize = 20_000;
-/// Maximum delay of a burst while the user is typing. Typing signals of channels can get lost, and somebody may fall asleep
-/// over a text.
+/// Maximum delay while the user is typing. Typing signals can get lost, and somebody may fall asleep while typing.
 const BURST_WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
 
-/// A place where a conversation is held. A private message is never answered where others read.
+/// The place of a conversation. A private message is never answered where others can read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ConversationPlace {
     pub(crate) channel_id: String,
-    /// The conversation on the channel's platform, where it has several.
+    /// The conversation on the channel's platform, if that has several.
     pub(crate) conversation: Option<String>,
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct ReadyTurn {
     pub(crate) scope: Scope,
     pub(crate) channel_id: String,
     pub(crate) subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
-    /// True if the messages are of an earlier time: the turn is answered again, or was interrupted.
+    /// True if the messages are older: the turn is repeated, or was interrupted.
     pub(crate) is_resumed: bool,
 }
 
 impl ReadyTurn {
-    /// Notifies the channels that wait for this turn. A channel that was dropped is ignored.
+    /// Notifies the channels that wait for this turn. A channel that stopped listening is ignored.
     pub(crate) fn notify_channel(&self, event: TurnEvent) {
         for subscriber in &self.subscribers {
             let _: Result<(), mpsc::error::SendError<TurnEvent>> = subscriber.send(event.clone());
@@ -50,30 +50,30 @@ impl ReadyTurn {
     }
 }
 
-/// A burst after one more line.
+/// A burst (messages in a row) with one more message.
 pub(crate) struct GrownBurst {
-    /// Generation of the burst's timer. A timer of another generation is out of date.
+    /// Number of the burst's timer. Timers with other numbers are outdated.
     pub(crate) generation: u64,
-    /// True if the burst is answered without further waiting.
+    /// True if the burst is answered without further delay.
     pub(crate) is_ripe: bool,
 }
 
-/// A burst that waits in a channel, whose user has begun or stopped to type.
+/// A waiting burst whose user started or stopped typing.
 pub(crate) struct WaitingBurst {
     pub(crate) place: ConversationPlace,
     pub(crate) generation: u64,
-    /// True if it has waited so long that typing does not delay it any more.
+    /// True if it has waited for so long that typing does not delay it any more.
     pub(crate) is_due: bool,
 }
 
-/// The conversation has no room for another line.
+/// The conversation has no room for another message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ConversationFull;
 
-/// All conversations in which something waits or runs.
+/// All conversations with waiting or running turns.
 #[derive(Default)]
 pub(crate) struct Conversations {
-    /// One lock for all conversations: steps under it are short, and a new conversation needs the whole map.
+    /// One lock for all conversations: it is held only briefly, and a new conversation needs the whole map.
     queues: Mutex<ConversationQueues>,
 }
 
@@ -86,34 +86,35 @@ struct ConversationQueues {
 #[derive(Default)]
 struct ScopeQueue {
     bursts: HashMap<ConversationPlace, Burst>,
-    /// Stored turns that are resumed, oldest first; they go before the bursts.
+    /// Stored turns to resume, oldest first, before any burst.
     resumed: VecDeque<ReadyTurn>,
     running: bool,
-    /// Pending turns that somebody will resume or mark as failed.
+    /// Pending turns that a task will resume or mark as failed.
     held: usize,
-    /// Lines reserved or waiting, over all places.
+    /// Messages reserved or waiting, in all places.
     waiting: usize,
 }
 
 /// Messages of one conversation that get one reply.
 struct Burst {
     turn_id: TurnId,
-    /// Order among the places.
+    /// Position in the order of the places.
     began: u64,
     began_at: Timestamp,
     lines: usize,
     characters: usize,
-    /// Captures under way: the burst is not answered before they are durable.
+    /// Number of captures in progress: the burst is not answered before they are durable.
     in_flight: usize,
-    /// Grows with each line; an older timer has no effect.
+    /// Rises with each message, so that older timers have no effect.
     generation: u64,
-    /// True if the waiting is over; the burst is answered as soon as no turn runs.
+    /// True if the delay is over; the burst is answered as soon as no turn runs.
     ripe: bool,
     subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
 }
 
 impl Conversations {
-    /// Reserves room for a line and returns the turn of its burst; `new_turn` makes the id if the line begins a burst.
+    /// Reserves room for a message and returns the turn of its burst; `new_turn` creates the id if the message begins
+    /// a burst.
     pub(crate) fn reserve(
         &self,
         scope: &Scope,
@@ -160,7 +161,7 @@ impl Conversations {
         queues.remove_if_quiet(scope);
     }
 
-    /// Counts a durable line into its burst; `None` if the burst is gone.
+    /// Adds a stored message to its burst; `None` if the burst no longer exists.
     pub(crate) fn add_line(
         &self,
         scope: &Scope,
@@ -183,7 +184,7 @@ impl Conversations {
         Some(GrownBurst { generation: burst.generation, is_ripe: burst.ripe })
     }
 
-    /// Notes that the user types or has stopped, and returns what waits in the channel. Without typing it is ripe.
+    /// Notes if the user is typing, and returns the channel's waiting burst. Without typing it is ripe.
     pub(crate) fn note_typing(
         &self,
         scope: &Scope,
@@ -199,14 +200,14 @@ impl Conversations {
         for (place, burst) in in_channel {
             let is_due = now.duration_since(burst.began_at) >= BURST_WAIT_MAX;
             burst.ripe = !is_typing;
-            // A burst that has waited long enough keeps the timer that runs.
+            // A burst that has waited long enough keeps its running timer.
             burst.generation += u64::from(is_typing && !is_due);
             waiting.push(WaitingBurst { place: place.clone(), generation: burst.generation, is_due });
         }
         waiting
     }
 
-    /// Ends the waiting of a burst, unless it has grown since its timer of this generation began.
+    /// Ends the delay of a burst, unless it has grown since the timer with this generation began.
     pub(crate) fn mark_ripe(&self, scope: &Scope, place: &ConversationPlace, generation: u64) {
         let mut queues = self.queues.lock();
         let burst = queues.of_scope.get_mut(scope).and_then(|queue| queue.bursts.get_mut(place));
@@ -215,12 +216,12 @@ impl Conversations {
         }
     }
 
-    /// Puts a stored turn before the bursts.
+    /// Queues a stored turn before the bursts.
     pub(crate) fn resume(&self, turn: ReadyTurn) {
         self.queues.lock().of_scope.entry(turn.scope.clone()).or_default().resumed.push_back(turn);
     }
 
-    /// Takes the next turn, unless one runs. It runs until [`Self::finish_turn`].
+    /// Takes the next turn, unless one is running. It runs until [`Self::finish_turn`].
     pub(crate) fn take_ready(&self, scope: &Scope) -> Option<ReadyTurn> {
         let mut queues = self.queues.lock();
         let queue = queues.of_scope.get_mut(scope)?;
@@ -233,7 +234,7 @@ impl Conversations {
         ready
     }
 
-    /// Lets nobody wait for the conversation's bursts any more: the program stops, and the next start answers them.
+    /// Drops all subscribers of the conversation's bursts: the program stops, and the next start answers them.
     pub(crate) fn drop_subscribers(&self, scope: &Scope) {
         if let Some(queue) = self.queues.lock().of_scope.get_mut(scope) {
             queue.bursts.values_mut().for_each(|burst| burst.subscribers.clear());
@@ -246,29 +247,30 @@ impl Conversations {
         }
     }
 
-    /// Marks the conversation as one with a pending turn that somebody will resume or mark as failed, for as long as the result lives.
+    /// Marks that the conversation has a pending turn that a task will resume or mark as failed, for as long as the
+    /// result exists.
     pub(crate) fn mark_turn_pending(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
         self.queues.lock().of_scope.entry(scope.clone()).or_default().held += 1;
         HeldTurn { conversations: self.clone(), scope: scope.clone() }
     }
 
-    /// Number of lines that were taken and not answered yet.
+    /// Number of accepted messages that are not answered yet.
     pub(crate) fn waiting_lines(&self) -> usize {
         self.queues.lock().of_scope.values().map(|queue| queue.waiting).sum()
     }
 
-    /// True if something waits or runs in the conversation, or is resumed later.
+    /// True if a turn waits or runs in the conversation, or will be resumed.
     pub(crate) fn is_active(&self, scope: &Scope) -> bool {
         self.queues.lock().of_scope.contains_key(scope)
     }
 
-    /// True if that holds for any conversation of the user.
+    /// True if that is the case for any conversation of the user.
     pub(crate) fn is_user_active(&self, user: &UserId) -> bool {
         self.queues.lock().of_scope.iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
     }
 }
 
-/// A pending turn that somebody will resume or mark as failed.
+/// A pending turn that a task will resume or mark as failed.
 pub(crate) struct HeldTurn {
     conversations: Arc<Conversations>,
     scope: Scope,
@@ -310,7 +312,7 @@ impl ScopeQueue {
         })
     }
 
-    /// True if nothing waits and no turn runs.
+    /// True if nothing waits and no turn is running.
     fn is_quiet(&self) -> bool {
         !self.running
             && self.held == 0
@@ -339,7 +341,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// Reserves a line and stores it. The generation of its timer, and the turn.
+    /// Reserves room for a message and stores it. Returns the generation of its timer, and the turn.
     fn say(all: &Conversations, scope: &Scope, channel: &str, turn: u128) -> (u64, TurnId) {
         let new_turn = || TurnId(Uuid::from_u128(turn));
         let id = all.reserve(scope, &place(channel), second(0), new_turn).unwrap();

@@ -21,28 +21,29 @@ use crate::turns::turn;
 use crate::turns::turn_event::TurnEvent;
 use crate::turns::voice_messages::TranscriptionInterrupted;
 
-/// Time after which a client may try again when the inbox is full. A reply takes seconds, and each frees a place.
+/// Time after which a client may try again when the inbox is full. A reply takes seconds, and each frees room for
+/// messages.
 const FULL_INBOX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// A line as a channel brings it.
+/// A message as received from a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingMessage {
     pub scope: Scope,
-    /// The channel that delivered it and gets the reply.
+    /// The channel of the message and of the reply.
     pub channel_id: String,
     pub content: String,
-    /// The client's own name for the line.
+    /// The client's id of the message.
     pub external_ref: Option<String>,
 }
 
-/// Delivery of a message by a channel beyond this program.
+/// Data about a message from a channel to another platform.
 struct ChannelDelivery {
     channel_write: ChannelWrite,
     /// The recording to transcribe before the reply.
     voice_note: Option<VoiceNote>,
 }
 
-/// A line that is durable.
+/// A message that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedMessage {
     pub message_id: MessageId,
@@ -50,30 +51,31 @@ pub struct AcceptedMessage {
     pub turn_id: TurnId,
 }
 
-/// The reason why a message was not accepted. It was not stored.
+/// Why a message was rejected. A rejected message is never stored.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// Too much waits already.
+    /// Too many messages are waiting.
     #[error("too many messages wait for an answer; nothing was written, try again in a few seconds")]
     Full {
         /// Time after which the client may try again.
         retry_after: Duration,
     },
-    /// The program is going down.
+    /// The program is stopping.
     #[error("EchoVessel is stopping; nothing was written, try again when it is back")]
     Stopping,
-    /// The line can't be captured.
+    /// The message can't be stored.
     #[error(transparent)]
     Capture(#[from] CaptureError),
 }
 
 impl Turns {
-    /// Takes a message of the user; returns when it is durable. Its burst is answered after the debounce.
+    /// Accepts a message of the user; returns once it is durable. It is answered after a short delay, together with
+    /// others that follow.
     pub async fn accept(self: &Arc<Self>, incoming: IncomingMessage) -> Result<AcceptedMessage, AcceptError> {
         self.accept_message(incoming, None, None).await
     }
 
-    /// Like [`Self::accept`], and hears of the turn that answers it: for channels that reply on the spot.
+    /// Like [`Self::accept`], and subscribes to the turn that answers it, for channels that reply at once.
     pub async fn accept_and_subscribe(
         self: &Arc<Self>,
         incoming: IncomingMessage,
@@ -83,10 +85,11 @@ impl Turns {
         Ok((accepted, receiver))
     }
 
-    /// Like [`Self::accept_and_subscribe`] for a message of a channel beyond this program: it and the channel's new
-    /// position are written in one transaction.
+    /// Like [`Self::accept_and_subscribe`] for a message of a channel to another platform: the message and the
+    /// channel's new position are written in one transaction.
     ///
     /// # Errors
+    ///
     /// [`AcceptError`]; nothing was written.
     pub async fn accept_from_channel(
         self: &Arc<Self>,
@@ -113,8 +116,8 @@ impl Turns {
         Ok((accepted, receiver))
     }
 
-    /// Takes a line: reserves room, makes it durable, and answers its burst after the debounce. Returns when the line
-    /// is durable. `watcher` hears of its turn.
+    /// Accepts a message: reserves room, stores it, and starts its delay. Returns once it is durable. `watcher`
+    /// receives the events of its turn.
     async fn accept_message(
         self: &Arc<Self>,
         incoming: IncomingMessage,
@@ -127,7 +130,7 @@ impl Turns {
         capture::check(&incoming.content)?;
         let place = self.place_of(&incoming);
         let turn_id = self.reserve(&incoming.scope, &place)?;
-        // In a task of its own: a caller who goes away must not leave a burst that waits for its line permanently.
+        // In a task of its own: a caller that disconnects must not leave a burst that waits forever for its message.
         let turns = self.clone();
         let taking = self
             .core
@@ -136,7 +139,7 @@ impl Turns {
         taking.await.unwrap_or_else(|_| Err(defect_error().into()))
     }
 
-    /// Stores the line, publishes its event and adds it to its burst; if that fails, frees its reserved place.
+    /// Stores the message, publishes its event and adds it to its burst; if that fails, releases the reserved room.
     async fn store_line(
         self: &Arc<Self>,
         incoming: IncomingMessage,
@@ -160,7 +163,7 @@ impl Turns {
             channel_write,
         };
         let writing = async {
-            // Before the message: a crash between the two must not lose where its words are.
+            // Stored before the message: otherwise a crash between the two would lose the origin of its recording.
             if let (Some(note), Ok(speech)) = (&voice_note, self.voice.speech()) {
                 let unwritten =
                     |error| StoreError::Failed(format!("a voice message can't be noted: {error}"));
@@ -192,7 +195,7 @@ impl Turns {
         }
         match voice_note {
             None => self.start_debounce(incoming, place, turn_id, subscriber),
-            // Until then its burst counts it as under way.
+            // Until then the burst counts it as in progress.
             Some(note) => {
                 self.start_debounce_when_heard(note, message.id, incoming, place, turn_id, subscriber)
             }
@@ -215,10 +218,10 @@ impl Turns {
         reserved.map_err(|ConversationFull| AcceptError::Full { retry_after: FULL_INBOX_RETRY_AFTER })
     }
 
-    /// Gives back the room of a line that could not be captured.
+    /// Releases the room of a message that could not be stored.
     fn release(self: &Arc<Self>, scope: &Scope, place: &ConversationPlace, turn_id: TurnId) {
         self.conversations.release_reservation(scope, place, turn_id);
-        // The burst's timer may have gone by while the failed capture was under way.
+        // The burst's timer may have fired while the failed capture was in progress.
         self.start_next_turn(scope);
     }
 
@@ -234,7 +237,7 @@ impl Turns {
         let turns = self.clone();
         self.core.tasks.spawn(async move {
             match AssertUnwindSafe(turns.transcribe_message(id, &note)).catch_unwind().await {
-                // The next start listens again, and answers then.
+                // The next start transcribes it again, and answers then.
                 Ok(Err(TranscriptionInterrupted)) => return,
                 Ok(Ok(())) => {}
                 Err(_) => tracing::error!("a defect broke off listening to a voice message"),
@@ -243,7 +246,7 @@ impl Turns {
         });
     }
 
-    /// Counts the durable line and starts its burst's wait again.
+    /// Adds the stored message to its burst and restarts the delay.
     fn start_debounce(
         self: &Arc<Self>,
         incoming: IncomingMessage,
@@ -260,7 +263,8 @@ impl Turns {
         }
     }
 
-    /// Notes if the user is writing on a channel: what waits there waits on, or is answered at once. True if anything waits.
+    /// Notes if the user is typing on a channel: waiting messages wait longer, or are answered at once. True if any
+    /// wait.
     pub fn note_typing(self: &Arc<Self>, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
         let waiting = self.conversations.note_typing(scope, channel_id, is_typing, self.core.clock().now());
         for burst in waiting.iter().filter(|burst| is_typing && !burst.is_due) {
@@ -272,7 +276,7 @@ impl Turns {
         !waiting.is_empty()
     }
 
-    /// Answers the burst after the debounce, unless it has grown by then.
+    /// Answers the burst after the delay, unless it has grown.
     fn answer_after_debounce(self: &Arc<Self>, scope: Scope, place: ConversationPlace, generation: u64) {
         let debounce = self.core.settings().debounce.get(&place.channel_id).copied().unwrap_or_default();
         let turns = self.clone();
@@ -288,7 +292,7 @@ impl Turns {
         });
     }
 
-    /// Puts a stored turn back to be answered, as after a crash or when a person asks again.
+    /// Queues a stored turn again, after a crash or when a person requests it.
     pub(crate) fn resume(self: &Arc<Self>, scope: Scope, channel_id: String, turn_id: TurnId) {
         let ready = ReadyTurn {
             turn_id,
@@ -301,7 +305,7 @@ impl Turns {
         self.start_next_turn(&scope);
     }
 
-    /// Starts the next turn of the conversation that is ready, unless a turn runs: one turn at a time per (persona, user).
+    /// Starts the next turn of the conversation, unless one is running: one at a time per (persona, user).
     pub(crate) fn start_next_turn(self: &Arc<Self>, scope: &Scope) {
         let Some(ready) = self.take_ready_turn(scope) else { return };
         let turns = self.clone();
@@ -309,7 +313,7 @@ impl Turns {
         self.core.tasks.spawn(async move {
             let mut next = Some(ready);
             while let Some(ready) = next {
-                // Whatever a defect breaks, the next turn is not kept waiting.
+                // A defect in one turn must not block the next one.
                 if AssertUnwindSafe(turn::run_turn(&turns, ready)).catch_unwind().await.is_err() {
                     tracing::error!("a turn broke off by a defect; it is taken up at the next start");
                 }
@@ -321,7 +325,7 @@ impl Turns {
 
     fn take_ready_turn(&self, scope: &Scope) -> Option<ReadyTurn> {
         if self.core.stopping.is_cancelled() {
-            // The lines are durable and their turn is pending: the next start answers it.
+            // The messages are durable and their turn is pending: the next start answers it.
             self.conversations.drop_subscribers(scope);
             return None;
         }

@@ -1,4 +1,4 @@
-//! Turns: a message comes in, is stored, and is answered.
+//! Turns: a message is stored and answered.
 
 pub(crate) mod conversations;
 pub(crate) mod inbox;
@@ -38,7 +38,7 @@ pub struct Turns {
     voice: Arc<Voice>,
     outbound: Outbound,
     conversations: Arc<Conversations>,
-    /// Turns that a person may stop: those that run, and those that shall not even begin.
+    /// Turns that a person can stop: running ones, and those that should not start.
     stops: Mutex<HashMap<TurnId, CancellationToken>>,
 }
 
@@ -58,18 +58,18 @@ impl Turns {
         Arc::new(Self { core, messages, recall, changes, voice, outbound, conversations, stops })
     }
 
-    /// The bursts and turns of all users.
+    /// Waiting bursts and turns of all users.
     pub(crate) fn conversations(&self) -> &Arc<Conversations> {
         &self.conversations
     }
 
-    /// Messages that wait for their turn, and turns that run.
+    /// Number of messages that wait for their turn, and of running turns.
     pub fn count_turns(&self) -> (usize, usize) {
         let running = self.core.turns_running.load(Ordering::Relaxed);
         (self.conversations.waiting_lines(), usize::try_from(running).unwrap_or(usize::MAX))
     }
 
-    /// The token that cancels a turn when a person stops it.
+    /// The token by which a person cancels a turn.
     fn stop_token(&self, turn: TurnId) -> CancellationToken {
         self.stops.lock().entry(turn).or_default().clone()
     }

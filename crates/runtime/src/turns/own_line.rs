@@ -11,8 +11,8 @@ use crate::proactive::quiet::{is_wish_for_quiet, muted_until};
 use crate::turns::conversations::ReadyTurn;
 use crate::turns::turn_event::TurnEvent;
 
-/// The reply to a burst that is a command: until when nothing is written that was not asked for. None for words, and where the
-/// wish is not kept.
+/// The reply to a message that is a command to mute proactive messages: until when. `None` for other messages, or if
+/// the command fails.
 pub(crate) async fn reply_to_command(
     core: &RuntimeCore,
     scope: &Scope,
@@ -31,7 +31,7 @@ pub(crate) async fn reply_to_command(
     }))
 }
 
-/// Tells everybody who listens; returns the text.
+/// Sends a text to all listeners of the turn; returns it.
 pub(crate) fn publish_line(core: &RuntimeCore, turn: &ReadyTurn, text: String) -> String {
     core.publish(&turn.scope, Token::new(turn.turn_id, turn.channel_id.clone(), text.clone()));
     turn.notify_channel(TurnEvent::Delta(text.clone()));

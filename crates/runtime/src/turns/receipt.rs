@@ -11,7 +11,7 @@ use mind::RenderedReply;
 
 use crate::recall::recalled_memory::RecalledMemory;
 
-/// Builds the receipt: everything that was in the prompt, with its scores.
+/// Builds the receipt: everything in the prompt, with its scores.
 pub(crate) fn build_receipt(
     turn_id: TurnId,
     created_at: Timestamp,
@@ -49,7 +49,7 @@ pub(crate) fn build_receipt(
     }
 }
 
-/// True if the budget left it in, so that its first line is in the prompt.
+/// True if its first line is in the prompt, so that it was not cut.
 fn is_in_prompt(text: &str, prompt: &RenderedReply) -> bool {
     text.lines().next().is_some_and(|line| prompt.system.contains(line) || prompt.user.contains(line))
 }

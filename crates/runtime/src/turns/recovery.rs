@@ -12,30 +12,30 @@ use memory::ports::StoreError;
 use crate::events::bodies::TurnFailed;
 use crate::turns::Turns;
 
-/// Pause after storage failed to update a turn. A full disk is cleared by a person, which takes minutes.
+/// Pause after storage failed to update a turn. A full disk needs a person, which takes minutes.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
 
 /// Pause before a turn that the database interrupted is resumed. A restart or a failover takes seconds.
 const REST_AFTER_OUTAGE: Duration = Duration::from_secs(5);
 
-/// Age of a pending turn from which it counts as orphaned if no conversation knows it. A capture takes seconds, even if the database
-/// goes away meanwhile.
+/// Age from which a pending turn that no conversation knows counts as orphaned. Storing a message takes seconds, even
+/// during a short outage of the database.
 const ORPHANED_TURN_AGE_MIN: Duration = Duration::from_secs(120);
 
 impl Turns {
-    /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
+    /// Answers turns that a crash interrupted, unless they are so old that a reply would be surprising.
     pub(crate) async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let pending = self.core.store().pending_turns().await?;
         let unheard = self.transcribe_pending_messages(pending).await?;
         for turn in unheard.ready {
             self.recover_turn(turn).await?;
         }
-        // Nobody waits for an answer to the others; their words are kept all the same.
+        // Nobody waits for a reply to the other turns; their messages stay stored.
         self.transcribe_before_turn(None, unheard.other_notes);
         Ok(())
     }
 
-    /// Answers pending turns that no conversation knows, such as one whose capture was confirmed to nobody.
+    /// Answers pending turns that no conversation knows, such as one whose storage was never confirmed.
     pub(crate) async fn recover_orphaned_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let pending = self.core.store().pending_turns().await?;
         let now = self.core.clock().now();
@@ -48,7 +48,7 @@ impl Turns {
             let turn = self.core.store().turn(turn.id).await?;
             orphaned.extend(turn.filter(|turn| turn.status == TurnStatus::Pending));
         }
-        // Other notes may belong to messages that are only now captured.
+        // Other notes may belong to messages that are being stored right now.
         for turn in self.transcribe_pending_messages(orphaned).await?.ready {
             self.recover_turn(turn).await?;
         }
@@ -76,13 +76,14 @@ impl Turns {
         Ok(())
     }
 
-    /// True if a stored turn may be resumed after a crash, or is too old to be answered without being asked.
+    /// True if a stored turn is recent enough to be resumed after a crash.
     fn is_fresh_enough(&self, last_message_at: Timestamp) -> bool {
         let age = self.core.clock().now().duration_since(last_message_at);
         age.is_negative() || age.unsigned_abs() <= self.core.settings().answer_within
     }
 
-    /// Resumes a turn that ended because the database was away, as soon as the database answers. The turn is still pending.
+    /// Resumes a turn that failed because the database was unreachable, as soon as the database answers. The turn is
+    /// still pending.
     pub(crate) fn resume_after_outage(self: &Arc<Self>, scope: &Scope, turn: TurnId) {
         let turns = self.clone();
         let held = self.conversations.mark_turn_pending(scope);
@@ -103,13 +104,13 @@ impl Turns {
         });
     }
 
-    /// Marks the turn as failed. While storage refuses, the turn stays pending, and its session open; so it is tried again
-    /// until it is done or the program stops. Then the next start takes the turn up.
+    /// Marks the turn as failed. While storage refuses, the turn stays pending and its session open; so this is
+    /// repeated until it succeeds or the program stops. Then the next start resumes the turn.
     pub(crate) async fn mark_failed(self: &Arc<Self>, scope: &Scope, turn: TurnId, reason: String) {
         let Err(error) = self.core.store().fail_turn(turn, &reason).await else { return };
         tracing::error!(%turn, "the failed turn could not be marked yet: {error}");
         let turns = self.clone();
-        // Its sender was told that it failed: it is not answered as an orphan meanwhile.
+        // Its sender was told that it failed, so it is not answered as an orphan meanwhile.
         let held = self.conversations.mark_turn_pending(scope);
         self.core.tasks.spawn(async move {
             let _held = held;

@@ -1,4 +1,4 @@
-//! A person asks for a reply again, replaces one, or stops one.
+//! Requests of people about replies: repeat, replace or stop one.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::turns::Turns;
 /// Why a reply can't be replaced. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegenerateError {
-    /// Nothing was said yet, or the turn does not exist.
+    /// There is no message yet, or no such turn.
     #[error("there is no such reply")]
     Unknown,
     /// A later message follows, so the reply can't be made again.
@@ -26,7 +26,7 @@ pub enum RegenerateError {
 }
 
 impl Turns {
-    /// Asks again for the reply of a failed turn. None if there is no such failed turn.
+    /// Requests a reply for a failed turn again. `None` if there is no such failed turn.
     pub async fn retry(self: &Arc<Self>, id: TurnId) -> Result<Option<Turn>, StoreError> {
         let reopened = self.core.store().reopen_turn(id).await?;
         if let Some(turn) = &reopened {
@@ -35,8 +35,8 @@ impl Turns {
         Ok(reopened)
     }
 
-    /// Has the last reply of the scope said again: that of the turn, or of the turn of the message, or the last one. The
-    /// earlier reply stays until the new one is there. A turn without a reply is asked again.
+    /// Replaces the last reply of the scope: that of the turn, of the message's turn, or the last one. The earlier
+    /// reply stays until the new one is stored. A turn without a reply is answered again.
     pub async fn regenerate(
         self: &Arc<Self>,
         scope: &Scope,
@@ -61,8 +61,8 @@ impl Turns {
         Ok(again)
     }
 
-    /// Stops a turn: what was said so far is kept, marked incomplete; one that has said nothing fails and can be asked
-    /// again. Says whether it was being answered.
+    /// Stops a turn: the text so far is stored as incomplete; a turn without text fails and can be requested again.
+    /// True if it was being answered.
     pub async fn stop(&self, id: TurnId) -> Result<bool, StoreError> {
         let is_pending = async || {
             let turn = self.core.store().turn(id).await?;
@@ -73,7 +73,7 @@ impl Turns {
         }
         self.stop_token(id).cancel();
         if !is_pending().await? {
-            // It ended by itself meanwhile; a later turn of this id must not be stopped for it.
+            // It ended by itself meanwhile; a later turn with this id must not be stopped.
             self.remove_stop_token(id);
         }
         Ok(true)

@@ -1,5 +1,5 @@
-//! One turn, top to bottom. The only file that decides the order of its steps:
-//! typing → window → recall → prompt → stream → capture → done.
+//! One turn from start to end. The only file that decides the order of its steps: typing → window → recall → prompt →
+//! stream → capture → done.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -32,35 +32,35 @@ use crate::turns::turn_event::TurnEvent;
 use crate::turns::turn_trace::TurnRecord;
 use crate::voice::reply_speech::{self, ReplySpeech};
 
-/// The text of the model, with the reason of its end.
+/// The streamed text, with the reason of its end.
 #[derive(Default)]
 struct StreamedReply {
     text: String,
     usage: TokenUsage,
     model: String,
-    /// The error that ended the reply early.
+    /// The error that ended the reply early, if any.
     cut: Option<TurnError>,
 }
 
-/// Gives the reason when a turn has to end.
+/// Returns the reason for ending a turn early.
 type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
 
-/// The input of a turn's reply.
+/// Everything that a turn's reply needs.
 struct PreparedReply {
     remembered: RecalledMemory,
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
     zone: TimeZone,
-    /// The client's name for the last message of the burst.
+    /// The client's id of the last message.
     in_reply_to: Option<String>,
     /// Number of deletions before the reply was prepared. A later deletion makes it invalid.
     forgotten: ForgetEpoch,
-    /// A reply that needs no model.
+    /// A fixed reply that needs no model.
     own_line: Option<String>,
 }
 
-/// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
+/// Runs a turn to its end. In any case the turn ends answered or failed, and its subscribers are notified.
 pub(crate) async fn run_turn(turns: &Arc<Turns>, turn: ReadyTurn) {
     let span = tracing::info_span!("turn", id = %turn.turn_id, channel = %turn.channel_id);
     run_to_its_end(turns, &turn).instrument(span).await;
@@ -120,8 +120,8 @@ fn count_preparation(core: &RuntimeCore, prepared: &PreparedReply, took: Duratio
     }
 }
 
-/// Completes when a turn must end early: at its time limit, or when a person stops it. One limit covers the whole turn: if
-/// any part hangs, the next turn still starts.
+/// Returns when a turn must end early: at its time limit, or when a person stops it. One limit covers the whole turn,
+/// so that the next one can start if any part hangs.
 fn interruption(turns: &Arc<Turns>, turn: &ReadyTurn) -> Interruption {
     let core = &turns.core;
     let out_of_time = core.clock().sleep(core.settings().turn_timeout);
@@ -134,7 +134,7 @@ fn interruption(turns: &Arc<Turns>, turn: &ReadyTurn) -> Interruption {
     })
 }
 
-/// Reads what the reply depends on: window, memories, mood, core blocks; and renders the prompt.
+/// Reads the input of the reply: window, memories, mood, core blocks; and renders the prompt.
 async fn prepare(
     turns: &Arc<Turns>,
     turn: &ReadyTurn,
@@ -160,7 +160,7 @@ async fn prepare(
     let zone = core.zone_of_user(&user);
     let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
-    // A reply that shall be replaced was never said.
+    // A reply that is to be replaced is not part of the conversation.
     window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
     let own_line = own_line::reply_to_command(core, scope, &burst, &zone).await?;
     let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
@@ -192,7 +192,8 @@ async fn prepare(
     Ok(PreparedReply { remembered, prompt, said, zone, in_reply_to, forgotten, own_line })
 }
 
-/// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
+/// Streams the reply to all listeners. A failure before the first text is an error; after it, the text so far is
+/// used.
 async fn generate_reply(
     turns: &Arc<Turns>,
     turn: &ReadyTurn,
@@ -212,7 +213,7 @@ async fn generate_reply(
     };
     loop {
         let event = tokio::select! {
-            // First, or a model that never pauses would never run out of time.
+            // Checked first, or a model that never pauses would never reach its time limit.
             biased;
             error = &mut interrupted => Some(Err(error)),
             event = stream.next() => event.map(|event| event.map_err(TurnError::from)),
@@ -262,7 +263,7 @@ async fn generate_reply(
     }
 }
 
-/// Makes the reply durable, then tells that it is done: nothing is said that is not remembered.
+/// Stores the reply, then publishes that it is done: a published reply is always stored.
 async fn store_and_publish(
     turns: &Arc<Turns>,
     turn: &ReadyTurn,
@@ -301,7 +302,7 @@ async fn store_and_publish(
         external_ref: None,
         channel_write: turns.outbound.delivery_of(&turn.channel_id, in_reply_to.as_deref()),
     };
-    // What was forgotten while the model spoke must not come back by its words, nor by an event that is told too late.
+    // Text that was forgotten while the model wrote must not come back in its reply or in a late event.
     let nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
     if core.forget_epochs.for_scope(&turn.scope) != prepared.forgotten {
         core.broadcast().withdraw(&turn.scope);
@@ -327,7 +328,7 @@ async fn store_and_publish(
     Ok(())
 }
 
-/// The client's name for the last line of the burst. A reply is told without it sooner than not at all.
+/// The client's id of the last message. If it can't be read, the reply is published without it.
 async fn last_line_reference(core: &RuntimeCore, turn: &ReadyTurn) -> Option<String> {
     core.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
         tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
@@ -347,7 +348,7 @@ async fn fail_turn(turns: &Arc<Turns>, turn: &ReadyTurn, error: TurnError) {
     let marked =
         AssertUnwindSafe(turns.mark_failed(&turn.scope, turn.turn_id, reason.clone())).catch_unwind();
     if marked.await.is_err() {
-        // Whoever waits is told all the same.
+        // Subscribers are notified anyway.
         tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it is taken up at the next start");
     }
     let said = core.store().turn_messages(turn.turn_id).await.unwrap_or_default();

@@ -5,7 +5,7 @@ use memory::messages::MESSAGE_LENGTH_MAX;
 use memory::ports::StoreError;
 use mind::{LlmError, PromptError};
 
-/// Why a turn has no reply. The user's words are safe in each case.
+/// Why a turn has no reply. The user's messages are stored in each case.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TurnError {
     #[error(transparent)]
@@ -35,7 +35,7 @@ pub(crate) enum TurnError {
 }
 
 impl TurnError {
-    /// True if the database was away for a while: the turn stays pending, and is answered later.
+    /// True if the database was unreachable: the turn stays pending, and is answered later.
     pub(crate) fn is_outage(&self) -> bool {
         let (Self::Store(error) | Self::Capture(CaptureError::Store(error))) = self else { return false };
         matches!(error, StoreError::Busy(_) | StoreError::Unconfirmed(_))

@@ -7,26 +7,26 @@ use memory::messages::Message;
 #[derive(Clone, Debug)]
 pub enum TurnEvent {
     Started,
-    /// A piece of the reply.
+    /// A piece of the reply's text.
     Delta(String),
-    /// The reply is durable.
+    /// The reply is stored.
     Done {
         message: Box<Message>,
         usage: TokenUsage,
         model: String,
-        /// True if the model was cut off.
+        /// True if the model was interrupted.
         incomplete: bool,
     },
     /// No reply will come.
     Failed {
-        /// Why, for a person.
+        /// The reason, for a person.
         reason: String,
         /// True if the reply may be requested again.
         retryable: bool,
     },
-    /// No reply will come, because what was to be answered is gone.
+    /// No reply will come, because its messages were deleted.
     Withdrawn {
-        /// Why, for a person.
+        /// The reason, for a person.
         reason: String,
     },
 }

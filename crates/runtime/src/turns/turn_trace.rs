@@ -20,18 +20,18 @@ use crate::core::RuntimeCore;
 use crate::forget_epochs::ForgetEpoch;
 use crate::turns::conversations::ReadyTurn;
 
-/// Longest part of a memory's text in a list, in characters. It is one line in a terminal.
+/// Maximum length of a memory's text in a list, in characters. It is one line in a terminal.
 const SNIPPET_LENGTH: usize = 80;
-/// Longest part of a pinned thought, in characters. Thoughts have no second line that would explain them.
+/// Maximum length of a pinned thought, in characters. Thoughts are shown without a second line of explanation.
 const THOUGHT_LENGTH: usize = 120;
-/// Most memories that fell which are listed. Traces are stored for each turn; the first of those that fell say
-/// where the border was.
+/// Maximum memories to list that were not used. Traces are stored for each turn; the first of these show where the
+/// limit was.
 const FALLEN_MEMORIES_MAX: usize = 20;
 
-/// The trace of a turn while it runs.
+/// The trace of a running turn.
 pub(crate) struct TurnRecord {
     enabled: bool,
-    /// The first message, once it is known; until then the moment when the turn was resumed.
+    /// Time of the first message, once it is known; before that, the time at which the turn was resumed.
     started_at: Timestamp,
     /// Time at which the last step ended.
     last: Timestamp,
@@ -41,14 +41,14 @@ pub(crate) struct TurnRecord {
     is_resumed: bool,
     steps: Vec<Value>,
     detail: Map<String, Value>,
-    /// The result of speaking the reply, once it is over.
+    /// The result of speaking the reply, once it is known.
     speech: Option<oneshot::Receiver<Value>>,
-    /// Number of deletions before the turn began. After a later one the trace is not saved.
+    /// Number of deletions before the turn began. After a later one the trace is not stored.
     forgotten: ForgetEpoch,
 }
 
 impl TurnRecord {
-    /// The turn is resumed.
+    /// Starts the trace of a resumed turn.
     pub(crate) fn begin(core: &RuntimeCore, turn: &ReadyTurn) -> Self {
         let now = core.clock().now();
         Self {
@@ -66,11 +66,11 @@ impl TurnRecord {
         }
     }
 
-    /// Notes the burst and its waiting time.
+    /// Records the burst and its waiting time.
     pub(crate) fn note_burst(&mut self, burst: &[Message]) {
         let Some(first) = burst.first() else { return };
         let taken_up = self.last;
-        // A resumed turn waited for nobody: the age of its messages is not part of its duration.
+        // Nobody waited for a resumed turn, so the age of its messages does not count as its duration.
         self.started_at = if self.is_resumed { taken_up } else { first.created_at.min(taken_up) };
         self.last = self.started_at;
         let channel = json!({"messages": burst.len()});
@@ -79,7 +79,7 @@ impl TurnRecord {
         self.push_step("ingest_user", taken_up, json!({"message_ids": ids}));
     }
 
-    /// A step has ended now.
+    /// Records that a step has ended.
     pub(crate) fn note_step(&mut self, core: &RuntimeCore, stage: &'static str, detail: Value) {
         self.push_step(stage, core.clock().now(), detail);
     }
@@ -91,7 +91,7 @@ impl TurnRecord {
         self.last = now;
     }
 
-    /// Notes the available documents, the periods that the burst asks about, and the related memories of other programs;
+    /// Records the documents, the periods that the messages ask about, and related memories of other programs;
     /// without their texts.
     pub(crate) fn note_documents(&mut self, input: &ReplyInput, related: &[RelatedMemory]) {
         let names =
@@ -128,7 +128,7 @@ impl TurnRecord {
                 "passages": recalled.passages.len(), "words_only": recalled.words_only,
             }),
         );
-        // Done within the step before, so they take no time of their own.
+        // Part of the step before, so these take no time of their own.
         self.note_step(core, "l5_alias_scan", json!({"hits": hits.len()}));
         self.note_step(
             core,
@@ -155,18 +155,17 @@ impl TurnRecord {
         self.set_field("expectation_matches", json!(thoughts_json(&pinned.fulfilled)));
     }
 
-    /// Notes values that were not presented as current.
+    /// Records values that were left out because they are no longer current.
     pub(crate) fn note_held_back(&mut self, corrected: &OutdatedValues) {
         self.set_field("held_back", json!(corrected.held_back));
     }
 
-    /// The mood with which the persona speaks.
+    /// Records the persona's mood.
     pub(crate) fn note_mood(&mut self, core: &RuntimeCore, mood: Option<&Mood>) {
         self.note_step(core, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
         self.set_field("episodic_state", json!(mood));
     }
 
-    /// The prompt as it will be sent.
     pub(crate) fn note_prompt(&mut self, core: &RuntimeCore, prompt: &RenderedReply) {
         if !self.enabled {
             return;
@@ -186,19 +185,19 @@ impl TurnRecord {
         self.set_field("cut", json!(prompt.cut));
     }
 
-    /// The reply is spoken as well; how that goes is received when it is over.
+    /// Records that the reply is also spoken; the result arrives later.
     pub(crate) fn note_speech(&mut self, outcome: oneshot::Receiver<Value>) {
         self.speech = Some(outcome);
     }
 
-    /// The first word came.
+    /// Records the first token.
     pub(crate) fn note_first_word(&mut self, core: &RuntimeCore) {
         if self.first_token_ms.is_none() {
             self.first_token_ms = Some(milliseconds_between(self.last, core.clock().now()));
         }
     }
 
-    /// The model is done, or broke off with `cut`.
+    /// Records that the model has finished, or failed with `cut`.
     pub(crate) fn note_model_end(
         &mut self,
         core: &RuntimeCore,
@@ -226,7 +225,7 @@ impl TurnRecord {
         }
     }
 
-    /// Writes the trace in the background; one that can't be written costs nothing but the trace.
+    /// Stores the trace in the background; a failure has no other effect.
     pub(crate) fn write_in_background(
         mut self,
         core: &Arc<RuntimeCore>,
@@ -264,7 +263,7 @@ impl TurnRecord {
             {
                 detail.insert("voice".to_owned(), spoken);
             }
-            // What was forgotten meanwhile must not come back by its prompt.
+            // Text that was forgotten meanwhile must not come back in the stored prompt.
             let _nothing_is_forgotten = kept.forget_epochs.block_forgetting().await;
             if kept.forget_epochs.for_scope(&scope) != forgotten {
                 return;

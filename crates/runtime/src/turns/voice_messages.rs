@@ -1,7 +1,7 @@
-//! Voice messages of channels: transcribed before their turn is answered.
+//! Voice messages of channels, which are transcribed before their turn is answered.
 //!
-//! A recording stays with its platform. Where to fetch it is written down before the message is, so that a crash between the two
-//! loses no words: the next start listens again.
+//! A recording stays on its platform. Its origin is stored before the message, so that a crash between the two loses
+//! nothing: the next start transcribes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,24 +20,24 @@ use crate::voice::speech::{SpeechError, Transcript};
 pub const VOICE_MESSAGE: &str = "[voice message]";
 /// Text of a voice message that could not be understood.
 const NOT_UNDERSTOOD: &str = "[voice message, not understood]";
-/// Number of times a recording is tried to be understood. The pauses of 2, 4 and 8 seconds between them cover a provider's restart;
-/// after a longer outage the message stays one that was not understood.
+/// Attempts to transcribe a recording. The pauses of 2, 4 and 8 seconds between them cover a provider's restart;
+/// after a longer outage the message stays without a transcript.
 const ATTEMPTS: u32 = 4;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(30) };
 
-/// Result of looking for the voice messages of pending turns.
+/// Voice messages of pending turns that are not transcribed.
 pub(crate) struct UnheardMessages {
-    /// Turns without a voice message that waits.
+    /// Turns without such voice messages.
     pub(crate) ready: Vec<Turn>,
-    /// Voice messages of no such turn.
+    /// Voice messages of other turns.
     pub(crate) other_notes: Vec<(MessageId, VoiceNote)>,
 }
 
-/// The program stops before a recording was understood; the next start goes on.
+/// The program stopped before a recording was transcribed; the next start continues.
 pub(crate) struct TranscriptionInterrupted;
 
 impl Turns {
-    /// Puts the words of a voice message in the place of its name.
+    /// Replaces the placeholder of a voice message by its transcript.
     async fn write_transcript(&self, id: MessageId, heard: Option<&Transcript>) -> Result<(), SpeechError> {
         let Some(message) = self.core.store().message(id).await? else { return Ok(()) };
         // A person may have replaced the text meanwhile; that text stays.
@@ -56,7 +56,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Understands a voice message and puts its words into the message. What is not understood is named so.
+    /// Transcribes a voice message and stores the transcript as its text, or a notice if it was not understood.
     pub(crate) async fn transcribe_message(
         self: &Arc<Self>,
         id: MessageId,
@@ -70,7 +70,7 @@ impl Turns {
             tracing::warn!(message = %id, channel = note.channel_id, "a voice message was not understood: {reason}");
         });
         let heard = heard.ok();
-        // Storage that refuses now may take the words later: they are not heard a second time.
+        // If storage refuses now, it may accept the transcript later without another transcription.
         while let Err(error) = self.write_transcript(id, heard.as_ref()).await {
             tracing::error!(message = %id, "the words of a voice message were not written: {error}");
             if !matches!(error, SpeechError::Store(_)) {
@@ -114,7 +114,7 @@ impl Turns {
         Err("it was tried too often".to_owned())
     }
 
-    /// Listens to the voice messages of pending turns that nobody hears, then resumes those turns.
+    /// Transcribes the voice messages of pending turns that no task is transcribing, then resumes those turns.
     pub(crate) async fn transcribe_pending_messages(
         self: &Arc<Self>,
         turns: Vec<Turn>,
@@ -142,7 +142,7 @@ impl Turns {
         Ok(UnheardMessages { ready, other_notes: notes.into_iter().collect() })
     }
 
-    /// Listens to voice messages in the background, then resumes the turn that waited for them.
+    /// Transcribes voice messages in the background, then resumes their turn.
     pub(crate) fn transcribe_before_turn(
         self: &Arc<Self>,
         turn: Option<Turn>,

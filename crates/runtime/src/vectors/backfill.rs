@@ -1,8 +1,8 @@
-//! Embeds in the background, the newest rows first: messages, nodes and entities that were written while no model was
-//! available, chunks of documents, and everything again when the embedding model was replaced.
+//! Computes vectors in the background, the newest rows first: for messages, nodes and entities that were written
+//! while no model was available, for chunks of documents, and for everything after the embedding model was replaced.
 //!
-//! The queue is the database itself: a row waits as long as it has no vector of the model. So memory is bounded by one
-//! batch whatever a document contains, and after a crash the work resumes where it was. Turns go first.
+//! The database itself is the queue: a row waits as long as it has no vector of the model. So memory is bounded by
+//! one batch, and after a crash the work resumes. Turns have priority.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,21 +17,20 @@ use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntit
 use crate::vectors::Vectors;
 use crate::worker::{Next, WakeCause, Worker};
 
-/// Texts embedded at once. Larger batches are hardly faster on a processor, and a turn waits for the one under way.
+/// Texts to embed at once. Larger batches are hardly faster, and a turn waits for the running one.
 const BATCH: usize = 32;
-/// Delay after a document was written, so that several are embedded together. They are found by their words meanwhile.
+/// Delay after a document was written, so that several are embedded together. Meanwhile they are found by words.
 const DOCUMENTS_GATHERED_FOR: Duration = Duration::from_millis(300);
-/// Pause after a failure of the model. Turns find what they need by words meanwhile.
+/// Pause after a failure of the model. Meanwhile turns find memories by words.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
-/// Pause while a turn has the processor. It is the time that a turn takes without its model.
+/// Pause while a turn uses the processor. It is the time that a turn takes without its model.
 const PAUSE_FOR_TURN: Duration = Duration::from_millis(20);
-/// Number of times to look before a batch is made all the same: where somebody always talks, vectors come slowly, but they
-/// come.
+/// Maximum number of pauses before a batch runs anyway: in a busy home vectors come slowly, but they come.
 const YIELDS_MAX: u32 = 250;
-/// Batches after which it is looked which scopes are complete. Looking counts rows, which would take longer than one batch in a
+/// Batches between two checks of which scopes are complete. A check counts rows, which takes longer than a batch in a
 /// large home.
 const BATCHES_PER_LOOK: u32 = 32;
-/// Vectors of earlier models that are removed in one transaction, of each corpus. Turns write between two transactions.
+/// Vectors of earlier models to remove in one transaction, for each corpus. Turns can write between two transactions.
 const REMOVED_AT_ONCE: u32 = 500;
 
 #[derive(Debug, thiserror::Error)]
@@ -44,11 +43,11 @@ enum BackfillError {
     Hub(#[from] HubError),
 }
 
-/// Makes vectors of everything that has none. Without an embedder nobody needs it.
+/// Computes missing vectors. Not used without an embedder.
 pub(crate) struct VectorWorker {
     vectors: Arc<Vectors>,
     embedder: Arc<dyn Embedder>,
-    /// True if the model is noted and what it left earlier is resumed.
+    /// True if the model is stored and its earlier vectors are in use again.
     prepared: bool,
     /// True if there are vectors of other models.
     others: bool,
@@ -60,7 +59,7 @@ impl Worker for VectorWorker {
 
     async fn run_once(&mut self, _: WakeCause) -> Next {
         let failure = self.embed_pending().await.err().map(|error| error.to_string());
-        // Each cause once: it is tried again for as long as it takes, and `status` shows that it waits.
+        // Each cause is logged once. The work is retried until it succeeds, and `status` shows that it waits.
         if let Some(error) = failure.as_ref().filter(|_| self.logged != failure) {
             tracing::warn!("vectors wait; words still find every message: {error}");
         }
@@ -75,7 +74,7 @@ impl Worker for VectorWorker {
         let Some(hub) = self.vectors.shared_self.hub() else { return core.written.notified().await };
         tokio::select! {
             () = core.written.notified() => {}
-            // Documents often come one after the other: together they cost less, and the next one is not kept waiting by the model.
+            // Documents often follow each other: together they cost less, and the model does not delay the next one.
             () = hub.documents_written() => core.clock().sleep(DOCUMENTS_GATHERED_FOR).await,
         }
     }
@@ -95,7 +94,7 @@ impl VectorWorker {
         let mut batches = 0_u32;
         while !self.vectors.core.stopping.is_cancelled() {
             self.let_turns_go_first().await;
-            // The batch includes everything written so far, so an earlier call to wake this worker is used up.
+            // The batch includes everything written so far, so an earlier wake-up is used up.
             pin!(self.vectors.core.written.notified()).enable();
             if !self.fill_batch(&fingerprint).await? {
                 self.fill_documents().await?;
@@ -109,7 +108,7 @@ impl VectorWorker {
         Ok(())
     }
 
-    /// Notes the model, and resumes what is left of it from an earlier time.
+    /// Stores the model, and reuses its vectors from an earlier time.
     async fn begin_with_model(&mut self, fingerprint: &str) -> Result<(), StoreError> {
         let store = self.vectors.core.store();
         let source = self.embedder.source();
@@ -158,8 +157,8 @@ impl VectorWorker {
         }
     }
 
-    /// Vectors of entities that were named or described while no model was available, or whose description has changed. A
-    /// name that the model can't read makes the whole unreadable, whatever the description says.
+    /// Embeds entities that were named or described while no model was available, or whose description has changed.
+    /// If the model can't read the name, the whole counts as unreadable.
     async fn fill_entities(&self, fingerprint: &str) -> Result<(), BackfillError> {
         let store = self.vectors.core.store();
         while !self.vectors.core.stopping.is_cancelled() {
@@ -194,7 +193,7 @@ impl VectorWorker {
         Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")))
     }
 
-    /// Embeds some rows; says whether there may be more that were there when it began.
+    /// Embeds some rows; true if there may be more.
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
         self.fill_entities(fingerprint).await?;
         let store = self.vectors.core.store();
@@ -218,7 +217,7 @@ impl VectorWorker {
             messages.iter().map(|message| message.id).zip(embeddings).collect();
         let _nothing_is_forgotten = self.vectors.core.forget_epochs.block_forgetting().await;
         if self.vectors.core.forget_epochs.latest_epoch() != forgotten {
-            // A text may have changed meanwhile, and its vector would still say the old one.
+            // A text may have changed meanwhile, so that its vector is outdated.
             return Ok(true);
         }
         if !of_nodes.is_empty() {
@@ -230,7 +229,7 @@ impl VectorWorker {
         Ok(rows >= BATCH)
     }
 
-    /// Embeds the chunks of documents. A model that fails ends it; the hub logs why.
+    /// Embeds the chunks of documents, until the model fails; the hub logs the reason.
     async fn fill_documents(&self) -> Result<(), BackfillError> {
         let Some(hub) = self.vectors.shared_self.hub() else { return Ok(()) };
         for scope in hub.scopes_with_documents().await? {
@@ -241,7 +240,7 @@ impl VectorWorker {
         Ok(())
     }
 
-    /// Embeds a batch of chunks of the scope; says whether there may be more.
+    /// Embeds a batch of the scope's chunks; true if there may be more.
     async fn embed_chunks(&self, hub: &Hub, scope: &Scope) -> Result<bool, BackfillError> {
         match hub.embed_batch(scope).await? {
             0 if hub.is_embedding_paused() => {
@@ -251,7 +250,7 @@ impl VectorWorker {
         }
     }
 
-    /// Every row has its vector: those of other models are of no more use.
+    /// Removes vectors of other models, once every row has one of this model.
     async fn complete_model(&mut self, fingerprint: &str) -> Result<(), BackfillError> {
         if !self.others {
             return Ok(());

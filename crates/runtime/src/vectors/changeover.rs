@@ -1,4 +1,5 @@
-//! The change from one embedding model to another: the former model serves a scope until its new vectors are complete.
+//! The change from one embedding model to another: the former model is used for a scope until its new vectors are
+//! complete.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use memory::Scope;
 use memory::ports::Embedder;
 use parking_lot::Mutex;
 
-/// The model before the present one, as long as it serves.
+/// The former embedding model while it is still needed.
 pub(crate) struct Changeover {
     state: Mutex<ChangeoverState>,
 }
@@ -19,27 +20,27 @@ struct ChangeoverState {
     failure: Option<String>,
 }
 
-/// Scopes that the previous model still serves.
+/// Scopes that still use the former model.
 #[derive(Default)]
 enum WaitingScopes {
-    /// The complete vectors are not yet known.
+    /// It is not known yet which scopes are complete.
     #[default]
     All,
     These(HashSet<Scope>),
 }
 
 impl Changeover {
-    /// `previous` serves until scopes are known to be complete.
+    /// Creates the changeover. `previous` is used until scopes are known to be complete.
     pub(crate) fn new(previous: Option<Arc<dyn Embedder>>) -> Self {
         Self { state: Mutex::new(ChangeoverState { previous, ..ChangeoverState::default() }) }
     }
 
-    /// The model before, as long as it serves at all.
+    /// The former model, while it is needed.
     pub(crate) fn previous_model(&self) -> Option<Arc<dyn Embedder>> {
         self.state.lock().previous.clone()
     }
 
-    /// The model before, if it is the one that the scope is to be searched by.
+    /// The former model, if the scope has to be searched with it.
     pub(crate) fn serving_model(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
         let state = self.state.lock();
         let waits = match &state.waiting {
@@ -49,7 +50,7 @@ impl Changeover {
         state.previous.clone().filter(|_| waits)
     }
 
-    /// These scopes are not complete, all others are. When none is left, the previous model is let go.
+    /// Notes the incomplete scopes; all others are complete. When none is left, the former model is dropped.
     pub(crate) fn note_waiting_scopes(&self, scopes: Vec<Scope>) {
         let mut state = self.state.lock();
         if scopes.is_empty() {
@@ -58,7 +59,7 @@ impl Changeover {
         state.waiting = WaitingScopes::These(scopes.into_iter().collect());
     }
 
-    /// Why vectors wait; none when they do not.
+    /// Notes why no vectors are computed; `None` if they are.
     pub(crate) fn note_failure(&self, failure: Option<String>) {
         self.state.lock().failure = failure;
     }

@@ -18,7 +18,7 @@ use changeover::Changeover;
 /// State of the vectors, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VectorState {
-    /// Fingerprint of the model; none while it is not known.
+    /// Fingerprint of the model; `None` while it is unknown.
     pub model: Option<String>,
     /// Live messages and nodes.
     pub rows: u64,
@@ -28,12 +28,12 @@ pub struct VectorState {
     pub chunks: u64,
     /// Number of chunks with a vector of the model.
     pub chunks_with_vector: u64,
-    /// Fingerprint of the model that still serves scopes whose vectors are not complete.
+    /// Fingerprint of the model that is still used for scopes with incomplete vectors.
     pub serving_meanwhile: Option<String>,
     pub failure: Option<String>,
 }
 
-/// Knows the embedding model of each scope, and searches with it.
+/// Provides the embedding model of each scope, and searches with it.
 pub struct Vectors {
     core: Arc<RuntimeCore>,
     shared_self: Arc<SharedSelf>,
@@ -41,7 +41,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// `previous` is the embedding model before the present one.
+    /// Creates the service. `previous` is the former embedding model.
     pub(crate) fn new(
         core: Arc<RuntimeCore>,
         shared_self: Arc<SharedSelf>,
@@ -50,14 +50,15 @@ impl Vectors {
         Arc::new(Self { core, shared_self, changeover: Changeover::new(previous) })
     }
 
-    /// The model by which the scope is searched: the previous one while vectors of the present one are missing.
+    /// The model for searching the scope: the former one while vectors of the new one are missing.
     pub(crate) fn embedder_of(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
         self.changeover.serving_model(scope).or_else(|| self.core.parts.embedder.clone())
     }
 
-    /// State of the vectors; none if there is no embedder by choice.
+    /// State of the vectors; `None` without an embedder.
     ///
     /// # Errors
+    ///
     /// When the store can't count.
     pub async fn state(&self) -> Result<Option<VectorState>, StoreError> {
         let Some(embedder) = self.core.embedder() else { return Ok(None) };
@@ -82,7 +83,7 @@ impl Vectors {
         }))
     }
 
-    /// Bytes that the vectors in memory take, approximately.
+    /// Approximate memory of the vectors, in bytes.
     pub fn index_bytes(&self) -> usize {
         self.core.index().bytes()
     }

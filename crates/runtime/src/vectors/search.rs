@@ -1,4 +1,4 @@
-//! Search for memories and messages by words and meaning, for users who look for one.
+//! Search for memories and messages by words and meaning, for users.
 
 use memory::Scope;
 use memory::ports::StoreError;
@@ -9,9 +9,10 @@ use memory::recall::{
 use crate::vectors::Vectors;
 
 impl Vectors {
-    /// A page of the memories that contain or mean a text, best first.
+    /// A page of the memories that match a text by words or meaning, best first.
     ///
     /// # Errors
+    ///
     /// When the store fails.
     pub async fn search(
         &self,
@@ -22,9 +23,10 @@ impl Vectors {
         search(core.store(), core.index(), embedder.as_deref(), query, page).await
     }
 
-    /// A page of the messages of both sides that contain or mean a text, best first.
+    /// A page of the messages of both sides that match a text by words or meaning, best first.
     ///
     /// # Errors
+    ///
     /// When the store fails.
     pub async fn search_messages(
         &self,

@@ -1,5 +1,5 @@
-//! Sound on the disk: spoken replies, recordings, samples of voices. Written whole or not at all, deleted with the
-//! message or persona that it belongs to.
+//! Sound files: spoken replies, recordings, voice samples. Written in one step, and deleted with their message or
+//! persona.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -16,12 +16,12 @@ use crate::channels::VoiceNote;
 
 const MESSAGES: &str = "messages";
 const SAMPLES: &str = "samples";
-/// Recordings whose message is not sent yet.
+/// Folder of recordings whose message is not sent yet.
 const PENDING: &str = "pending";
-/// Recordings that a local program reads at the moment.
+/// Folder of recordings that a local program is reading.
 pub const LISTENING_FOLDER: &str = "listening";
 const RECORDING: &str = "recording.wav";
-/// The file with the origin of a voice message that is not transcribed yet.
+/// Name of the file with the origin of a voice message that is not transcribed yet.
 const NOTE_FILE_NAME: &str = "note.json";
 
 pub(crate) struct VoiceFiles {
@@ -34,7 +34,7 @@ impl VoiceFiles {
         Self { folder, written: AtomicU64::new(0) }
     }
 
-    /// The sound of a message: its spoken text, or the recording that it was transcribed from.
+    /// The sound of a message: its spoken text, or its recording.
     pub(crate) async fn read_sound(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
         let spoken = digest(&message.content);
         let found = list_matching_files(&self.recording_path(message.id), |name| {
@@ -47,7 +47,7 @@ impl VoiceFiles {
         }
     }
 
-    /// The message's text as spoken by this voice, if it is there.
+    /// The message's text as spoken by this voice, if it is stored.
     pub(crate) async fn load_speech(&self, message: &Message, voice: &str) -> io::Result<Option<Vec<u8>>> {
         match tokio::fs::read(self.spoken_path(message, voice)).await {
             Ok(bytes) => Ok(Some(bytes)),
@@ -56,7 +56,7 @@ impl VoiceFiles {
         }
     }
 
-    /// Keeps the message's sound in place of an earlier one.
+    /// Stores the message's sound, replacing an earlier one.
     pub(crate) async fn store_spoken(&self, message: &Message, voice: &str, wav: &[u8]) -> io::Result<()> {
         let path = self.spoken_path(message, voice);
         self.write(&path, wav).await?;
@@ -76,17 +76,17 @@ impl VoiceFiles {
         self.recording_path(message.id).join(format!("{}-{}.wav", digest(&message.content), digest(voice)))
     }
 
-    /// The folder of a message's sound: what is asked about one message never lists those of all others.
+    /// The folder of a message's sound. Each message has its own, so that no listing includes all of them.
     fn recording_path(&self, message: MessageId) -> PathBuf {
         self.folder.join(MESSAGES).join(message.to_string())
     }
 
-    /// Keeps a recording until its message is sent.
+    /// Stores a recording until its message is sent.
     pub(crate) async fn keep_pending(&self, id: &str, wav: &[u8]) -> io::Result<()> {
         self.write(&self.folder.join(PENDING).join(format!("{id}.wav")), wav).await
     }
 
-    /// The recording belongs to this message from now on; false if there is none.
+    /// Assigns a recording to this message; false if there is none.
     pub(crate) async fn attach_recording(&self, id: &str, message: MessageId) -> io::Result<bool> {
         let is_name = !id.is_empty() && id.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
         let from = self.folder.join(PENDING).join(format!("{id}.wav"));
@@ -99,12 +99,12 @@ impl VoiceFiles {
         Ok(true)
     }
 
-    /// Keeps where a voice message is fetched from until it is understood.
+    /// Stores the origin of a voice message until it is transcribed.
     pub(crate) async fn keep_note(&self, message: MessageId, note: &VoiceNote) -> io::Result<()> {
         self.write(&self.recording_path(message).join(NOTE_FILE_NAME), &serde_json::to_vec(note)?).await
     }
 
-    /// The voice messages that are not understood yet, by message. One that can't be read is left out.
+    /// The voice messages that are not transcribed yet, by message. Unreadable files are skipped.
     pub(crate) async fn read_voice_notes(&self) -> io::Result<BTreeMap<MessageId, VoiceNote>> {
         let mut notes = BTreeMap::new();
         for message in self.messages().await? {
@@ -117,7 +117,7 @@ impl VoiceFiles {
         Ok(notes)
     }
 
-    /// A voice message was understood, or will not be.
+    /// Deletes the origin of a voice message that was transcribed, or never will be.
     pub(crate) async fn forget_note(&self, message: MessageId) -> io::Result<()> {
         match tokio::fs::remove_file(self.recording_path(message).join(NOTE_FILE_NAME)).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -125,7 +125,7 @@ impl VoiceFiles {
         }
     }
 
-    /// Deletes what belongs to these messages.
+    /// Deletes all sound of these messages.
     pub(crate) async fn delete_for_messages(&self, messages: &BTreeSet<MessageId>) -> io::Result<()> {
         for message in messages {
             remove_folder(&self.recording_path(*message)).await?;
@@ -140,7 +140,7 @@ impl VoiceFiles {
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// Deletes what a crash left: half-written files, and recordings that were never sent or were being listened to.
+    /// Deletes leftovers of a crash: partial files, unsent recordings, and recordings that were being transcribed.
     pub(crate) async fn delete_leftovers(&self) -> io::Result<()> {
         for message in self.messages().await? {
             for unfinished in
@@ -158,12 +158,12 @@ impl VoiceFiles {
         self.folder.join(SAMPLES).join(digest(persona.as_str()))
     }
 
-    /// Deletes the samples of a persona.
+    /// Deletes the voice samples of a persona.
     pub(crate) async fn forget_samples(&self, persona: &PersonaId) -> io::Result<()> {
         remove_folder(&self.samples_folder(persona)).await
     }
 
-    /// Writes a file whole, readable by its owner only: another name first, then renamed.
+    /// Writes a complete file, readable by its owner only: under another name, then renamed.
     pub(crate) async fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             create_folder(folder).await?;
@@ -196,7 +196,7 @@ async fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Files of a folder whose names match, sorted; none if the folder does not exist.
+/// Files of a folder whose names match, sorted; empty if the folder does not exist.
 pub(crate) async fn list_matching_files(
     folder: &Path,
     fits: impl Fn(&str) -> bool,
@@ -215,7 +215,7 @@ pub(crate) async fn list_matching_files(
     Ok(found)
 }
 
-/// Names a text; a change of the digest only means that a sound is made again.
+/// Digest of a text. A change of its form only means that sounds are made again.
 fn digest(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

@@ -24,7 +24,7 @@ use speech::{
     VoiceSettings,
 };
 
-/// Speaks messages, transcribes recordings, and keeps their sound until the messages are deleted.
+/// Speaks messages, transcribes recordings, and stores their sound until the messages are deleted.
 pub struct Voice {
     core: Arc<RuntimeCore>,
     outbound: Outbound,
@@ -37,19 +37,19 @@ impl Voice {
         Arc::new(Self { core, outbound, speech: parts.map(Speech::new) })
     }
 
-    /// Puts other providers and voices in force. What is being said ends as it began.
+    /// Applies other providers and voices. Running speech ends as it began.
     pub fn change_settings(&self, settings: VoiceSettings) {
         if let Some(speech) = &self.speech {
             speech.change_settings(settings);
         }
     }
 
-    /// The present settings; none if voice is off.
+    /// The current settings; `None` if voice is off.
     pub fn settings(&self) -> Option<Arc<VoiceSettings>> {
         self.speech.as_ref().map(Speech::settings)
     }
 
-    /// Time until which no reply is spoken, after repeated failures; none if speech works.
+    /// Time until which no reply is spoken, after repeated failures; `None` if speech works.
     pub fn rests_until(&self) -> Option<Timestamp> {
         self.speech.as_ref()?.rests_until(self.core.clock().now())
     }
@@ -58,17 +58,17 @@ impl Voice {
         self.speech.as_ref().ok_or(SpeechError::Off("voice is off; enable it in Settings, Voice"))
     }
 
-    /// A sentence of a reply that is being spoken, with its scope; none if it is no longer kept.
+    /// A sentence of a reply that is being spoken, with its scope; `None` if it was dropped.
     pub fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
         self.speech.as_ref()?.live_sentence(turn, index)
     }
 
-    /// The sound of a message as a WAV file, if it is there.
+    /// The sound of a message as a WAV file, if it is stored.
     pub async fn sound_of(&self, message: &Message) -> Result<Option<Vec<u8>>, SpeechError> {
         Ok(self.speech()?.files.read_sound(message).await?)
     }
 
-    /// Speaks a stored reply, unless it was spoken already.
+    /// Speaks a stored reply, unless that was done already.
     pub async fn speak_message(&self, message: &Message) -> Result<SpokenMessage, SpeechError> {
         let (core, speech) = (&self.core, self.speech()?);
         if message.role != Role::Persona {
@@ -106,7 +106,7 @@ impl Voice {
         Ok(spoken(&wav, false))
     }
 
-    /// Speaks any text, as a trial of a voice. Nothing is kept.
+    /// Speaks any text, to try a voice. Nothing is stored.
     pub async fn preview(&self, voice_id: &str, text: &str) -> Result<Sound, SpeechError> {
         let settings = self.speech()?.settings();
         let speaker = settings.speaker.as_ref().ok_or(SpeechError::Off("no voice provider is configured"))?;
@@ -119,14 +119,14 @@ impl Voice {
         Ok(spoken?)
     }
 
-    /// Writes down what a WAV or Ogg Opus file says.
+    /// Transcribes a WAV or Ogg Opus file.
     pub async fn transcribe(&self, file: Vec<u8>) -> Result<Transcript, SpeechError> {
         let speech = self.speech()?;
         let settings = speech.settings();
         let listener = settings.listener.as_ref().ok_or(SpeechError::Off(
             "nothing is configured that understands speech; set voice.stt_provider",
         ))?;
-        // Not between two turns of others: ten minutes of Opus take a second. A codec that panics ends only this.
+        // On a blocking thread: ten minutes of Opus take a second. A panic in the codec only fails this call.
         let sound =
             spawn_blocking(move || Sound::read(&file, LengthTrust::Exact, RECORDING_SECONDS_MAX)).await;
         let sound = sound
@@ -152,7 +152,7 @@ impl Voice {
         Ok(Transcript { text, duration_seconds: quality.seconds, recording_id })
     }
 
-    /// The recording belongs to this message from now on, and is deleted with it; false if it is unknown.
+    /// Assigns a recording to this message, with which it will be deleted; false if it is unknown.
     pub async fn attach_recording(
         &self,
         recording_id: &str,
@@ -161,9 +161,10 @@ impl Voice {
         Ok(self.speech()?.files.attach_recording(recording_id, message).await?)
     }
 
-    /// True if a message of the persona is to be heard, where a channel can send voice messages.
+    /// True if a message of the persona should be spoken, on a channel that can send voice messages.
     ///
     /// # Errors
+    ///
     /// When storage fails.
     pub async fn should_be_sent_as_voice(&self, id: MessageId) -> Result<bool, StoreError> {
         if !self.can_speak() {
@@ -175,10 +176,11 @@ impl Voice {
         }
     }
 
-    /// A message of the persona as sound; none where it is gone.
+    /// A message of the persona as sound; `None` if it was deleted.
     ///
     /// # Errors
-    /// When it can't be spoken; its text is safe.
+    ///
+    /// When it can't be spoken; its text is stored.
     pub async fn sound_for_channel(&self, id: MessageId) -> Result<Option<Sound>, SpeechError> {
         let Some(message) = self.core.store().message(id).await? else { return Ok(None) };
         self.speak_message(&message).await?;
@@ -196,7 +198,7 @@ impl Voice {
         self.speech.as_ref().is_some_and(|speech| speech.settings().listener.is_some())
     }
 
-    /// True if a message of the persona is to be heard.
+    /// True if a message of the persona should be spoken.
     async fn should_be_spoken(&self, message: &Message) -> Result<bool, StoreError> {
         let is_proactive = message.turn_id.is_none();
         if !self.can_speak() || (is_proactive && !self.core.settings().proactive.use_voice) {
@@ -205,8 +207,8 @@ impl Voice {
         Ok(self.core.store().persona_appearance(&message.scope.persona).await?.voice_enabled)
     }
 
-    /// Speaks a message that is shown by its event stream, and tells that it can be heard. A channel beyond this program speaks
-    /// for itself, when it delivers.
+    /// Speaks a message that is shown by its event stream, and publishes when its sound is available. A channel to
+    /// another platform speaks messages itself when it delivers them.
     pub(crate) fn speak_after_event(self: &Arc<Self>, message: Message) {
         if self.outbound.is_outbound(&message.channel_id) {
             return;
@@ -234,7 +236,7 @@ impl Voice {
         });
     }
 
-    /// Deletes the sound of messages that are gone. What can't be deleted now is found at the next start.
+    /// Deletes the sound of deleted messages. Failures are repeated at the next start.
     pub(crate) async fn forget_sound(&self, scope: &Scope, messages: &BTreeSet<MessageId>) {
         let Some(speech) = self.speech.as_ref() else { return };
         speech.forget_live_sentences(|other| other == scope);
@@ -245,7 +247,7 @@ impl Voice {
         }
     }
 
-    /// Deletes a persona's samples, and the sound of messages that are gone.
+    /// Deletes a persona's samples, and the sound of deleted messages.
     pub(crate) async fn forget_sound_of(&self, persona: &PersonaId) {
         let Some(speech) = self.speech.as_ref() else { return };
         speech.forget_live_sentences(|scope| scope.persona == *persona);
@@ -255,7 +257,7 @@ impl Voice {
         self.clean_sound().await;
     }
 
-    /// Deletes what the last run left: unfinished files, unsent recordings, sound of messages that are gone.
+    /// Deletes leftovers of the last run: partial files, unsent recordings, sound of deleted messages.
     pub(crate) async fn clean_at_start(&self) {
         let Some(speech) = self.speech.as_ref() else { return };
         if let Err(error) = speech.files.delete_leftovers().await {
@@ -264,7 +266,7 @@ impl Voice {
         self.clean_sound().await;
     }
 
-    /// Deletes sound whose message is gone: a crash may have come between the two.
+    /// Deletes sound without a message, which a crash can leave.
     async fn clean_sound(&self) {
         let Some(speech) = self.speech.as_ref() else { return };
         let clean = async {

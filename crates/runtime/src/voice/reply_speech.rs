@@ -1,4 +1,4 @@
-//! A reply that is spoken while it is written: sentence by sentence, without delaying the turn.
+//! Speaks a reply while it is written: sentence by sentence, without delaying the turn.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::turns::conversations::ReadyTurn;
 use crate::voice::Voice;
 use crate::voice::speech::{MESSAGE_SECONDS_MAX, Speech};
 
-/// The channel whose replies are heard by its event stream.
+/// The channel whose replies are spoken by way of its event stream.
 const CHANNEL: &str = "web";
 
-/// Takes the reply's words. Dropping it before [`ReplySpeech::finish`] ends the sound.
+/// Speaks a reply while it is written. Dropping it before [`ReplySpeech::finish`] discards the sound.
 pub(crate) struct ReplySpeech {
     feed: SentenceFeed,
     sentences: mpsc::UnboundedSender<String>,
@@ -36,8 +36,8 @@ struct SpeechTask {
     epoch: ForgetEpoch,
 }
 
-/// Begins to speak the reply of a turn; none where a person does not want to hear it. The other end receives, for the
-/// trace, how it went.
+/// Starts to speak the reply of a turn; `None` if the persona's replies are not spoken. The receiver gets the result,
+/// for the trace.
 pub(crate) async fn begin(
     voice: &Arc<Voice>,
     turn: &ReadyTurn,
@@ -69,7 +69,7 @@ pub(crate) async fn begin(
             () = dropped.cancelled() => json!({"outcome": "dropped"}),
             () = stopping.cancelled() => json!({"outcome": "dropped"}),
         };
-        // Nobody waits where traces are off.
+        // Without traces, nobody waits for the result.
         let _: Result<(), Value> = outcome.send(spoken);
     });
     let feed = SentenceFeed::default();
@@ -77,14 +77,14 @@ pub(crate) async fn begin(
 }
 
 impl ReplySpeech {
-    /// More words of the reply.
+    /// Adds text of the reply.
     pub(crate) fn push_text(&mut self, delta: &str) {
         for sentence in self.feed.push(delta) {
             let _ = self.sentences.send(sentence);
         }
     }
 
-    /// The reply is stored and published.
+    /// Ends the reply, which is stored and published.
     pub(crate) fn finish(mut self, message: &Message) {
         for sentence in self.feed.finish() {
             let _ = self.sentences.send(sentence);
@@ -140,7 +140,7 @@ impl SpeechTask {
         self.voice.core.publish(&self.scope, event);
     }
 
-    /// Keeps the sound and publishes that it can be heard. Returns why not.
+    /// Stores the sound and publishes that it is available. Returns the reason of a failure.
     async fn store_sound(&self, speech: &Speech, message: &Message, sound: &Sound) -> Option<String> {
         let key = speech.voice_key(self.own_voice.as_deref());
         let wav = sound.to_wav();

@@ -1,4 +1,4 @@
-//! Samples of a voice that is to be cloned, and the voice that a persona speaks with.
+//! Samples of a voice to be cloned, and the persona's voice.
 
 use std::path::Path;
 
@@ -11,14 +11,15 @@ use crate::voice::Voice;
 use crate::voice::files::list_matching_files;
 use crate::voice::speech::SpeechError;
 
-/// Shortest and longest sample, in seconds. Shorter ones hold too little of a voice, longer ones take long to send.
+/// Minimum and maximum length of a sample, in seconds. Shorter ones hold too little of a voice, longer ones take long
+/// to send.
 const SECONDS: (u64, u64) = (3, 60);
-/// Most samples of a persona. They are sent together when the voice is made.
+/// Maximum samples of a persona. They are sent together when the voice is cloned.
 const SAMPLES_MAX: usize = 20;
-/// Longest name of a file that is kept, in characters.
+/// Maximum length of a stored file name, in characters.
 const NAME_LENGTH_MAX: usize = 128;
 
-/// A sample as it is listed.
+/// A voice sample in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VoiceSampleInfo {
     /// `s-` and twelve hexadecimal digits.
@@ -32,7 +33,7 @@ pub struct VoiceSampleInfo {
 }
 
 impl Voice {
-    /// Checks a WAV file and keeps it as a sample of the persona's voice.
+    /// Checks a WAV file and stores it as a sample of the persona's voice.
     pub async fn add_sample(
         &self,
         persona: &PersonaId,
@@ -62,7 +63,7 @@ impl Voice {
         };
         let folder = speech.files.samples_folder(persona);
         speech.files.write(&folder.join(format!("{}.wav", info.sample_id)), &sound.to_wav()).await?;
-        // The list is made of these: a sample without one is not there.
+        // The list consists of these files: a sample without one does not exist.
         let text = serde_json::to_vec(&info).unwrap_or_default();
         speech.files.write(&folder.join(format!("{}.json", info.sample_id)), &text).await?;
         Ok(info)
@@ -93,7 +94,7 @@ impl Voice {
         Ok(true)
     }
 
-    /// Has the provider make a voice of all samples; returns its name for the voice.
+    /// Makes the provider clone a voice from all samples; returns its name for the voice.
     pub async fn clone_from_samples(&self, persona: &PersonaId, name: &str) -> Result<String, SpeechError> {
         let speech = self.speech()?;
         let settings = speech.settings();
@@ -110,7 +111,7 @@ impl Voice {
         Ok(speaker.clone_voice(name, &samples).await?)
     }
 
-    /// Has the persona speak with this voice from now on.
+    /// Sets the persona's voice.
     pub async fn choose_voice(&self, scope: &Scope, voice_id: &str) -> Result<(), SpeechError> {
         self.core.ensure_scope_exists(scope).await?;
         Ok(self.core.store().choose_voice(&scope.persona, voice_id).await?)

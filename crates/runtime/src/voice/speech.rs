@@ -19,37 +19,37 @@ use voice::{Listener, Sound, Speaker, SpeechRequest, VoiceError};
 use crate::core::RuntimeCore;
 use crate::voice::files::VoiceFiles;
 
-/// Failures in a row after which nothing is spoken for a while. A provider that fails three times is down or out of credit; the
-/// text of the reply is there anyway.
+/// Consecutive failures after which nothing is spoken for a while. A provider that fails three times is unavailable
+/// or out of credit; the text of the reply is there anyway.
 const FAILURES_MAX: u32 = 3;
 /// Pause of a voice provider after a failure. Most outages and rate limits are over by then.
 const FAILURE_PAUSE: Duration = Duration::from_secs(300);
-/// Longest sound of one message, in seconds; what follows stays text. Sound costs by its length, and nobody listens longer to
-/// one message.
+/// Maximum length of one message's sound, in seconds; the rest stays text. Cost depends on the length, and nobody
+/// listens longer to one message.
 pub(crate) const MESSAGE_SECONDS_MAX: f64 = 600.0;
-/// Recordings of channels that are fetched and understood side by side. Understanding one may take a processor for seconds, and
-/// turns need it too.
+/// Recordings of channels that are fetched and transcribed at the same time. Transcribing may take a processor for
+/// seconds, and turns need it too.
 const TRANSCRIPTIONS_AT_ONCE: usize = 2;
-/// Longest recording, in seconds. The text of ten minutes fits into one message.
+/// Maximum length of a recording, in seconds. The text of ten minutes fits into one message.
 pub(crate) const RECORDING_SECONDS_MAX: u64 = 600;
-/// Bytes of sentences of replies under way that are kept for those who listen. A sentence has about 200 KB, so
-/// some eighty are kept.
+/// Maximum bytes of sentences of running replies that are held for listeners. A sentence has about 200 KB, so some
+/// eighty fit.
 const LIVE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Voice providers, as configured.
 #[derive(Clone, Default)]
 pub struct VoiceSettings {
-    /// The provider of speech; none if replies are text only.
+    /// The provider of speech; `None` if replies are text only.
     pub speaker: Option<Arc<dyn Speaker>>,
-    /// The provider of transcription; none if there is none.
+    /// The provider of transcription, if any.
     pub listener: Option<Arc<dyn Listener>>,
-    /// The voice of sentences for which no other is set; empty for the provider's default.
+    /// The default voice for sentences; empty for the provider's default.
     pub voice: String,
     /// The voice of Chinese sentences; empty for [`VoiceSettings::voice`].
     pub chinese_voice: String,
     /// The voice of English sentences; empty for [`VoiceSettings::voice`].
     pub english_voice: String,
-    /// True if recordings are kept with their messages.
+    /// True if recordings are stored with their messages.
     pub keep_recordings: bool,
 }
 
@@ -57,16 +57,16 @@ pub struct VoiceSettings {
 pub struct VoiceParts {
     /// The folder of sound files.
     pub folder: PathBuf,
-    /// Records the costs of calls.
+    /// Records the cost of calls.
     pub ledger: Arc<dyn CallObserver>,
     /// The settings at the start.
     pub settings: VoiceSettings,
 }
 
-/// Why nothing was spoken, understood or cloned.
+/// Why speech, transcription or cloning failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SpeechError {
-    /// Voice is switched off, or the provider can't do this.
+    /// Voice is off, or the provider does not support this.
     #[error("{0}")]
     Off(&'static str),
     /// The recording is unusable.
@@ -74,43 +74,43 @@ pub enum SpeechError {
     Refused(String),
     #[error(transparent)]
     Provider(#[from] VoiceError),
-    /// Sound can't be read or written.
+    /// Sound files can't be read or written.
     #[error("the sound could not be read or written: {0}; messages and memory are safe")]
     Storage(#[from] std::io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A message that can be heard.
+/// A message with sound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpokenMessage {
     pub message_id: MessageId,
     pub duration_seconds: f64,
-    /// True if the sound had been made before.
+    /// True if the sound existed before.
     pub cached: bool,
 }
 
 /// The transcript of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transcript {
-    /// The words; empty when none were understood.
+    /// The text; empty if nothing was understood.
     pub text: String,
     /// The length of the recording.
     pub duration_seconds: f64,
-    /// Names the recording for the message that will be sent; none where recordings are not kept.
+    /// Id of the recording, for the message that will be sent; `None` if recordings are not stored.
     pub recording_id: Option<String>,
 }
 
 /// The providers of speech and transcription, with the stored sound.
 pub(crate) struct Speech {
     pub(crate) files: VoiceFiles,
-    /// Places for voice messages that are being understood.
+    /// Permits for concurrent transcriptions.
     pub(crate) hearing: Semaphore,
     settings: ArcSwap<VoiceSettings>,
     ledger: Arc<dyn CallObserver>,
-    /// Shared by all turns, so that a voice that fails is not asked again by each of them.
+    /// Shared by all turns, so that only one of them waits for a failing provider.
     rest: Mutex<RestState>,
-    /// Sentences of running turns, for the players that ask for them. An act of forgetting removes them.
+    /// Sentences of running turns, for players that request them. Forgetting removes them.
     live: Mutex<VecDeque<LiveSentence>>,
 }
 
@@ -143,18 +143,18 @@ impl Speech {
         self.settings.load_full()
     }
 
-    /// Puts other providers and voices in force. What is being said ends as it began.
+    /// Applies other providers and voices. Running speech ends as it began.
     pub(crate) fn change_settings(&self, settings: VoiceSettings) {
         self.settings.store(Arc::new(settings));
         *self.rest.lock() = RestState::default();
     }
 
-    /// Time until which no reply is spoken, after repeated failures; none if speech works.
+    /// Time until which no reply is spoken, after repeated failures; `None` if speech works.
     pub(crate) fn rests_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.rest.lock().until.filter(|until| *until > now)
     }
 
-    /// A sentence of a reply that is being spoken, with its scope; none if it is no longer kept.
+    /// A sentence of a reply that is being spoken, with its scope; `None` if it was dropped.
     pub(crate) fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
         let live = self.live.lock();
         let found = live.iter().find(|sentence| sentence.turn == turn && sentence.index == index);
@@ -241,7 +241,7 @@ impl Speech {
         });
     }
 
-    /// A name for the voices that a text is spoken with: it changes when the sound would.
+    /// Identifies the voices that a text is spoken with: it changes when the sound would.
     pub(crate) fn voice_key(&self, own_voice: Option<&str>) -> String {
         let settings = self.settings();
         let speaker =

@@ -1,4 +1,4 @@
-//! What a person with administrator rights can see and change, by the tag of the routes.
+//! Administration, by the tag of the routes.
 
 pub(crate) mod memory;
 pub(crate) mod persona;

@@ -1,4 +1,4 @@
-//! From routes to the document.
+//! Builds the document from the routes.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -51,7 +51,7 @@ pub(super) fn document(routes: &[Route]) -> Value {
         }
     }
     let mut schemas: Map<String, Value> = read.take_definitions(true);
-    // Where a type is both read and written, it is described as it is written.
+    // A type that is both read and written is described as it is written.
     schemas.extend(written.take_definitions(true));
     let info = json!({
         "title": "EchoVessel", "version": env!("CARGO_PKG_VERSION"),
@@ -74,7 +74,8 @@ pub(super) fn document(routes: &[Route]) -> Value {
     ])
 }
 
-/// An object with these fields. It moves the values, where `json!` copies them: the document is a megabyte of small ones.
+/// An object with these fields. It moves the values, while `json!` copies them: the document is a megabyte of small
+/// ones.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
@@ -130,7 +131,7 @@ fn parameters_of(route: &Route, read: &mut SchemaGenerator) -> Vec<Value> {
     parameters
 }
 
-/// The schema of a query parameter. It can't be null: a parameter without a value is left out of the address.
+/// The schema of a query parameter, which can't be null: a parameter without a value is left out of the address.
 fn without_null(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else { return schema };
     fields.remove("default");

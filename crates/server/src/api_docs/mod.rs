@@ -1,4 +1,4 @@
-//! The API document (OpenAPI 3.1), made of the routes, and a page for people made of the document.
+//! The API document (OpenAPI 3.1), built from the routes, and a page for people built from the document.
 
 mod build;
 mod page;
@@ -21,7 +21,7 @@ pub fn openapi() -> &'static Value {
     &DOCUMENT
 }
 
-/// `GET /api/openapi.json`: needs no token.
+/// Handler of `GET /api/openapi.json`. Needs no token.
 pub(crate) async fn json() -> Response {
     Json(&*DOCUMENT).into_response()
 }

@@ -1,4 +1,4 @@
-//! The document for people: plain HTML, nothing that runs, nothing from elsewhere.
+//! The API document as a page: plain HTML, without scripts and external resources.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ summary { cursor: pointer; }
 td, th { text-align: start; vertical-align: top; padding: .15rem .75rem .15rem 0; }
 ";
 
-/// The page of a document.
+/// Renders the document as a page.
 pub(super) fn render(document: &Value) -> String {
     let mut html = String::from(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>EchoVessel: the HTTP interface</title>\

@@ -1,4 +1,4 @@
-//! Finds out who asks, whether the token opens the path, and whether they ask too much.
+//! Identifies the caller of a request, and checks scopes and rate limits.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -22,18 +22,18 @@ use crate::state::App;
 /// The actor of a refusal without a known token.
 const UNKNOWN_ACTOR: &str = "(none)";
 
-/// First segments of the paths that need a token. Everything else is the page, which holds no secret.
+/// First path segments that need a token. All other paths belong to the page, which contains no secret.
 const GUARDED_SEGMENTS: [&str; 4] = ["api", "v1", "mcp", "metrics"];
 
-/// `Retry-After` when connections are scarce, in seconds. Connections without a request are closed after
-/// 15 seconds, so a few attempts find room.
+/// `Retry-After` when there are too many connections, in seconds. Connections without a request are closed after 15
+/// seconds, so a few attempts succeed.
 const ROOM_RETRY_SECONDS: u64 = 5;
 
-/// Wrong tokens from this machine that are looked at for each request that an address elsewhere may send: a program with an old
-/// token must not keep others of the machine out.
+/// Number of wrong tokens accepted from this machine for each one from another address: a program with an old token
+/// must not lock out others of this machine.
 const LOCAL_TOKEN_GUESSES: u32 = 10;
 
-/// Describes the interface and holds nothing of anybody.
+/// Path of the description of the API, which contains no personal data.
 const PUBLIC_PATH: &str = "/api/openapi.json";
 
 impl FromRequestParts<App> for Principal {
@@ -44,7 +44,7 @@ impl FromRequestParts<App> for Principal {
     }
 }
 
-/// A principal who may administer.
+/// A request that may administer.
 pub(crate) struct Admin(pub(crate) Principal);
 
 impl FromRequestParts<App> for Admin {
@@ -60,7 +60,7 @@ impl FromRequestParts<App> for Admin {
     }
 }
 
-/// True if the path needs a token, known or not.
+/// True if the path needs a token, whether the path exists or not.
 pub(crate) fn is_guarded(path: &str) -> bool {
     if path == PUBLIC_PATH {
         return false;
@@ -69,8 +69,8 @@ pub(crate) fn is_guarded(path: &str) -> bool {
     GUARDED_SEGMENTS.contains(&first)
 }
 
-/// Finds out who asks, whether the token opens the path, and whether they ask too much. Whoever can't be told is refused,
-/// except on open paths.
+/// Identifies the caller, and checks the token's scopes and the rate limits. Unidentified callers are refused, except
+/// on open paths.
 pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match admit(&app, &mut request).await {
         Ok(renewed_cookie) => {
@@ -83,7 +83,7 @@ pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next
         Err(problem) => {
             let mut response = problem.into_response();
             if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-                // The place is needed.
+                // The cache needs room.
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             response
@@ -91,7 +91,7 @@ pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next
     }
 }
 
-/// Returns a `Set-Cookie` value if the browser's cookie is to last longer.
+/// Checks a request. Returns a `Set-Cookie` value if the browser's cookie should last longer.
 async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Problem> {
     let now = app.now();
     let settings = app.parts.settings.load();
@@ -134,7 +134,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     Ok(identity.renewed_cookie)
 }
 
-/// Finds out who asks by the owner's token, a named token or a login, and refuses who guesses too often.
+/// Identifies the caller by the owner's token, a named token or a login. Refuses callers with too many wrong tokens.
 async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Result<Identity, Problem> {
     let RequestHead { headers, address, .. } = head;
     let now = app.now();
@@ -144,7 +144,7 @@ async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Res
         Some(bearer) if !is_owner => app.named.find_verified(bearer, now),
         _ => TokenLookup::Foreign,
     };
-    // Every program of this machine shares the loopback address; there only what costs a hash is counted by it, and guesses.
+    // All programs of this machine share the loopback address, so only hashing and guesses are counted for it.
     if !address.is_loopback() || matches!(look, TokenLookup::Unproven(_)) {
         if !client::is_health_path(head.path) {
             app.limits
@@ -181,7 +181,7 @@ fn wrong_scope(needed: &[RequiredScope]) -> Problem {
     Problem::forbidden(format!("this token lacks a scope: it needs the scope {}", words.join(" or ")))
 }
 
-/// Records that a request was refused: in the audit log, and in the log for programs that block addresses.
+/// Records a refused request: in the audit log, and in the log for programs that block addresses.
 pub(super) fn note_refusal(app: &App, token: Option<&str>, address: IpAddr, status: u16) {
     let (now, token) = (app.now(), token.unwrap_or(UNKNOWN_ACTOR));
     if !app.refusals.is_first(now, token, address, status) {

@@ -1,4 +1,4 @@
-//! From where a request comes.
+//! The origin of a request: address, proxy and host.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -8,30 +8,30 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_PROTO: &str = "x-forwarded-proto";
 const FORWARDED_HOST: &str = "x-forwarded-host";
 
-/// The other end of the connection, noted by whoever accepted it. A request without one comes from this process.
+/// The peer of the connection, set when it is accepted. A request without one comes from this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
-    /// True if there is so little room left that this connection answers only the owner.
+    /// True if there is so little room left that this connection serves only the owner.
     pub(crate) is_for_owner: bool,
     /// True for the socket in the home, which only its owner can open.
     pub(crate) is_at_home: bool,
 }
 
-/// The address that asks. Behind a proxy it is the one that the proxy added last; what is before it was said by the
-/// client and proves nothing.
+/// The address of the client. Behind a proxy it is the one that the proxy added last; earlier ones come from the
+/// client and can't be trusted.
 pub(crate) fn address_of<B>(request: &Request<B>, behind_proxy: bool) -> IpAddr {
     let forwarded = behind_proxy.then(|| last_forwarded(request.headers())).flatten();
     let peer = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
     forwarded.or(peer).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical()
 }
 
-/// True for the paths that say whether the program lives. They are never refused because it is busy.
+/// True for health checks, which are never refused because the program is busy.
 pub(crate) fn is_health_path(path: &str) -> bool {
     matches!(path, "/health" | "/ready")
 }
 
-/// The address as far as it names one client: a whole IPv6 /64 belongs to one.
+/// The part of the address that identifies a client: a whole IPv6 /64 belongs to one.
 pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -42,14 +42,14 @@ pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// True if the browser speaks TLS with the proxy.
+/// True if the browser uses TLS to the proxy.
 pub(crate) fn is_encrypted(headers: &HeaderMap, behind_proxy: bool) -> bool {
     behind_proxy
         && last_header_entry(headers, FORWARDED_PROTO)
             .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 
-/// The host that the browser asked the proxy for.
+/// The host that the browser requested from the proxy.
 pub(crate) fn forwarded_host(headers: &HeaderMap, behind_proxy: bool) -> Option<&str> {
     behind_proxy.then(|| last_header_entry(headers, FORWARDED_HOST)).flatten()
 }

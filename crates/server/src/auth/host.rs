@@ -1,5 +1,5 @@
-//! Under which names the server may be reached. A foreign page that points its own name at this machine (DNS
-//! rebinding) gets nothing.
+//! Checks the host names by which the server may be reached. A foreign page whose name resolves to this machine (DNS
+//! rebinding) is refused.
 
 use axum::extract::{Request, State};
 use axum::http::header::HOST;
@@ -14,17 +14,17 @@ use crate::state::App;
 /// Names of this machine, reached by any port.
 const LOCAL_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// Lets requests pass whose Host is one of [`LOCAL_NAMES`] or in `allowed_hosts`. A request without exactly one Host, or
-/// whose target names another host, is refused; one without Host may ask whether the program lives.
+/// Accepts requests whose Host is one of [`LOCAL_NAMES`] or in `allowed_hosts`. A request without exactly one Host,
+/// or whose target names another host, is refused; health checks need no Host.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let settings = app.parts.settings.load();
     let allowed = &settings.allowed_hosts;
     let named = match host_of(request.headers()) {
         Some(host) => is_allowed(host, allowed),
-        // Health checks of proxies speak HTTP/1.0 and name no host. A browser always does.
+        // Health checks of proxies use HTTP/1.0 without a host. Browsers always name one.
         None => !request.headers().contains_key(HOST) && is_health_path(request.uri().path()),
     };
-    // What the browser asked a proxy for is as good as the Host that the proxy sends on.
+    // The host that the browser requested from the proxy is as good as the Host that the proxy sends.
     let forwarded = forwarded_host(request.headers(), app.parts.settings.load().behind_proxy);
     let named = named && forwarded.is_none_or(|host| is_allowed(host, allowed));
     if named && target_authority(request.uri()).is_none_or(|host| is_allowed(host, allowed)) {
@@ -36,7 +36,7 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).into_response()
 }
 
-/// The one Host of a request.
+/// The only Host of a request.
 pub(super) fn host_of(headers: &HeaderMap) -> Option<&str> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
@@ -56,7 +56,7 @@ fn is_allowed(host: &str, allowed: &[String]) -> bool {
         })
 }
 
-/// A host and its port. What is not a port stays part of the name, and so matches nothing.
+/// Splits a host and its port. An invalid port stays part of the name, which then matches nothing.
 pub(super) fn split(host: &str) -> (&str, Option<u16>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) => {

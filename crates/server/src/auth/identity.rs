@@ -6,17 +6,17 @@ use axum::http::{HeaderMap, Method};
 
 use super::principal::Principal;
 
-/// The identity that the credentials of a request prove.
+/// The identity proven by the credentials of a request.
 #[derive(Default)]
 pub(super) struct Identity {
     pub(super) principal: Option<Principal>,
-    /// True if there is a login's cookie without the page's half.
+    /// True if the login's cookie is there without the page's key.
     pub(super) is_half_login: bool,
-    /// A `Set-Cookie` value that makes the browser's cookie last longer.
+    /// A `Set-Cookie` value that extends the browser's cookie.
     pub(super) renewed_cookie: Option<String>,
 }
 
-/// A request without its body, which no other thread may look at.
+/// A request without its body, which can't be shared between threads.
 #[derive(Clone, Copy)]
 pub(super) struct RequestHead<'a> {
     pub(super) method: &'a Method,

@@ -1,4 +1,4 @@
-//! How much one token and one address may ask for.
+//! Rate limits of tokens and addresses.
 
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -15,20 +15,20 @@ use jiff::Timestamp;
 use memory::ports::Clock;
 use parking_lot::{Mutex, RwLock};
 
-/// Clients that are counted at once; beyond that those who asked for nothing lately are let go.
+/// Maximum clients that are counted; beyond that the least recently active are dropped.
 const CLIENTS_MAX: usize = 20_000;
 
-/// Limits of a client: requests a second on average, and at once. Zero means no limit.
+/// Rate limits of a client: requests per second on average, and at once. Zero means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowance {
     pub(crate) per_second: u32,
     pub(crate) burst: u32,
 }
 
-/// Counts what each token and each address asks for. Changes with the settings.
+/// Counts the requests of each token and each address. Changes with the settings.
 pub(crate) struct Limits {
     time: MonotonicClock,
-    /// Read at each request, and written only when the settings have changed.
+    /// Read at each request, and written only if the settings have changed.
     present: RwLock<(Allowance, Option<Arc<Buckets>>)>,
 }
 
@@ -45,7 +45,7 @@ impl Limits {
         Self { time, present: RwLock::new((Allowance { per_second: 0, burst: 0 }, None)) }
     }
 
-    /// Takes one request of this address; else says when to come back.
+    /// Counts a request of this address; if the limit is reached, returns when to try again.
     pub(crate) fn take_request_of_address(
         &self,
         allowance: Allowance,
@@ -55,7 +55,7 @@ impl Limits {
             .map_or(Ok(()), |buckets| take_token(&buckets.addresses, &address, &self.time))
     }
 
-    /// Takes one request of this token; else says when to come back.
+    /// Counts a request of this token; if the limit is reached, returns when to try again.
     pub(crate) fn take_request_of_token(&self, allowance: Allowance, name: &str) -> Result<(), Duration> {
         self.buckets_for(allowance)
             .map_or(Ok(()), |buckets| take_token(&buckets.tokens, &name.to_owned(), &self.time))
@@ -95,18 +95,18 @@ fn take_token<K: Hash + Eq + Clone>(
     bucket.check_key(client).map_err(|until| until.wait_time_from(time.now()))
 }
 
-/// Time that has passed, by the clock that everybody goes by. A clock that is set back stands still for a moment instead
-/// of locking everybody out until it has caught up.
+/// Elapsed time by the shared clock. If the clock is set back, the time stands still for a moment rather than lock
+/// everybody out until the clock has caught up.
 #[derive(Clone)]
 struct MonotonicClock(Arc<Watch>);
 
 struct Watch {
     clock: Arc<dyn Clock>,
-    /// Time of the last reading, with the time that had passed by then.
+    /// Time of the last reading, with the time elapsed by then.
     seen: Mutex<Option<(Timestamp, Duration)>>,
 }
 
-/// Start of the clock: above zero, so that the first refill of a bucket has a past to count from.
+/// Start of the elapsed time: above zero, so that a bucket can be refilled at once.
 const CLOCK_START: Duration = Duration::from_secs(3_600);
 
 impl governor::clock::Clock for MonotonicClock {

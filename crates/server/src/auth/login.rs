@@ -1,4 +1,4 @@
-//! Logging in by a one-time link, the logins that there are, and their end.
+//! Login by a one-time link, the list of logins, and ending them.
 
 use axum::extract::{Path, Request, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
@@ -62,7 +62,7 @@ pub(crate) async fn log_in(
     Ok((StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, to_the_page)]).into_response())
 }
 
-/// `HEAD /login`: a look does not use the link up.
+/// Handler of `HEAD /login`, which does not use up the link.
 pub(crate) async fn check_link() -> StatusCode {
     StatusCode::OK
 }
@@ -87,20 +87,20 @@ pub(crate) struct LoginList {
 #[derive(Serialize, JsonSchema)]
 struct LoginBody {
     id: String,
-    /// Name of the token that made the link.
+    /// Name of the token that created the link.
     token: String,
     address: String,
     /// Browser and system, as `Firefox, Linux`.
     browser: String,
     created_at: Timestamp,
     last_seen_at: Timestamp,
-    /// Time at which it ends if it is not used.
+    /// Time at which it expires if it is not used.
     expires_at: Timestamp,
     /// True if this request came from this browser.
     is_current: bool,
 }
 
-/// `GET /api/admin/logins`: the last seen first.
+/// Handler of `GET /api/admin/logins`, the last seen first.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -134,7 +134,7 @@ pub(crate) struct LoginsEnded {
 /// The name by which a browser refers to its own login.
 const CURRENT_LOGIN: &str = "current";
 
-/// `DELETE /api/admin/logins/{id}`: that browser is logged out at once; `current` is the one that asks.
+/// Handler of `DELETE /api/admin/logins/{id}`: logs a browser out at once; `current` is the requesting one.
 pub(crate) async fn end(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -151,7 +151,7 @@ pub(crate) async fn end(
     Ok((Extension(AuditObject(format!("login {id}"))), (cookies, Json(LoginsEnded { ended }))))
 }
 
-/// `DELETE /api/admin/logins`: every browser is logged out at once, also the one that asks.
+/// Handler of `DELETE /api/admin/logins`: logs every browser out at once, including the requesting one.
 pub(crate) async fn end_all_logins(
     State(app): State<App>,
     Admin(_): Admin,

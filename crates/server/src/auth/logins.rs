@@ -1,7 +1,7 @@
-//! Browsers that were logged in by a link: the two halves of their secret, and whose right they have.
+//! Browsers that were logged in by a link, with the two halves of their secret, and their rights.
 //!
-//! A cookie goes to every port of a host, so that any program which listens on one of this machine's ports is sent it. It is only
-//! half of a login: the page keeps the other half in its origin's storage and sends it in a header.
+//! A cookie is sent to every port of a host, so any program that listens on this machine may receive it. It is only
+//! half of a login: the page stores the other half in its origin's storage and sends it in a header.
 
 use axum::http::header::USER_AGENT;
 use axum::http::{HeaderMap, HeaderName, Method};
@@ -18,16 +18,16 @@ use crate::state::App;
 /// The path of a login link.
 pub(crate) const LOGIN_PATH: &str = "/login";
 
-/// The page's half of a login.
+/// Header with the page's key of a login.
 const PAGE_KEY: HeaderName = HeaderName::from_static("x-echovessel-login");
-/// Pictures, sounds and the documentation: a browser loads them by itself and cannot send the page's half with it.
+/// Pictures, sounds and the documentation: browsers load these themselves and can't send the page's key.
 const PATHS_LOADED_BY_BROWSERS: [&str; 3] = ["/api/admin/persona/avatar", "/api/chat/voice/", "/api/docs"];
-/// Precision of the time of last use. Each request would otherwise be a write.
+/// Precision of the time of last use. Otherwise each request would be a write.
 const LAST_USE_PRECISION: SignedDuration = SignedDuration::from_secs(60);
-/// Longest description of a browser, in characters. It lets a person recognise a device in a list.
+/// Maximum length of a browser's description, in characters. It lets a person recognise a device in a list.
 const BROWSER_LENGTH_MAX: usize = 64;
 
-/// Finds the login of a request's cookie: one look into the database, and a second if a named token made it.
+/// Finds the login of a request's cookie: one database read, and a second one if a named token created it.
 pub(super) async fn identify(app: &App, head: RequestHead<'_>) -> Result<Identity, Problem> {
     let (tokens, now, headers) = (&app.parts.tokens, app.now(), head.headers);
     let Some((id, secret)) = tokens.login_in_cookie(headers) else { return Ok(Identity::default()) };
@@ -57,15 +57,15 @@ pub(super) async fn identify(app: &App, head: RequestHead<'_>) -> Result<Identit
     Ok(Identity { principal, is_half_login: false, renewed_cookie })
 }
 
-/// True if the browser speaks TLS, so that the cookie must not be sent without it.
+/// True if the browser uses TLS, so that the cookie must never be sent without it.
 pub(super) fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     let settings = app.parts.settings.load();
     settings.secure_cookie || is_encrypted(headers, settings.behind_proxy)
 }
 
-/// The browser and its system in a few words, as far as they are known: for a person who looks at the list of logins.
+/// The browser and its system in a few words, for the list of logins.
 pub(super) fn browser_of(headers: &HeaderMap) -> String {
-    // The first that is found counts: browsers name those that they want to be taken for, too.
+    // The first match counts, because browsers also name others for compatibility.
     const BROWSERS: [(&str, &str); 7] = [
         ("Firefox/", "Firefox"),
         ("FxiOS/", "Firefox"),

@@ -1,5 +1,5 @@
-//! Who may come in: the owner's token, named tokens and their scopes, the login link, how much each may ask for, and the
-//! checks that keep other sites' pages out.
+//! Access control: the owner's token, named tokens and their scopes, the login link, rate limits, and the checks that
+//! refuse pages of other sites.
 
 pub(crate) mod principal;
 mod identity;

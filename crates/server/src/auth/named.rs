@@ -1,4 +1,4 @@
-//! Named tokens: made once, shown once, kept as a hash, and known again without hashing at each request.
+//! Named tokens: created once, shown once, stored as a hash, and remembered so that most requests need no hashing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,40 +16,39 @@ use tokio::sync::{Semaphore, watch};
 
 use super::principal::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
 
-/// Prefix of every named token, so that people and scanners for leaked secrets recognise one.
+/// Prefix of every named token, by which people and scanners for leaked secrets recognise one.
 const TOKEN_PREFIX: &str = "ev_";
-/// Random bytes of the public part. It is enough to find the row, and is no part of the secret.
+/// Random bytes of the public part. They are enough to find the row, and not part of the secret.
 const PREFIX_BYTES: usize = 6;
-/// Tokens that are known again without a hash; beyond that all are proven again.
+/// Maximum tokens that are accepted without hashing; beyond that all are hashed again.
 const PROVEN_TOKENS_MAX: usize = 1_024;
-/// Time for which a known token is accepted before it is looked up in the database again. Other daemons learn of a revocation
-/// within this time, and most requests read no row.
+/// Time for which a proven token is accepted before it is looked up in the database again. Other daemons learn of a
+/// revocation within this time, and most requests read no row.
 const PROOF_LIFETIME: SignedDuration = SignedDuration::from_secs(10);
-/// Precision of the time of last use. Each request would otherwise be a write.
+/// Precision of the time of last use. Otherwise each request would be a write.
 const LAST_USE_PRECISION: SignedDuration = SignedDuration::from_secs(60);
-/// Hashes at once: each takes 19 MiB and a processor.
+/// Maximum concurrent hashes: each takes 19 MiB and a processor.
 const HASHES_AT_ONCE: usize = 2;
 /// Fields of a new token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewToken {
-    /// The name of the token; one is made up if there is none.
+    /// The name of the token; generated if absent.
     pub name: Option<String>,
     /// Areas that the token gives access to.
     pub scopes: Vec<AccessScope>,
-    /// The one user whom it speaks for; none for all.
+    /// The only user that it may act for; `None` for all.
     pub user: Option<UserId>,
-    /// Time at which the token ends by itself.
+    /// Time at which the token expires.
     pub expires_at: Option<Timestamp>,
-    /// Streams that the token may have open at once.
     pub streams_max: Option<u32>,
-    /// Number of users that the token may create.
+    /// Maximum users that it may create.
     pub users_max: Option<u32>,
 }
 
-/// Why no token was made.
+/// Why no token was created.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NewTokenError {
-    /// The request describes no valid token.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
     /// A token with this name exists.
@@ -60,7 +59,7 @@ pub enum NewTokenError {
     Store(#[from] StoreError),
 }
 
-/// Makes a token. The text is the token itself: it is shown once and kept nowhere.
+/// Creates a token. The returned text is the token itself: it is shown once and not stored.
 pub async fn make_token(
     store: &dyn AccessStore,
     random: &(dyn Fn() -> [u8; 32] + Send + Sync),
@@ -153,7 +152,6 @@ async fn hash_secret(text: String, salt: [u8; 32]) -> Result<String, StoreError>
     }
 }
 
-/// A token that was proven.
 #[derive(Clone, Debug)]
 struct KnownToken {
     token: Arc<NamedToken>,
@@ -161,12 +159,13 @@ struct KnownToken {
     noted_at: Option<Timestamp>,
 }
 
-/// Knows named tokens. What was proven once is remembered by a digest, so that a request costs no hash; it is looked up
+/// Verifies named tokens. A proven one is remembered by a digest, so that most requests need no hash; it is looked up
 /// again every ten seconds, and forgotten at once when this process revokes it.
 pub(crate) struct NamedTokens {
     store: Arc<dyn AccessStore>,
     known: Mutex<HashMap<[u8; 32], KnownToken>>,
-    /// A hash takes memory and a processor on purpose; without a bound, wrong tokens would take all of them.
+    /// Limits concurrent hashes. A hash takes memory and a processor on purpose; without a limit, wrong tokens would
+    /// take all of them.
     hashing: Semaphore,
     revoked: watch::Sender<u64>,
 }
@@ -175,7 +174,7 @@ pub(crate) struct NamedTokens {
 pub(crate) enum TokenLookup {
     /// The token was proven before.
     Known(Principal),
-    /// The text has the form of a token and has to be proven.
+    /// The text has the form of a token and has to be hashed.
     Unproven(String),
     Foreign,
 }
@@ -190,7 +189,7 @@ impl NamedTokens {
         }
     }
 
-    /// Looks for a token that was verified recently.
+    /// Looks up a token that was verified recently.
     pub(crate) fn find_verified(&self, text: &str, now: Timestamp) -> TokenLookup {
         if prefix_of(text).is_none() {
             return TokenLookup::Foreign;
@@ -204,7 +203,7 @@ impl NamedTokens {
         }
     }
 
-    /// Proves a token: one look into the database, and one hash if it was not proven before.
+    /// Verifies a token: one database read, and one hash if it was not verified before.
     pub(crate) async fn verify_token(
         &self,
         text: &str,
@@ -233,7 +232,7 @@ impl NamedTokens {
         Ok(Some(principal))
     }
 
-    /// Notes that it was used, at most once a minute, behind the request.
+    /// Stores the time of the token's use, at most once a minute, after the request.
     pub(crate) fn note_use(&self, text: &str, now: Timestamp) {
         let prefix = {
             let mut all = self.known.lock();
@@ -262,7 +261,7 @@ impl NamedTokens {
         &*self.store
     }
 
-    /// Ends a token at once, and the event streams that it opened.
+    /// Revokes a token at once, and ends its event streams.
     pub(crate) async fn revoke(&self, name: &str) -> Result<Option<NamedToken>, StoreError> {
         let revoked = self.store.revoke_token(name).await?;
         self.known.lock().retain(|_, known| known.token.name != name);
@@ -270,14 +269,14 @@ impl NamedTokens {
         Ok(revoked)
     }
 
-    /// Ends a login at once, or all, and the event streams that they opened. Returns how many there were.
+    /// Ends a login, or all of them, with their event streams. Returns their number.
     pub(crate) async fn end_logins(&self, id: Option<&str>) -> Result<u64, StoreError> {
         let ended = self.store.end_logins(id).await?;
         self.revoked.send_modify(|count| *count += 1);
         Ok(ended)
     }
 
-    /// Returns when the token or the login of this principal is no more. Never for the owner's token.
+    /// Returns when the token or the login of this caller is revoked. Never for the owner's token.
     pub(crate) async fn wait_for_revocation(&self, principal: &Principal) {
         let (prefix, login) = (principal.prefix.as_deref(), principal.login.as_deref());
         if prefix.is_none() && login.is_none() {
@@ -285,7 +284,7 @@ impl NamedTokens {
         }
         let mut revoked = self.revoked.subscribe();
         loop {
-            // A database that does not answer is no reason to end a stream.
+            // A database that does not respond is no reason to end a stream.
             if let Some(prefix) = prefix
                 && matches!(self.store.token_of(prefix).await, Ok(None))
             {
@@ -336,7 +335,7 @@ pub(super) fn principal_of(token: &NamedToken) -> Principal {
     }
 }
 
-/// The public part of what looks like a named token.
+/// The public part of a text that looks like a named token.
 fn prefix_of(text: &str) -> Option<&str> {
     let (prefix, secret) = text.strip_prefix(TOKEN_PREFIX)?.split_once('_')?;
     let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! A page of another origin changes nothing here, not even one on another port of this machine.
+//! Refuses changes by pages of other origins, even on another port of this machine.
 
 use axum::extract::{Request, State};
 use axum::http::header::ORIGIN;
@@ -13,13 +13,14 @@ use crate::state::App;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Refuses what a page of another site asks the API for, and a state change that a foreign page sends. GET and HEAD change nothing and pass (what they answer is closed
-/// to other origins by the browser: there are no CORS headers). Every other request passes when it has no Origin, as
-/// programs send it, or when its Origin is `http://` or `https://` and names either
+/// Refuses requests to the API from pages of other sites, and state changes sent by a foreign page. GET and HEAD
+/// change nothing and pass (browsers hide their answers from other origins: there are no CORS headers). Any other
+/// request passes if it has no Origin, as from programs, or if its Origin is `http://` or `https://` and names either
+///
 /// - the request's own Host, with the same port (a missing port is the scheme's), or
 /// - an entry of `allowed_hosts` (for proxies that rewrite Host): its port, or the scheme's if it has none.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
-    // A browser says of what another site's page asks for that it is. Only the page itself may be opened from elsewhere.
+    // Browsers mark requests of other sites' pages. Only the page itself may be opened from elsewhere.
     let is_cross_site = request.headers().get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
     if is_cross_site && is_guarded(request.uri().path()) {
         app.runtime().metrics().count_refusal("origin");

@@ -1,35 +1,36 @@
-//! The author of a request, and the scopes that open each path.
+//! The caller of a request, and the scopes that each path needs.
 
 use axum::http::Method;
 use jiff::Timestamp;
 use memory::access::AccessScope;
 use memory::{Scope, UserId};
 
-/// Streams of the owner. It is half of all connections, so that streams alone can't take them all.
+/// Maximum streams of the owner. It is half of all connections, so that streams alone can't take them all.
 pub(super) const OWNER_STREAMS_MAX: usize = 2_048;
-/// Streams of a named token for which no number was said: a few devices with a few windows each.
+/// Default maximum of streams for a named token: a few devices with a few windows each.
 pub(super) const NAMED_STREAMS_MAX: usize = 16;
 
-/// The author of a request, with its rights. Handlers take it as an argument, so a path without a guard answers 401.
+/// The caller of a request, with its rights. Handlers take it as an argument, so a path without authentication
+/// answers 401.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Principal {
-    /// Goes into the record of acts.
+    /// The caller's name in the audit log.
     pub(crate) name: String,
-    /// True if the persona, its memory and the program may be looked into, and changed where the method is open to it.
+    /// True if the caller may read the persona, its memory and the program's state, and change them if the method
+    /// allows it.
     pub(crate) may_admin: bool,
-    /// The one user whom the token speaks for; none for one that may speak for all.
+    /// The only user that the token may act for; `None` for all.
     pub(crate) user: Option<UserId>,
-    /// The scopes of the token; none for all rights.
+    /// The scopes of the token; `None` for all rights.
     pub(crate) scopes: Option<Vec<AccessScope>>,
-    /// The public part of a named token; none for the owner.
+    /// The public part of a named token; `None` for the owner.
     pub(crate) prefix: Option<String>,
     /// Time at which the token expires.
     pub(crate) expires_at: Option<Timestamp>,
-    /// Streams that it may have open at once.
     pub(crate) streams_max: usize,
-    /// Users that it may create; the usual number where none is said.
+    /// Maximum users that it may create.
     pub(crate) users_max: Option<u32>,
-    /// The login of a browser; none for a program with a token.
+    /// The login of a browser; `None` for a program with a token.
     pub(crate) login: Option<String>,
 }
 
@@ -48,12 +49,12 @@ impl Principal {
         }
     }
 
-    /// True if what belongs to this memory may be shown.
+    /// True if the caller may see data of this scope.
     pub(crate) fn may_see(&self, scope: &Scope) -> bool {
         self.user.as_ref().is_none_or(|user| *user == scope.user)
     }
 
-    /// True if this is the owner, by token or by login.
+    /// True if the caller is the owner, by token or by login.
     pub(crate) fn is_owner(&self) -> bool {
         self.scopes.is_none()
     }
@@ -104,7 +105,7 @@ const SCOPES_BY_PATH: [(&str, &[RequiredScope]); 6] = [
     ("/mcp", &[RequiredScope::Hub]),
     ("/metrics", &[RequiredScope::Metrics, RequiredScope::Admin]),
     ("/v1", &[RequiredScope::Openai, RequiredScope::Chat]),
-    // Whatever else there is or will be: /api/admin, /api/hub, and paths that nobody has thought of.
+    // All other paths: /api/admin, /api/hub, and any future ones.
     ("", &[RequiredScope::Admin]),
 ];
 

@@ -1,4 +1,4 @@
-//! How many replies a named token may ask for in a day, what they may cost, and how many users it may create.
+//! Daily quotas of named tokens: number and cost of replies, and number of users.
 
 use jiff::Timestamp;
 use memory::UserId;
@@ -8,20 +8,20 @@ use super::principal::Principal;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Users of a token for which no number was said. It is enough for a group of friends, and a program that makes up a
-/// user for each request is stopped early.
+/// Default maximum of users that a token may create. It is enough for a group of friends, and stops a program that
+/// invents a user for each request.
 const USERS_MAX: u32 = 100;
-/// A reply that a token may ask for. Dropped before [`Self::note`], it is not counted.
+/// A reply that was counted against a token's quota. If it is dropped before [`Self::note`], it does not count.
 #[must_use]
 pub(crate) struct AdmittedTurn {
     app: App,
-    /// None for the owner, who has no quota.
+    /// The token's public part; `None` for the owner, who has no quota.
     prefix: Option<String>,
     midnight: Timestamp,
 }
 
 impl AdmittedTurn {
-    /// Stores which reply it was, behind the request: for the count after a restart, and for what it costs.
+    /// Stores the reply's turn after the request, so that it counts after a restart and its cost is known.
     pub(crate) fn note(mut self, turn: TurnId) {
         let Some(prefix) = self.prefix.take() else { return };
         let (access, now) = (self.app.parts.access.clone(), self.app.now());
@@ -41,7 +41,7 @@ impl Drop for AdmittedTurn {
     }
 }
 
-/// Refuses a reply beyond what the token may ask for today, and a user beyond those that it may create.
+/// Refuses a reply beyond the token's quota of the day, and a user beyond those that it may create.
 pub(crate) async fn admit_turn(
     app: &App,
     principal: &Principal,

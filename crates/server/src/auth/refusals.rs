@@ -1,4 +1,4 @@
-//! Refusals at the door, recorded once a minute for each token and address.
+//! Refused requests, logged once a minute for each token and address.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -6,12 +6,12 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-/// Refusals that are kept apart in one minute; further ones are only counted by the metrics. Somebody who guesses tokens must
-/// not fill the log.
+/// Maximum refusals to log in one minute; further ones are only counted in the metrics. Guessing tokens must not fill
+/// the log.
 const KINDS_PER_MINUTE_MAX: usize = 1_000;
 const SECONDS_PER_MINUTE: i64 = 60;
 
-/// Refusals that were recorded in the present minute.
+/// Refusals logged in the current minute.
 #[derive(Default)]
 pub(crate) struct Refusals(Mutex<RecordedMinute>);
 
@@ -19,7 +19,7 @@ pub(crate) struct Refusals(Mutex<RecordedMinute>);
 struct RecordedMinute {
     /// Minutes since 1970 (Unix time).
     minute: i64,
-    /// Token, address and status of what was recorded.
+    /// Token, address and status of the logged refusals.
     recorded: HashSet<(String, IpAddr, u16)>,
 }
 

@@ -1,4 +1,4 @@
-//! The owner's token, login codes, and the secrets that a login leaves in a browser.
+//! The owner's token, login codes, and the secrets of logins.
 
 use std::collections::VecDeque;
 
@@ -13,24 +13,23 @@ use subtle::ConstantTimeEq;
 
 use super::principal::Principal;
 
-/// Lifetime of a login link. It is time enough to open a link on another device, and too short to be found in a history.
+/// Lifetime of a login link. It is enough to open the link on another device, and too short to be found in a history.
 const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
-/// Login codes that are valid at once; a further one replaces the oldest. A link that was made and not used needs
-/// no clearing up.
+/// Maximum valid login codes; another one replaces the oldest, so that unused ones need no cleanup.
 const CODES_MAX: usize = 16;
 /// Random bytes of a login code. Nobody guesses 128 bits within ten minutes.
 const CODE_BYTES: usize = 16;
 /// Random bytes of a login's id.
 const LOGIN_ID_BYTES: usize = 8;
-/// Before the name of a cookie that browsers take from this host alone, over TLS.
+/// Prefix of a cookie's name with which browsers accept it only from this host, over TLS.
 const HOST_PREFIX: &str = "__Host-";
 /// Separates the id and the secret in a cookie.
 const COOKIE_SEPARATOR: char = '.';
 
-/// 32 bytes from the system's randomness; passed in, so that a test can repeat itself.
+/// 32 random bytes of the system; passed in, so that tests are deterministic.
 pub type Random = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
 
-/// The reason why an owner's token is refused as too weak.
+/// Why an owner's token is refused as too weak.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TokenError {
     #[error(
@@ -48,19 +47,19 @@ pub struct LoginCode {
 }
 
 impl LoginCode {
-    /// The link to open; `base` is where the server is reached, as `http://127.0.0.1:7777`.
+    /// The link to open; `base` is the server's address, such as `http://127.0.0.1:7777`.
     pub fn login_url(&self, base: &str) -> String {
         format!("{}/login?code={}", base.trim_end_matches('/'), self.code)
     }
 }
 
-/// A code with whose right it gives.
+/// A valid code, with the rights that it gives.
 struct OpenCode {
     code: LoginCode,
     author: CodeAuthor,
 }
 
-/// The author of a login link. The login has the rights of this token and ends with it.
+/// The creator of a login link. The login has the rights of this token and ends with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CodeAuthor {
     /// [`OWNER`], or the name of a token.
@@ -82,18 +81,18 @@ pub(crate) struct NewLogin {
     pub(crate) page_key: String,
 }
 
-/// Credentials that open the program. Of the owner's token only the digest is stored. Digests of logins are made with it,
-/// so that a new token ends every login.
+/// Credentials of the server. Of the owner's token only the digest is stored. Digests of logins are keyed with it, so
+/// that a new token ends every login.
 pub struct Tokens {
     owner: [u8; 32],
     cookie_name: String,
-    /// Looking a code up and removing it is one step, so that no code opens two logins.
+    /// A code is looked up and removed in one step, so that it never opens two logins.
     codes: Mutex<VecDeque<OpenCode>>,
     random: Random,
 }
 
 impl Tokens {
-    /// Guards with the owner's token.
+    /// Creates the credentials from the owner's token.
     pub fn new(owner: &str, random: Random) -> Result<Self, TokenError> {
         let owner = owner.trim();
         if owner.is_empty() {
@@ -102,24 +101,24 @@ impl Tokens {
         Ok(Self::of_digest(Sha256::digest(owner).into(), random))
     }
 
-    /// Guards with the SHA-256 digest of the owner's token.
+    /// Creates the credentials from the SHA-256 digest of the owner's token.
     pub fn of_digest(owner: [u8; 32], random: Random) -> Self {
-        // Cookies do not know ports: two homes on one machine must not overwrite each other's.
+        // Cookies ignore ports: two homes on one machine must not overwrite each other's.
         let home = hex::encode(&hmac_sha256(&owner, b"cookie name")[..4]);
         Self { owner, cookie_name: format!("echovessel_{home}"), codes: Mutex::default(), random }
     }
 
-    /// 32 bytes that nobody can guess.
+    /// 32 random bytes of the system.
     pub(crate) fn random_source(&self) -> &(dyn Fn() -> [u8; 32] + Send + Sync) {
         &*self.random
     }
 
-    /// A new code for one login of the owner within ten minutes of `now`.
+    /// Creates a code for one login of the owner within ten minutes of `now`.
     pub fn mint_login_code(&self, now: Timestamp) -> LoginCode {
         self.mint_login_code_of(CodeAuthor { token: OWNER.to_owned(), prefix: None }, now)
     }
 
-    /// A new code for one login with the right of its author.
+    /// Creates a code for one login with the rights of its author.
     pub(crate) fn mint_login_code_of(&self, author: CodeAuthor, now: Timestamp) -> LoginCode {
         let code = LoginCode {
             code: hex::encode(&(self.random)()[..CODE_BYTES]),
@@ -133,7 +132,7 @@ impl Tokens {
         code
     }
 
-    /// Uses a code up. None if it is unknown, used or too old.
+    /// Uses up a code. `None` if it is unknown, used or expired.
     pub(crate) fn redeem_code(&self, given: &str, now: Timestamp) -> Option<CodeAuthor> {
         let mut codes = self.codes.lock();
         codes.retain(|open| now < open.code.expires_at);
@@ -141,7 +140,7 @@ impl Tokens {
         found.and_then(|place| codes.remove(place)).map(|open| open.author)
     }
 
-    /// Makes a login with secrets of its own.
+    /// Creates a login with new secrets.
     pub(crate) fn new_login(
         &self,
         author: CodeAuthor,
@@ -189,11 +188,11 @@ impl Tokens {
 
     /// True if these headers hold the owner's token.
     pub(crate) fn is_owner_request(&self, headers: &HeaderMap) -> bool {
-        // Digests have one length, so the comparison tells nothing of the token's.
+        // Digests have one length, so the comparison reveals nothing about that of the token.
         bearer_token(headers).is_some_and(|token| Sha256::digest(token).as_slice().ct_eq(&self.owner).into())
     }
 
-    /// The login's id and secret, as the cookie holds them. A request with a token has no login, also if the token is wrong.
+    /// The login's id and secret in the cookie. A request with a token has no login, even if the token is wrong.
     pub(crate) fn login_in_cookie<'a>(&self, headers: &'a HeaderMap) -> Option<(&'a str, &'a str)> {
         if headers.contains_key(AUTHORIZATION) {
             return None;
@@ -301,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_keyed_digest_is_the_standard_one() {
-        // RFC 4231, test case 1: a key of 20 bytes, which HMAC fills up with zeros.
+        // RFC 4231, test case 1: a key of 20 bytes, which HMAC pads with zeros.
         let mut key = [0_u8; 32];
         key[..20].fill(0x0b);
         let expected = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";

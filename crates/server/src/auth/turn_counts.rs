@@ -1,14 +1,14 @@
-//! Replies that named tokens have asked for in the present day.
+//! Replies of the current day by named token.
 
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-/// Tokens whose day is remembered; beyond that all are counted again from the database.
+/// Maximum tokens whose counts are remembered; beyond that all are read from the database again.
 const TOKENS_MAX: usize = 10_000;
 
-/// Replies of the present day, by the public part of the token.
+/// Replies of the current day, by the public part of the token.
 #[derive(Default)]
 pub(crate) struct TurnCounts(Mutex<HashMap<String, DayCount>>);
 
@@ -19,7 +19,7 @@ struct DayCount {
 }
 
 impl TurnCounts {
-    /// Counts one more if there are fewer than `turns_max`; none if this day of the token was not counted yet.
+    /// Counts a reply if there are fewer than `turns_max`; `None` if this token's day was not loaded yet.
     pub(super) fn count_turn(&self, prefix: &str, midnight: Timestamp, turns_max: u64) -> Option<bool> {
         let mut all = self.0.lock();
         let day = all.get_mut(prefix).filter(|day| day.midnight == midnight)?;
@@ -28,7 +28,7 @@ impl TurnCounts {
         Some(has_room)
     }
 
-    /// Takes back what [`Self::count_turn`] counted, if it is still the same day.
+    /// Undoes [`Self::count_turn`], if it is still the same day.
     pub(super) fn uncount_turn(&self, prefix: &str, midnight: Timestamp) {
         let mut all = self.0.lock();
         if let Some(day) = all.get_mut(prefix).filter(|day| day.midnight == midnight) {

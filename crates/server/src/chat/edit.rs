@@ -28,11 +28,12 @@ pub(crate) struct EditMessageResponse {
     message: MessageBody,
     /// Memories that only the old text supported; they were deleted.
     withdrawn: Vec<NodeId>,
-    /// The session, if it is consolidated again.
+    /// The session, if it will be consolidated again.
     extracted_again: Option<SessionId>,
 }
 
-/// `PATCH /api/chat/messages/{id} {content}`: replaces the text of a user message and withdraws what only the old text supported.
+/// Handler of `PATCH /api/chat/messages/{id} {content}`: replaces the text of a user message and withdraws memories
+/// that only the old text supported.
 pub(crate) async fn edit(
     State(app): State<App>,
     principal: Principal,
@@ -55,7 +56,7 @@ pub(crate) async fn edit(
     }))
 }
 
-/// `DELETE /api/chat/messages/{id}`: a message of either side, and what only it supports.
+/// Handler of `DELETE /api/chat/messages/{id}`: deletes a message of either side, and memories that only it supports.
 pub(crate) async fn delete(
     State(app): State<App>,
     principal: Principal,
@@ -73,8 +74,8 @@ pub(crate) struct RegenerateRequest {
     persona_id: Option<String>,
 }
 
-/// `POST /api/chat/regenerate {turn_id?|message_id?}`: 202 when the last reply is being regenerated. It is replaced when the
-/// new one is complete.
+/// Handler of `POST /api/chat/regenerate {turn_id?|message_id?}`: 202 when the last reply is being regenerated. It is
+/// replaced once the new one is complete.
 pub(crate) async fn regenerate(
     State(app): State<App>,
     principal: Principal,
@@ -111,7 +112,7 @@ pub(crate) struct StopRequest {
     turn_id: TurnId,
 }
 
-/// `POST /api/chat/stop {turn_id}`: 202 when the reply is being stopped. The part written so far is kept.
+/// Handler of `POST /api/chat/stop {turn_id}`: 202 when the reply is being stopped. The text so far is stored.
 pub(crate) async fn stop(
     State(app): State<App>,
     principal: Principal,

@@ -26,7 +26,7 @@ pub(crate) const PATH: &str = "/api/chat/events";
 /// Interval of heartbeats. Proxies commonly end a connection that is silent for 60 seconds.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Asks proxies not to hold events back.
+/// Header that asks proxies not to buffer events.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The data of each event of the stream, by the event's name.
@@ -61,9 +61,9 @@ pub(crate) struct Resume {
     last_event_id: Option<String>,
 }
 
-/// `GET /api/chat/events`: from now on, or from behind the last event that the client saw: `Last-Event-ID`, which a
-/// browser sends by itself when it comes back, else `?last_event_id=`. The first frame carries the place in the
-/// stream too, so that a client which lost its connection before the first event misses nothing either.
+/// Handler of `GET /api/chat/events`: streams future events, or those after the client's last one: `Last-Event-ID`,
+/// which browsers send when they reconnect, else `?last_event_id=`. The first frame has a position in the stream too,
+/// so that a client that loses its connection before the first event misses nothing.
 pub(crate) async fn events(
     State(app): State<App>,
     principal: Principal,
@@ -92,7 +92,7 @@ struct Subscriber {
     principal: Principal,
     subscription: Subscription,
     heartbeat: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// The same event once more, for clients of the earlier API.
+    /// The same event under its earlier name, for clients of the earlier API.
     repeated: Option<Event>,
     _going_on: GaugeGuard,
 }
@@ -110,7 +110,7 @@ impl Subscriber {
         self.principal.may_see(&event.scope) && (self.principal.may_admin || !is_for_administration)
     }
 
-    /// The next frame; none when the program stops.
+    /// The next frame; `None` when the program stops.
     async fn next(&mut self) -> Option<Event> {
         if let Some(event) = self.repeated.take() {
             return Some(event);

@@ -1,4 +1,4 @@
-//! What was said, newest first, in pages that neither lose nor repeat a message.
+//! The history of messages, newest first, in pages that neither lose nor repeat a message.
 
 use std::collections::BTreeMap;
 
@@ -44,32 +44,32 @@ pub(crate) struct MessageBody {
     session_id: SessionId,
     source_channel_id: String,
     role: Role,
-    /// The name of the one who said it, with the role `other`.
+    /// The speaker's name, with the role `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
     content: String,
     created_at: Timestamp,
     incomplete: bool,
-    /// The language model that wrote it in the program that it was imported from.
+    /// The language model that wrote the message in the program that it was imported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// Why the persona wrote first: the id under which `GET /api/chat/turns/{id}/receipt` has the receipt.
+    /// For a proactive message: the id for its receipt at `GET /api/chat/turns/{id}/receipt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     decision_id: Option<DecisionId>,
     persona_id: PersonaId,
     user_id: UserId,
 }
 
-/// `GET /api/chat/history`: a page of at most `limit` messages, over all channels and sessions, in the order in which
-/// they became durable, newest first.
+/// Handler of `GET /api/chat/history`: a page of at most `limit` messages, over all channels and sessions, in the
+/// order in which they became durable, newest first.
 ///
-/// - `cursor` is the `next_cursor` of the page before, or the id of a message. The page holds what is older, also when
-///   the message at its place is gone meanwhile.
-/// - `before` is the `oldest_turn_id` of the page before, or any turn's id: the page holds what is older than that
-///   turn's first message. A page may end inside a turn, or on a message that belongs to none; then its
-///   `oldest_turn_id` is the id of its oldest message, and `before` takes that as well: what is older than it.
+/// - `cursor` is the `next_cursor` of the preceding page, or the id of a message. The page has older messages, also
+///   if the message at that position was deleted meanwhile.
+/// - `before` is the `oldest_turn_id` of the preceding page, or any turn's id: the page has messages older than that
+///   turn's first one. If a page ends inside a turn, or on a message without one, its `oldest_turn_id` is the id of its
+///   oldest message, which `before` accepts too.
 ///
-/// Either way each message comes on exactly one page, whatever the page size.
+/// Either way each message is on exactly one page, whatever the page size.
 pub(crate) async fn history(
     State(app): State<App>,
     ScopeParam(scope): ScopeParam,
@@ -104,14 +104,14 @@ pub(crate) async fn history(
     Ok(Json(ChatHistory { messages, has_more, oldest_turn_id, next_cursor }))
 }
 
-/// True if the persona may have written it first.
+/// True if the message may be proactive.
 fn may_be_unasked(message: &Message) -> bool {
     message.role == Role::Persona
         && message.turn_id.is_none()
         && !message.channel_id.starts_with(IMPORT_CHANNEL_PREFIX)
 }
 
-/// The number below which a page that follows this turn, or this message, begins.
+/// The number below which the page after this turn, or this message, begins.
 async fn page_start_before(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {
     let unknown = || Problem::not_found("before: not found; request the first page");
     let id: Uuid = id.parse().map_err(|_| unknown())?;
@@ -139,7 +139,7 @@ async fn older_than_message(store: &dyn Store, scope: &Scope, id: &str) -> Resul
     message.map(|message| message.seq).ok_or_else(unknown)
 }
 
-/// The value of `before` with which the next page begins directly below this message.
+/// The value of `before` for the page that begins directly below this message.
 async fn place_of(store: &dyn Store, oldest: &Message) -> Result<Uuid, Problem> {
     let Some(turn_id) = oldest.turn_id else { return Ok(oldest.id.0) };
     let turn = store.turn_messages(turn_id).await?;

@@ -1,4 +1,4 @@
-//! Talk: words in, events out, what was said, and why.
+//! Chat: messages in, events out, the history, and receipts.
 
 pub(crate) mod send;
 pub(crate) mod typing;
@@ -9,5 +9,5 @@ pub(crate) mod edit;
 pub(crate) mod versions;
 pub(crate) mod voice;
 
-/// The channel of the page and of scripts that speak to `/api/chat`.
+/// The channel of the page and of scripts that use `/api/chat`.
 pub(crate) const CHANNEL: &str = "web";

@@ -1,4 +1,4 @@
-//! Sending a message. The reply comes by the event stream.
+//! Sends a message. The reply arrives on the event stream.
 
 use axum::extract::State;
 use memory::identifiers::{MessageId, TurnId};
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::respond::Accepted;
 use crate::state::App;
 
-/// Longest name that a client may give its own message, in characters.
+/// Maximum length of a client's own id of a message, in characters.
 const EXTERNAL_REF_LENGTH_MAX: usize = 256;
 
 #[derive(Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub(crate) struct SendRequest {
     user_id: Option<String>,
     persona_id: Option<String>,
     external_ref: Option<String>,
-    /// The id from `POST /api/chat/transcribe`: the recording is kept with this message.
+    /// The id from `POST /api/chat/transcribe`: the recording is stored with this message.
     recording_id: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct SendResponse {
     turn_id: TurnId,
 }
 
-/// `POST /api/chat/send`: 202 when the message is durable.
+/// Handler of `POST /api/chat/send`: 202 when the message is durable.
 pub(crate) async fn send(
     State(app): State<App>,
     principal: Principal,

@@ -1,4 +1,4 @@
-//! One turn: the receipt of its reply, and retrying a failed one.
+//! A turn: the receipt of its reply, and retrying a failed one.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::respond::Accepted;
 use crate::state::App;
 
-/// `GET /api/chat/turns/{turn_id}/receipt`, also with the id of the decision for a message that the persona wrote first.
+/// Handler of `GET /api/chat/turns/{turn_id}/receipt`; for a proactive message with the id of its decision.
 pub(crate) async fn receipt(
     State(app): State<App>,
     principal: Principal,
@@ -43,7 +43,7 @@ pub(crate) async fn receipt(
     Ok(Json(receipt))
 }
 
-/// Names the turn whose reply is on its way or is being stopped.
+/// The turn whose reply is being written or stopped.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TurnResponse {
     ok: bool,
@@ -56,7 +56,7 @@ impl TurnResponse {
     }
 }
 
-/// `POST /api/chat/turns/{turn_id}/retry`: 202 when the turn waits for its reply again.
+/// Handler of `POST /api/chat/turns/{turn_id}/retry`: 202 when the turn waits for its reply again.
 pub(crate) async fn retry(
     State(app): State<App>,
     principal: Principal,
@@ -79,7 +79,7 @@ pub(crate) async fn retry(
     }
 }
 
-/// The turn, unless it belongs to somebody for whom the token does not speak.
+/// The turn, unless it belongs to a user for whom the token may not act.
 async fn visible_turn(app: &App, principal: &Principal, id: TurnId) -> Result<Turn, Problem> {
     let turn = app.runtime().store().turn(id).await?.filter(|turn| principal.may_see(&turn.scope));
     turn.ok_or_else(|| Problem::not_found("turn not found"))

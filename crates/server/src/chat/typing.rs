@@ -1,4 +1,4 @@
-//! Whether more is being written: a reply waits for it, and begins at once when nothing more comes.
+//! Typing signals: a reply waits while the user types, and begins at once afterwards.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TypingRequest {
-    /// True with keystrokes, at most once a second; false when nothing more comes.
+    /// True for keystrokes, sent at most once a second; false when typing has ended.
     typing: bool,
     user_id: Option<String>,
     persona_id: Option<String>,
@@ -21,11 +21,11 @@ pub(crate) struct TypingRequest {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TypingResponse {
-    /// True if messages were waiting for more.
+    /// True if messages are waiting for more.
     waiting: bool,
 }
 
-/// `POST /api/chat/typing`: stores nothing.
+/// Handler of `POST /api/chat/typing`. Nothing is stored.
 pub(crate) async fn typing(
     State(app): State<App>,
     principal: Principal,

@@ -1,4 +1,4 @@
-//! Other texts of a message.
+//! Other versions of a message.
 
 use axum::Json;
 use axum::extract::State;
@@ -24,17 +24,17 @@ pub(crate) struct MessageVersionList {
 #[derive(Serialize, JsonSchema)]
 struct MessageVersionBody {
     role: Role,
-    /// The name of the one who said it, with the role `other`.
+    /// The speaker's name, with the role `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
     content: String,
-    /// Time at which the version was said, if that is known.
+    /// Time of the version, if known.
     said_at: Option<Timestamp>,
-    /// The language model that wrote it, if that is known.
+    /// The language model that wrote the version, if known.
     model: Option<String>,
     /// Time at which another message replaced this version.
     replaced_at: Timestamp,
-    /// True if it belongs to a branch that follows the message or another of its versions.
+    /// True if the version belongs to another branch, after the message or another of its versions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     branch: bool,
 }

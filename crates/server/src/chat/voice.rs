@@ -1,4 +1,4 @@
-//! Replies as sound, and recordings as text.
+//! Speech of replies, and transcription of recordings.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -20,7 +20,7 @@ use crate::upload;
 
 /// The path of uploaded recordings.
 pub(crate) const TRANSCRIBE_PATH: &str = "/api/chat/transcribe";
-/// Largest recording, in bytes: ten minutes of 16-bit sound at 16,000 Hz are 19 MB.
+/// Maximum bytes of a recording: ten minutes of 16-bit sound at 16,000 Hz are 19 MB.
 pub(crate) const RECORDING_SIZE_MAX: usize = 24 * 1024 * 1024;
 /// Content type of all sound.
 pub(crate) const WAV: &str = "audio/wav";
@@ -30,21 +30,21 @@ pub(crate) struct SpokenMessageResponse {
     message_id: MessageId,
     url: String,
     duration_seconds: f64,
-    /// True if the sound had been made before.
+    /// True if the sound existed before.
     cached: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TranscriptResponse {
-    /// Empty when no words were understood.
+    /// The transcript; empty if nothing was understood.
     text: String,
     duration_seconds: f64,
-    /// The id for `POST /api/chat/send`; null unless recordings are kept.
+    /// The id for `POST /api/chat/send`; null unless recordings are stored.
     recording_id: Option<String>,
 }
 
-/// `GET /api/chat/voice/{message_id}.mp3`: the sound of a message, whole or a range of it. The name is that of the
-/// legacy API; the content type says what it is.
+/// Handler of `GET /api/chat/voice/{message_id}.mp3`: the sound of a message, whole or a range of it. The extension
+/// is that of the legacy API; the content type is right.
 pub(crate) async fn sound(
     State(app): State<App>,
     principal: Principal,
@@ -58,7 +58,7 @@ pub(crate) async fn sound(
     Ok(respond_with_range(sound.into(), &headers))
 }
 
-/// `POST /api/chat/voice/{message_id}`: speaks a reply that was not spoken yet.
+/// Handler of `POST /api/chat/voice/{message_id}`: speaks a reply that was not spoken yet.
 pub(crate) async fn speak(
     State(app): State<App>,
     principal: Principal,
@@ -75,7 +75,7 @@ pub(crate) async fn speak(
     }))
 }
 
-/// The message with this id, or the reply of the turn with this id: `message_id` of the events is the turn's.
+/// The message with this id, or the reply of the turn with this id: events use the turn's id as `message_id`.
 async fn message_of(app: &App, principal: &Principal, file: &str) -> Result<Message, Problem> {
     let id = file.strip_suffix(".mp3").unwrap_or(file).parse::<MessageId>();
     let id = id.map_err(|_| Problem::not_found("id not found"))?;
@@ -89,7 +89,7 @@ async fn message_of(app: &App, principal: &Principal, file: &str) -> Result<Mess
         .ok_or_else(|| Problem::not_found("message not found"))
 }
 
-/// `GET /api/chat/voice/live/{turn_id}/{index}`: a sentence of a reply that is being written.
+/// Handler of `GET /api/chat/voice/live/{turn_id}/{index}`: a sentence of a reply that is being written.
 pub(crate) async fn sentence(
     State(app): State<App>,
     principal: Principal,
@@ -102,7 +102,7 @@ pub(crate) async fn sentence(
     Ok(([(CONTENT_TYPE, WAV)], Bytes::copy_from_slice(&wav)).into_response())
 }
 
-/// `POST /api/chat/transcribe`: a form with a WAV file as `file`.
+/// Handler of `POST /api/chat/transcribe`: a form with a WAV file as `file`.
 pub(crate) async fn transcribe(
     State(app): State<App>,
     _: Principal,
@@ -117,7 +117,7 @@ pub(crate) async fn transcribe(
     }))
 }
 
-/// The bytes that the request asks for: a player that seeks asks for one range.
+/// Answers with the requested bytes: a player that seeks requests one range.
 fn respond_with_range(sound: Bytes, headers: &HeaderMap) -> Response {
     let length = sound.len();
     let fixed = [(CONTENT_TYPE, WAV), (ACCEPT_RANGES, "bytes"), (CACHE_CONTROL, "no-store")];
@@ -140,7 +140,7 @@ fn respond_with_range(sound: Bytes, headers: &HeaderMap) -> Response {
     }
 }
 
-/// First and last byte of `a-b`, `a-` or `-n`.
+/// First and last byte of the range `a-b`, `a-` or `-n`.
 fn range_of(asked: &str, length: usize) -> Option<(usize, usize)> {
     let (from, to) = asked.split_once('-')?;
     let (first, last) = match (from.trim(), to.trim()) {

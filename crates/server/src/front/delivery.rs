@@ -1,4 +1,4 @@
-//! Sends a request to another daemon of the home, and brings its answer back.
+//! Sends a request to another daemon of the home, and returns its answer.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use reqwest::redirect::Policy;
 use super::FrontError;
 use super::passed_on::Sender;
 
-/// Time that another daemon has to take a connection. Daemons are on one private network; a machine that is gone answers
-/// nothing at all.
+/// Time limit for connecting to another daemon. Daemons are on one private network; a machine that is down never
+/// answers.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(3);
-/// Fields of one connection, which say nothing about the next.
+/// Headers of a single connection, which must not be forwarded.
 const CONNECTION_HEADERS: [HeaderName; 7] =
     [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
-/// Why a request was not answered.
+/// Why a forwarded request has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeliveryFailure {
     /// The request was not sent.
     NotSent,
-    /// The request may have been answered in part or whole.
+    /// The request may have been processed in part or completely.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Carrier {
 
 impl Carrier {
     pub(super) fn new(secret: HeaderValue) -> Result<Self, FrontError> {
-        // The client follows redirects itself.
+        // The browser or program follows redirects itself.
         let client =
             client_builder().no_proxy().redirect(Policy::none()).connect_timeout(CONNECT_TIME_MAX).build()?;
         Ok(Self { client, secret })

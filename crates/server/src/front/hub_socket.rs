@@ -1,4 +1,4 @@
-//! The MCP socket in the home of a daemon that stands by: what comes over it is passed on to the daemon that holds the home.
+//! The MCP socket in the home of a standby daemon: connections are forwarded to the daemon that holds the home.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,14 +23,14 @@ use super::{AnsweringDaemon, Front};
 use crate::home_socket::{SocketError, listen_at};
 use crate::mcp::{ToolContext, answer_program, greeting_line};
 
-/// Path at which the holder takes what comes over the socket of another daemon.
+/// Path for connections that another daemon forwards from its socket.
 pub(super) const PATH: &str = "/daemon/hub";
-/// Bytes on their way back to a program.
+/// Buffer of bytes on their way back to a program.
 const PIPE_BYTES: usize = 256 * 1024;
-/// Pause after a connection that could not be taken, so that the loop does not spin.
+/// Pause after a connection could not be accepted, so that the loop does not spin.
 const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers a program whose words another daemon passes on.
+/// Answers a program whose connection another daemon forwards.
 pub(super) fn answer(tools: Arc<ToolContext>, request: Request, stop: CancellationToken) -> Response {
     let bytes = request.into_body().into_data_stream().map_err(io::Error::other);
     let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
@@ -41,7 +41,8 @@ pub(super) fn answer(tools: Arc<ToolContext>, request: Request, stop: Cancellati
 /// Connects to the daemon on another machine that holds the home, and introduces the program.
 ///
 /// # Errors
-/// If it can't be reached, or does not know the secret.
+///
+/// If it can't be reached, or refuses the secret.
 pub async fn join_elsewhere(
     url: &str,
     secret: &str,
@@ -65,7 +66,7 @@ async fn send(carrier: &Carrier, url: &str, body: Body) -> Option<Response> {
     carrier.send(url, &Sender::own_request(), &head, body).await.ok()
 }
 
-/// A socket that passes on until it is closed.
+/// A socket that forwards connections until it is closed.
 pub struct StandbyHubSocket {
     path: PathBuf,
     stop: CancellationToken,
@@ -81,9 +82,9 @@ impl StandbyHubSocket {
         Ok(socket)
     }
 
-    /// Ends every connection. The programs then connect again, to the next socket at this path.
+    /// Ends every connection. Programs then reconnect to the next socket at this path.
     pub async fn close(self) {
-        // It may be gone already; the lock, not this file, says who uses the home.
+        // It may be gone already. The lock, not this file, shows who uses the home.
         let _ = std::fs::remove_file(&self.path);
         self.stop.cancel();
         self.tasks.close();
@@ -120,7 +121,7 @@ async fn accept_connections(
     }
 }
 
-/// Passes bytes both ways until one side ends or the home changes hands.
+/// Copies bytes both ways until one side closes or another daemon takes the home.
 async fn relay_bytes(stream: UnixStream, front: &Front) {
     let mut answering = front.answering.clone();
     let Ok(now) =

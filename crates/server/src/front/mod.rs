@@ -1,5 +1,5 @@
-//! The entrance of a daemon that shares its home with others. Every daemon takes every request: the one that holds the home answers
-//! it, the others pass it on to that one and its answer back. While the home changes hands, requests wait.
+//! The entrance of a daemon that shares its home with others. Every daemon accepts every request: the holder answers
+//! it, the others forward it to the holder. While another daemon takes the home, requests wait.
 
 mod delivery;
 mod hub_socket;
@@ -36,26 +36,29 @@ use delivery::{Carrier, DeliveryFailure};
 pub use hub_socket::{StandbyHubSocket, join_elsewhere};
 use passed_on::Sender;
 
-/// Time for which a request waits for a daemon that holds the home. One that fell silent is replaced in twenty seconds.
+/// Time for which a request waits for a daemon that holds the home. A silent one is replaced within twenty seconds.
 const HOLDER_WAIT_MAX: Duration = Duration::from_secs(30);
-/// Pause after which a holder that took no connection is tried again. A standby checks as often.
+/// Pause before a holder that refused a connection is tried again. A standby checks as often.
 const PAUSE_BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
-/// Largest body that is kept until its request is answered, in bytes, so that it can be sent again. Larger ones are sent once.
+/// Maximum bytes of a body that is buffered until its request is answered, so that it can be sent again. Larger ones
+/// are sent once.
 const KEPT_BODY_MAX: usize = 1024 * 1024;
-/// Bytes of all kept bodies. Bodies beyond it are sent once, so that waiting requests can't fill the memory.
+/// Maximum bytes of all buffered bodies. Further bodies are sent once, so that waiting requests can't fill the
+/// memory.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Time limit for receiving a request body that is held for forwarding.
+/// Time limit for receiving a body that is buffered for forwarding.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
-/// `Retry-After` of a request that could not be passed on, in seconds. A stopped daemon is replaced within about this time.
+/// `Retry-After` of a request that could not be forwarded, in seconds. A stopped daemon is replaced within about this
+/// time.
 const RETRY_SECONDS: u64 = 5;
 
-/// Paths whose streams have no end of their own.
+/// Paths whose streams never end by themselves.
 const ENDLESS_PATHS: [&str; 2] = [events::PATH, import_pipeline::EVENTS_PATH];
 
 /// The daemon that answers requests of a shared home.
 #[derive(Clone)]
 pub enum AnsweringDaemon {
-    /// None: the home changes hands.
+    /// No daemon: another one is about to take the home.
     Nobody,
     /// Another daemon, at this URL.
     Elsewhere(String),
@@ -66,21 +69,21 @@ pub enum AnsweringDaemon {
 #[derive(Clone)]
 pub struct HomeServer {
     pub router: Router,
-    /// The hub's tools, for programs on the machines of other daemons.
+    /// The hub's tools, for programs on machines of other daemons.
     pub tools: Arc<ToolContext>,
 }
 
-/// The dependencies of an entrance.
+/// The dependencies of a front.
 pub struct FrontParts {
     pub answering: watch::Receiver<AnsweringDaemon>,
-    /// Secret by which daemons of the home trust requests of one another: visible ASCII.
+    /// Secret by which daemons of the home trust each other's requests: visible ASCII.
     pub secret: String,
-    /// Tokens of the owner, who can stop this daemon by its own socket.
+    /// Credentials of the owner, who can stop this daemon by its own socket.
     pub tokens: Arc<Tokens>,
     pub clock: Arc<dyn Clock>,
 }
 
-/// Why an entrance could not be made.
+/// Why a front could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
     #[error("no HTTP client can be made: {0}")]
@@ -89,7 +92,7 @@ pub enum FrontError {
     Secret(#[from] InvalidHeaderValue),
 }
 
-/// The entrance of a daemon that shares its home.
+/// The front of a daemon that shares its home: answers requests or forwards them to the holder.
 pub struct Front {
     answering: watch::Receiver<AnsweringDaemon>,
     secret: HeaderValue,
@@ -101,10 +104,11 @@ pub struct Front {
 }
 
 impl Front {
-    /// Cancels `shutdown` when the owner asks this daemon to stop.
+    /// Creates a front. Cancels `shutdown` when the owner asks this daemon to stop.
     ///
     /// # Errors
-    /// If no HTTP client can be made, or the secret fits into no header.
+    ///
+    /// If no HTTP client can be created, or the secret is not valid in a header.
     pub fn new(parts: FrontParts, shutdown: CancellationToken) -> Result<Arc<Self>, FrontError> {
         let mut secret = HeaderValue::try_from(parts.secret)?;
         secret.set_sensitive(true);
@@ -119,15 +123,16 @@ impl Front {
         }))
     }
 
-    /// A router that answers requests itself, or has the holder of the home answer them.
+    /// A router that answers requests itself, or forwards them to the holder of the home.
     pub fn router(self: &Arc<Self>) -> Router {
         let shape = from_fn(problem::use_openai_shape);
         Router::new().fallback(answer).layer(shape).with_state(self.clone())
     }
 
-    /// Listens in the home for programs that speak MCP, and passes their words on.
+    /// Opens the home's socket for programs that speak MCP, and forwards their connections.
     ///
     /// # Errors
+    ///
     /// If the path is too long for a socket, or can't be written.
     pub fn open_hub_socket(self: &Arc<Self>, path: &Path) -> Result<StandbyHubSocket, SocketError> {
         StandbyHubSocket::open(path, self.clone())
@@ -171,16 +176,16 @@ impl Front {
         }
     }
 
-    /// True for the owner's command on this machine, which means this daemon and no other.
+    /// True for the owner's stop command on this machine, which is for this daemon only.
     fn is_order_to_stop(&self, request: &Request) -> bool {
         let is_at_home = request.extensions().get::<Peer>().is_some_and(|peer| peer.is_at_home);
         is_at_home && request.method() == Method::POST && self.tokens.is_owner_request(request.headers())
     }
 
-    /// Has the holder answer. What it can't have begun is asked again, of the next holder too.
+    /// Forwards a request to the holder. If it can't have been processed, it is sent again, also to the next holder.
     async fn forward(&self, sender: Sender, request: Request) -> Result<Response, Problem> {
         let (mut head, body) = request.into_parts();
-        // The body is asked for here already.
+        // The body is requested here already.
         head.headers.remove(EXPECT);
         let mut body = self.buffer_body(body).await?;
         let mut answering = self.answering.clone();
@@ -193,7 +198,7 @@ impl Front {
                 AnsweringDaemon::Here(home) => {
                     return Ok(run(home.router, Request::from_parts(head, body.take_body())).await);
                 }
-                // One daemon passes it on. What comes from another waits until this one has the home.
+                // Only one daemon forwards it. A forwarded request waits until this one holds the home.
                 AnsweringDaemon::Elsewhere(url) if sender.is_client() => {
                     let sent = tokio::select! {
                         sent = self.carrier.send(&url, &sender, &head, body.take_body()) => sent,
@@ -244,7 +249,7 @@ impl Front {
         Ok(SentBody::Kept { bytes: bytes.map_err(cut_off)?, _room: room })
     }
 
-    /// Ends an answer that goes on when its daemon no longer holds the home, and an endless one when this daemon stops.
+    /// Ends a streamed answer when its daemon no longer holds the home, and an endless one when this daemon stops.
     fn end_body_with_holder(&self, url: &str, head: &Parts, response: Response) -> Response {
         let is_endless = ENDLESS_PATHS.contains(&head.uri.path());
         let (gone, shutdown) = (self.wait_until_gone(url), self.shutdown.clone());
@@ -257,21 +262,21 @@ impl Front {
         response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
     }
 
-    /// Returns when the daemon there no longer holds the home.
+    /// Returns when that daemon no longer holds the home.
     fn wait_until_gone(&self, url: &str) -> impl Future<Output = ()> + Send + 'static {
         let (mut answering, url) = (self.answering.clone(), url.to_owned());
         async move {
             let is_gone =
                 |now: &AnsweringDaemon| !matches!(now, AnsweringDaemon::Elsewhere(holder) if *holder == url);
-            // Without a sender this process ends.
+            // The sender is only dropped when the process ends.
             let _ = answering.wait_for(is_gone).await;
         }
     }
 }
 
-/// The body of a request that is passed on.
+/// The body of a forwarded request.
 pub(super) enum SentBody {
-    /// The body can be sent again.
+    /// The body is buffered and can be sent again.
     Kept {
         bytes: Bytes,
         _room: OwnedSemaphorePermit,
@@ -292,7 +297,7 @@ impl SentBody {
     }
 }
 
-/// True if the request may be done twice.
+/// True if the request may be processed twice.
 fn is_repeatable(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }

@@ -1,4 +1,4 @@
-//! What a daemon says of a request that it passes on: that it is one of the home, and who the client is.
+//! Headers by which daemons forward requests: the shared secret, and the client.
 
 use std::net::SocketAddr;
 
@@ -8,17 +8,17 @@ use subtle::ConstantTimeEq as _;
 
 use crate::auth::client::Peer;
 
-/// The secret that all daemons of a home share.
+/// Header with the secret that all daemons of a home share.
 const SECRET: HeaderName = HeaderName::from_static("echovessel-daemon");
-/// The client's address and port.
+/// Header with the client's address and port.
 const CLIENT: HeaderName = HeaderName::from_static("echovessel-client");
-/// Present if so little room is left that the connection answers only the owner.
+/// Header that is present if so little room is left that the connection serves only the owner.
 const FOR_OWNER: HeaderName = HeaderName::from_static("echovessel-for-owner");
 
-/// Origin of a request.
+/// The sender of a request.
 pub(super) struct Sender {
     peer: Option<Peer>,
-    /// True for another daemon of the home.
+    /// True if the sender is another daemon of the home.
     is_daemon: bool,
 }
 
@@ -32,21 +32,21 @@ impl Sender {
         !self.is_daemon
     }
 
-    /// Says to another daemon who asks.
+    /// Adds the client's data to a request for another daemon.
     pub(super) fn write(&self, headers: &mut HeaderMap, secret: &HeaderValue) {
         headers.insert(SECRET, secret.clone());
         let Some(peer) = self.peer else { return };
         if let Ok(address) = HeaderValue::try_from(peer.address.to_string()) {
             headers.insert(CLIENT, address);
         }
-        // Commands of this machine's owner have room of their own.
+        // Commands of this machine's owner have reserved room.
         if peer.is_for_owner && !peer.is_at_home {
             headers.insert(FOR_OWNER, HeaderValue::from_static("1"));
         }
     }
 }
 
-/// Finds out who sent a request. Another daemon is believed who its client is; what clients say of it is removed.
+/// Finds out who sent a request. The data of another daemon is trusted; the same headers from clients are removed.
 pub(super) fn take_sender(request: &mut Request, secret: &HeaderValue) -> Sender {
     let headers = request.headers_mut();
     let (given, client, for_owner) =
@@ -75,7 +75,7 @@ mod tests {
         Peer { address: address.parse().unwrap(), is_for_owner: false, is_at_home: false }
     }
 
-    /// The request as the next daemon gets it.
+    /// The request to forward to the next daemon.
     fn passed_on(sender: &Sender, secret: &str) -> Request {
         let mut request = Request::new(Body::empty());
         sender.write(request.headers_mut(), &HeaderValue::try_from(secret).unwrap());

@@ -1,4 +1,4 @@
-//! Settings of channels by the names of the earlier API.
+//! Settings of channels, by their names in the earlier API.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ use crate::ports::configuration::ConfigAuthor;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Longest wait for the rest of a burst, in milliseconds.
+/// Maximum delay for further messages, in milliseconds.
 const DEBOUNCE_MAX: u64 = 600_000;
 
 #[derive(JsonSchema)]
@@ -37,9 +37,9 @@ struct WebChannelChange {
 #[expect(dead_code, reason = "describes what `changes` reads, which names what it can't take")]
 struct BotChannelChange {
     enabled: Option<bool>,
-    /// Only in the file; see `GET /api/admin/config`.
+    /// Can only be changed in the file; see `GET /api/admin/config`.
     token_env: Option<String>,
-    /// Numbers are taken too.
+    /// Ids as texts or numbers.
     allowed_user_ids: Option<Vec<String>>,
     debounce_ms: Option<u64>,
 }
@@ -51,7 +51,8 @@ pub(crate) struct ChannelChangeResponse {
     restart_required: bool,
 }
 
-/// `PATCH /api/admin/channels {web?: {host?, port?, debounce_ms?}, discord?: {enabled?, allowed_user_ids?, debounce_ms?}}`.
+/// Handler of `PATCH /api/admin/channels {web?: {host?, port?, debounce_ms?}, discord?: {enabled?, allowed_user_ids?,
+/// debounce_ms?}}`.
 pub(crate) async fn change(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -74,7 +75,7 @@ pub(crate) async fn change(
     Ok((Extension(object), Json(answer)))
 }
 
-/// The fields that were asked for, each with the current key and its value.
+/// The requested changes, each by its current key.
 fn wanted_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
     let channels = wanted.as_object().filter(|channels| !channels.is_empty());
     let channels = channels
@@ -126,7 +127,7 @@ fn setting_of(channel: &str, field: &str, value: &Value) -> Result<(String, Valu
     }
 }
 
-/// Clients of the earlier API send ids as numbers.
+/// Converts ids to texts, as clients of the earlier API send them as numbers.
 fn ids_as_text(ids: &Value) -> Option<Value> {
     let text = |id: &Value| id.as_u64().map_or_else(|| id.clone(), |id| json!(id.to_string()));
     Some(ids.as_array()?.iter().map(text).collect())

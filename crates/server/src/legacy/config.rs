@@ -1,4 +1,4 @@
-//! The sections that clients of the earlier API read at `GET /api/admin/config`, and its names of keys in `PATCH`.
+//! Sections of the configuration that clients of the earlier API read, and its names of keys in changes.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +47,8 @@ enum SystemValue {
     Unset(()),
 }
 
-/// Adds the sections to `config`, which holds `settings`. Fields of channels that this program does not have are empty, 0 or
-/// false.
+/// Adds the earlier sections to `config`, which has `settings`. Fields of channels that do not exist any more are
+/// empty, 0 or false.
 pub(crate) async fn add_sections(app: &App, config: &mut Value) -> Result<(), Problem> {
     let settings = Settings(&config["settings"]);
     let appearance = app.runtime().store().persona_appearance(&app.runtime().settings().persona).await?;
@@ -107,13 +107,13 @@ impl<'a> Settings<'a> {
 }
 
 async fn llm(app: &App, settings: Settings<'_>) -> Value {
-    // `auto` is the provider that it has chosen.
+    // For `auto`, the provider that it has selected.
     let provider = match settings.value("llm.provider").as_str().unwrap_or_default() {
         "auto" => (app.parts.models)().llm.provider,
         configured => configured.to_owned(),
     };
     let earlier = EARLIER_PROVIDERS.iter().find(|(_, current)| *current == provider);
-    // The other settings are worth showing if the file of keys can't be read.
+    // The other settings are shown even if the file of keys can't be read.
     let key = app.parts.model_setup.show().await.ok().map(|model| model.key);
     let model = settings.value("llm.model").as_str().filter(|name| !name.is_empty());
     json!({
@@ -127,7 +127,7 @@ async fn llm(app: &App, settings: Settings<'_>) -> Value {
 
 async fn system(app: &App) -> Value {
     let files = app.parts.configuration.files().await;
-    // Neither a path nor a size of a database on a server: the earlier API knows files only.
+    // A database on a server has neither path nor size here: the earlier API knows only files.
     let database = files.database.unwrap_or_default();
     json!({
         "data_dir": files.folder, "db_path": database,
@@ -138,7 +138,7 @@ async fn system(app: &App) -> Value {
 }
 
 fn web_section(app: &App, settings: Settings<'_>) -> Value {
-    // Where it listens; the key may say "any free one", and the command line another.
+    // The actual address; the setting may say "any free port", and the command line another one.
     let url = app.parts.settings.load().url.parse::<axum::http::Uri>().ok();
     let port =
         url.and_then(|url| url.port_u16().or(Some(if url.scheme_str() == Some("https") { 443 } else { 80 })));
@@ -164,7 +164,7 @@ async fn bot(app: &App, settings: Settings<'_>, id: &str) -> Value {
     })
 }
 
-/// Gives keys and values of a change their current names. Returns the names that were asked for, by the current ones.
+/// Replaces earlier names of keys and values in a change. Returns the requested names, by the current ones.
 pub(crate) fn rename_keys(wanted: &mut Value) -> BTreeMap<&'static str, &'static str> {
     let mut asked = BTreeMap::new();
     let Some(sections) = wanted.as_object_mut() else { return asked };
@@ -187,7 +187,7 @@ pub(crate) fn rename_keys(wanted: &mut Value) -> BTreeMap<&'static str, &'static
     asked
 }
 
-/// Removes `section.key` or `{section: {key}}`, and the section if nothing else is in it.
+/// Removes `section.key` or `{section: {key}}`, and the section if it is then empty.
 fn remove_key(sections: &mut Map<String, Value>, key: &str) -> Option<Value> {
     if let Some(value) = sections.remove(key) {
         return Some(value);

@@ -1,4 +1,4 @@
-//! `chat.message.error`: the only event of the earlier API that ends a turn without a reply.
+//! `chat.message.error`: the only event of the earlier API for a turn without a reply.
 
 use memory::identifiers::TurnId;
 use memory::{PersonaId, UserId};
@@ -28,10 +28,10 @@ struct TurnError {
     error: String,
 }
 
-/// Name and data of the event that follows directly, for clients that don't know this one.
+/// Name and data of an additional event for clients that don't know this one.
 pub(crate) fn legacy_event(event: &WireEvent) -> Option<(&'static str, Value)> {
     let data = &event.data;
-    // The message has the id of the bubble that typing began.
+    // The message has the id of the one that typing announced.
     (event.name == TurnFailed::NAME).then(|| {
         let error = json!({
             "persona_id": data["persona_id"], "user_id": data["user_id"], "message_id": data["turn_id"],

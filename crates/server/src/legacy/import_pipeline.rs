@@ -29,13 +29,13 @@ pub(crate) const UPLOAD_PATH: &str = "/api/admin/import/upload";
 /// The path of an import's events.
 pub(crate) const EVENTS_PATH: &str = "/api/admin/import/events";
 pub(crate) const TEXT_PATH: &str = "/api/admin/import/upload_text";
-/// Largest file or text, in bytes.
+/// Maximum size of a file or text, in bytes.
 const SIZE_MAX: usize = 50 * 1024 * 1024;
-/// Largest body: a text in JSON may need two bytes for one.
+/// Maximum size of a body: a text in JSON may need two bytes for one.
 pub(crate) const BODY_SIZE_MAX: usize = 2 * SIZE_MAX + upload::FORM_BYTES_MAX;
 const LABEL_LENGTH_MAX: usize = 256;
 const PASTED: &str = "pasted_text";
-/// Interval of comments that keep a connection open. Proxies commonly end one that is silent for 30 or 60 seconds.
+/// Interval of comments that keep a connection open. Proxies commonly end one without data for 30 or 60 seconds.
 const PING: Duration = Duration::from_secs(15);
 
 /// A form with one file.
@@ -45,17 +45,17 @@ const PING: Duration = Duration::from_secs(15);
 pub(crate) struct UploadForm {
     #[schemars(extend("contentMediaType" = "application/octet-stream"), with = "String")]
     file: Bytes,
-    /// Name to show; the file's by default.
+    /// Name to show; default: the file's.
     source_label: Option<String>,
 }
 
-/// A file or text that was kept, and waits for its start.
+/// A stored file or text that is not started yet.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Upload {
     upload_id: ImportId,
     /// SHA-256 in hexadecimal digits.
     file_hash: String,
-    /// Ending of the file's name, as `.md`; empty if it has none.
+    /// Extension of the file's name, such as `.md`; empty if it has none.
     suffix: String,
     source_label: String,
     size_bytes: usize,
@@ -174,11 +174,11 @@ pub(crate) async fn estimate_import(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PipelineStartRequest {
     upload_id: String,
-    /// Without effect: what an import recorded before is never recorded twice.
+    /// Without effect: messages of an earlier import are never recorded twice.
     #[serde(default)]
     #[expect(dead_code, reason = "clients send it")]
     force_duplicate: bool,
-    /// Roles of the speakers, where the file does not name them.
+    /// Roles of the speakers, if the file does not name them.
     #[serde(default)]
     mapping: Mapping,
 }
@@ -188,7 +188,7 @@ pub(crate) struct PipelineStarted {
     pipeline_id: ImportId,
 }
 
-/// `POST /api/admin/import/start`: goes on with a cancelled one.
+/// Handler of `POST /api/admin/import/start`; continues a cancelled import.
 pub(crate) async fn start(
     State(app): State<App>,
     Admin(_): Admin,
@@ -210,11 +210,11 @@ pub(crate) struct PipelineParam {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PipelineCancelled {
-    /// Always `cancelled`, if it succeeds.
+    /// Always `cancelled` on success.
     status: &'static str,
 }
 
-/// `POST /api/admin/import/cancel`: also of one that is not there. What it brought stays.
+/// Handler of `POST /api/admin/import/cancel`; succeeds also for an unknown import. Recorded messages stay.
 pub(crate) async fn cancel(
     State(app): State<App>,
     Admin(_): Admin,
@@ -226,8 +226,8 @@ pub(crate) async fn cancel(
     Ok(Json(PipelineCancelled { status: "cancelled" }))
 }
 
-/// `GET /api/admin/import/events`: all events of a pipeline from its first, whenever one begins to watch; ends after the
-/// last.
+/// Handler of `GET /api/admin/import/events`: all events of a pipeline from the first on, whenever the client
+/// connects; ends after the last.
 pub(crate) async fn events(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,5 +1,5 @@
-//! The earlier API: what clients of the Python implementation ask for, and the current API says in another form. The rest of
-//! the server calls this folder in few places and works without it. `docs/compatibility.md` lists what it answers.
+//! The earlier API: requests of clients of the Python implementation for which the current API has another form. The
+//! rest of the server uses this folder in few places and works without it. `docs/compatibility.md` lists its routes.
 
 pub(crate) mod channels;
 pub(crate) mod config;

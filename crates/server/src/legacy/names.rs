@@ -1,9 +1,9 @@
-//! Names that the earlier API has for tasks, tiers and the ends of sessions.
+//! Names in the earlier API for tasks, tiers and the ends of sessions.
 
 use memory::sessions::Session;
 use serde_json::json;
 
-/// Characters of the reason that are appended to the trigger of a failed session.
+/// Characters of the error that are appended to the trigger of a failed session.
 const REASON_LENGTH_MAX: usize = 60;
 
 /// The name of a task of the language model.

@@ -1,4 +1,4 @@
-//! Checks arguments against a tool's schema, and says everything that does not fit at once.
+//! Checks arguments against a tool's schema, and reports all errors at once.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What the tools reach.
+//! The dependencies of the MCP tools.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use hub::{Hub, InstanceId};
 use memory::ports::AccessStore;
 use runtime::Runtime;
 
-/// The dependencies of the tools. Cheap to clone.
+/// The dependencies of the MCP tools. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
     /// Documents: identity, memories, snapshots, sync.
     pub hub: Hub,
-    /// People, places, topics and what joins them.
+    /// The graph of people, places and topics.
     pub graph: Graph,
     pub runtime: Runtime,
     pub access: Arc<dyn AccessStore>,
 }
 
 impl ToolContext {
-    /// The instance that this hub is: as it speaks whoever names no other.
+    /// The hub's own instance, which is used if a caller names none.
     pub fn instance(&self) -> InstanceId {
         self.hub.instance_id()
     }

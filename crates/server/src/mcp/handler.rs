@@ -1,4 +1,4 @@
-//! The protocol: initialize, list the tools, call one.
+//! The MCP protocol: initialize, list the tools, call one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use super::tool::{Effect, Tool, ToolError};
 use super::{MESSAGE_BYTES_MAX, check, tools};
 use crate::auth::Principal;
 
-/// Interval of progress notifications during long work. Clients end calls that say nothing, the strictest after 60 seconds;
-/// people look sooner.
+/// Interval of progress notifications during long work. Clients cancel calls without any, the strictest after 60
+/// seconds; people look sooner.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 
 const INSTRUCTIONS: &str = "\
@@ -34,15 +34,15 @@ forgotten with granularity significant, who the persona is with the identity too
 the graph tools. Answers with success:false say why nothing was done. Nothing is lost by concurrent writing: versions \
 that can't be reconciled wait in conflict_list for a person.";
 
-/// Answers one connection, or one request over HTTP.
+/// Handler of one connection, or of one request over HTTP.
 #[derive(Clone)]
 pub(super) struct Handler {
     context: Arc<ToolContext>,
-    /// The caller; none over HTTP, where every request proves its identity.
+    /// The caller; `None` over HTTP, where every request is authenticated.
     speaker: Option<Speaker>,
 }
 
-/// Answers the messages of a stream until it ends, what was begun included. Gives up what has not ended when `stop` is
+/// Answers the messages of a stream until it ends, including running calls. Running calls are dropped when `stop` is
 /// cancelled.
 pub async fn serve_stream<R, W>(
     context: Arc<ToolContext>,
@@ -56,7 +56,7 @@ pub async fn serve_stream<R, W>(
 {
     let handler = Handler { context, speaker: Some(speaker) };
     let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MESSAGE_BYTES_MAX);
-    // A connection that ends cancels the token that it was given: its own, so that the others go on.
+    // A connection that ends cancels its own token only, so that the others continue.
     match handler.serve_with_ct(transport, stop.child_token()).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {
@@ -87,7 +87,7 @@ impl Handler {
         Some(Speaker { user: principal.user.clone(), name: principal.name.clone(), ..bound })
     }
 
-    /// Runs a tool to its end, also when the client goes away: what it began is not left half-done.
+    /// Runs a tool to its end, even if the client disconnects, so that nothing is left half-done.
     async fn run(
         &self,
         tool: &'static Tool,
@@ -108,7 +108,7 @@ impl Handler {
             match tool.effect {
                 Effect::Reads | Effect::Notes => {}
                 Effect::Destroys => record(&context, &speaker, tool.name, &answer).await,
-                // Additions are many and lose nothing: their answer does not wait for the record.
+                // Additions are frequent and lose nothing, so their answer does not wait for the log.
                 Effect::Adds | Effect::Changes => {
                     let (context, done) = (context.clone(), answer.clone());
                     tokio::spawn(async move { record(&context, &speaker, tool.name, &done).await });
@@ -178,7 +178,7 @@ impl ServerHandler for Handler {
         let Some(token) = progress else { return Ok(tool_result(tool.name, running.await).into()) };
         let mut told = 0.0;
         loop {
-            // Whoever does not want to hear of it still gets the answer.
+            // A client that closed its notifications still gets the answer.
             let step = ProgressNotificationParam::new(token.clone(), told).with_message(tool.name);
             let _ = context.peer.notify_progress(step).await;
             told += 1.0;
@@ -190,7 +190,7 @@ impl ServerHandler for Handler {
     }
 }
 
-/// One block of JSON, and the same as structured content.
+/// A block of JSON, and the same as structured content.
 fn tool_result(tool: &str, answer: Result<Value, ToolError>) -> CallToolResult {
     let value = match answer {
         Ok(value) => value,

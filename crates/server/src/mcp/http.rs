@@ -23,20 +23,20 @@ use crate::state::App;
 
 /// The path of the MCP endpoint.
 pub(crate) const PATH: &str = "/mcp";
-/// JSON-RPC: the text is not valid JSON.
+/// JSON-RPC code: the text is not valid JSON.
 const PARSE_ERROR: i64 = -32_700;
-/// JSON-RPC: JSON, and no message.
+/// JSON-RPC code: the JSON is not a message.
 const INVALID_REQUEST: i64 = -32_600;
-/// Most of a refusal's text that is read, in bytes. Refusals are a sentence or two.
+/// Maximum bytes of a refusal to read. Refusals are a sentence or two.
 const REFUSAL_BYTES_MAX: usize = 4_096;
 
-/// The service of one server.
+/// The MCP service of a server.
 pub(crate) struct Service(StreamableHttpService<Handler, NeverSessionManager>);
 
 impl Service {
     pub(crate) fn new(context: ToolContext, stop: CancellationToken) -> Self {
         let context = Arc::new(context);
-        // Host and Origin are checked before a request comes here.
+        // Host and Origin are checked before a request gets here.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_legacy_session_mode(false)
@@ -51,7 +51,7 @@ impl Service {
 pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let mut whole = Request::new(body);
-    // The limit of this path goes along.
+    // The limit of this path applies.
     *whole.extensions_mut() = head.extensions.clone();
     let bytes = match Bytes::from_request(whole, &app).await.map_err(|error| error.into_response().status()) {
         Ok(bytes) => bytes,
@@ -90,13 +90,13 @@ fn speaks_json(response: &Response) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.to_str().is_ok_and(is_json))
 }
 
-/// An error of JSON-RPC that answers no request, because none could be read.
+/// A JSON-RPC error without a request id, because no request could be read.
 fn json_rpc_refusal(status: StatusCode, code: i64, message: &str) -> Response {
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     (status, Json(error)).into_response()
 }
 
-/// A refusal in plain text as the problem that every other path answers with.
+/// Converts a plain-text refusal to the problem format of all other paths.
 async fn to_problem(response: Response) -> Response {
     let (head, body) = response.into_parts();
     let said = to_bytes(body, REFUSAL_BYTES_MAX).await.unwrap_or_default();

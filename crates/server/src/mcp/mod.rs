@@ -1,8 +1,8 @@
-//! The hub's tools for programs that speak the Model Context Protocol: over streamable HTTP at `/mcp`, over a socket in
-//! the home, over standard input and output.
+//! The hub's tools for programs that speak the Model Context Protocol: over streamable HTTP at `/mcp`, over a socket
+//! in the home, over standard input and output.
 //!
-//! A call comes in at the [`handler`], which finds its [`tool`], checks the arguments against the tool's schema
-//! ([`check`]), finds out for whose memory and as which instance it is ([`speaker`]), and hands it to one of [`tools`].
+//! A call enters the [`handler`], which finds its [`tool`], checks the arguments against the tool's schema
+//! ([`check`]), determines the caller's scope and instance ([`speaker`]), and passes it to one of [`tools`].
 
 mod handler;
 mod tool;
@@ -21,8 +21,8 @@ pub(crate) use socket::{answer_program, greeting_line};
 pub use speaker::Speaker;
 pub use tools::names_that_may_be_repeated;
 
-/// Longest message, in bytes, over HTTP as over a stream: the largest archive of a hub fits, which base64 makes a third
-/// longer.
+/// Maximum bytes of a message, over HTTP and over streams: the largest archive of a hub fits, which base64 makes a
+/// third longer.
 pub const MESSAGE_BYTES_MAX: usize = 68 * 1024 * 1024;
 
 const _: () = assert!(

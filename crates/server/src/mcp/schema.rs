@@ -1,11 +1,12 @@
-//! What a tool takes, as JSON schema that every client understands: no references, no `null`, enumerations as such.
+//! The input schema of a tool in a form that every client understands: no references, no `null`, enumerations as
+//! such.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The schema of a tool's input, with what every tool takes beside its own; and whether the input needs `instanceId`,
-/// which the connection says where a call does not.
+/// The schema of a tool's input, with the arguments that every tool has; and true if the input needs `instanceId`,
+/// which the connection provides if a call does not.
 pub(super) fn input_schema<Input: JsonSchema>() -> (Map<String, Value>, bool) {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Input>().to_value();
@@ -81,7 +82,7 @@ fn flatten_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// Words, each with its own explanation, become one enumeration.
+/// Merges constants with explanations into one enumeration.
 fn flatten_constants(object: &mut Map<String, Value>) {
     let Some(choices) = object.get("oneOf").and_then(Value::as_array) else { return };
     let mut words = Vec::new();

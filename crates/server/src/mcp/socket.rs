@@ -1,4 +1,4 @@
-//! The socket in the home, over which other processes reach whoever holds it.
+//! The socket in the home, by which other processes reach its holder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use super::handler::serve_stream;
 use super::speaker::Speaker;
 use crate::home_socket::{HomeSocket, SocketError, listen_at};
 
-/// Longest greeting, in bytes. It is one short line of JSON.
+/// Maximum bytes of a greeting. It is one short line of JSON.
 const GREETING_BYTES_MAX: u64 = 1_024;
-/// Time in which a process must identify itself. It is sent at once by a process of the same machine.
+/// Time limit for the greeting. A process on the same machine sends it at once.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
 /// Time that running calls may take to finish when the socket is closed.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// The first line that a process says.
+/// The first line that a process sends.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
-    /// The instance that it speaks as, and for no other; none for the hub's own.
+    /// The only instance that it may act as; `None` for the hub's own.
     instance: Option<InstanceId>,
 }
 
-/// Reaches whoever holds the home, and says who is speaking.
+/// Connects to the process that holds the home, and sends the greeting.
 pub async fn join(path: &Path, instance: Option<&InstanceId>) -> std::io::Result<UnixStream> {
     let address = HomeSocket::find(path)?;
     let mut stream = UnixStream::connect(address.path()).await?;
@@ -40,14 +40,14 @@ pub async fn join(path: &Path, instance: Option<&InstanceId>) -> std::io::Result
     Ok(stream)
 }
 
-/// The line with which a program says who is speaking.
+/// The line by which a program identifies itself.
 pub(crate) fn greeting_line(instance: Option<&InstanceId>) -> serde_json::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(&Greeting { instance: instance.cloned() })?;
     line.push(b'\n');
     Ok(line)
 }
 
-/// A socket that answers until it is closed.
+/// A socket for MCP that is open until it is closed.
 pub struct HubSocket {
     path: PathBuf,
     stop: CancellationToken,
@@ -57,9 +57,10 @@ pub struct HubSocket {
 }
 
 impl HubSocket {
-    /// Listens there. Only the process that holds the home may do that.
+    /// Opens the socket. Only the process that holds the home may do that.
     ///
     /// # Errors
+    ///
     /// If the path is too long for a socket, or can't be written.
     pub fn open(path: &Path, context: ToolContext) -> Result<Self, SocketError> {
         let listener = listen_at(path)?;
@@ -75,9 +76,9 @@ impl HubSocket {
         Ok(socket)
     }
 
-    /// Takes no new calls, lets those that were begun end, and goes.
+    /// Accepts no more calls, waits for running ones, and closes the socket.
     pub async fn close(self) {
-        // It may be gone already; the lock, not this file, says who holds the home.
+        // It may be gone already. The lock, not this file, shows who holds the home.
         let _ = std::fs::remove_file(&self.path);
         self.stop.cancel();
         self.tasks.close();
@@ -156,7 +157,7 @@ pub(crate) async fn answer_program<R, W>(
     .await;
 }
 
-/// A reader that ends when the socket is closed, so that nothing new is begun and what was begun can end.
+/// A reader that ends when the socket is closed, so that no new calls begin while running ones finish.
 struct ClosableReader<R> {
     inner: R,
     stop: std::pin::Pin<Box<tokio_util::sync::WaitForCancellationFutureOwned>>,

@@ -1,4 +1,4 @@
-//! Who speaks, and for whose memory.
+//! The caller of a connection, and the scope of its calls.
 
 use hub::{Caller, InstanceId};
 use memory::{PersonaId, UserId};
@@ -10,30 +10,30 @@ use super::tool::{InstanceField, ToolError};
 /// The caller on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
-    /// The instance; calls that name none are its own.
+    /// The instance of calls that name none.
     pub instance: InstanceId,
-    /// True if calls that name another instance are refused.
+    /// True to refuse calls that name another instance.
     pub bound: bool,
-    /// The one user whom it speaks for; none for all.
+    /// The only user that it may act for; `None` for all.
     pub user: Option<UserId>,
-    /// The speaker's name in the audit log.
+    /// The caller's name in the audit log.
     pub name: String,
 }
 
 impl Speaker {
-    /// One that has said which instance it is, and speaks for no other.
+    /// A caller that may only act as this instance.
     pub fn for_instance(instance: InstanceId) -> Self {
         let name = format!("mcp:{instance}");
         Self { instance, bound: true, user: None, name }
     }
 
-    /// The owner, who speaks as the hub's own instance and may name another.
+    /// The owner, who acts as the hub's own instance and may name another.
     pub fn owner(instance: InstanceId) -> Self {
         Self { instance, bound: false, user: None, name: "owner".to_owned() }
     }
 
-    /// For whom a call is. Takes `persona_id` and `user_id` out of the arguments, and puts `instanceId` in where the call
-    /// has none and means its own.
+    /// Determines the caller of a call. Removes `persona_id` and `user_id` from the arguments, and adds the caller's
+    /// `instanceId` if the call has none.
     pub(super) async fn identify_caller(
         &self,
         context: &ToolContext,
@@ -64,7 +64,7 @@ impl Speaker {
         let is_daily = arguments.get("granularity").is_some_and(|granularity| granularity == "daily");
         let means_own = match field {
             InstanceField::Speaker => true,
-            // Whoever is bound can't mean the day of another by leaving out whose.
+            // A bound caller can't refer to another instance's daily by leaving the instance out.
             InstanceField::Owner => self.bound && is_daily,
             InstanceField::Absent | InstanceField::Reference => false,
         };
@@ -97,7 +97,7 @@ impl Speaker {
         }
     }
 
-    /// A persona that is there: a slip of the pen must not make one.
+    /// An existing persona: a misspelt id must not create one.
     async fn persona(&self, context: &ToolContext, asked: Option<String>) -> Result<PersonaId, ToolError> {
         let configured = context.runtime.settings().persona.clone();
         let Some(asked) = asked.filter(|asked| asked != configured.as_str()) else {
@@ -112,7 +112,7 @@ impl Speaker {
     }
 }
 
-/// Takes a word out of the arguments.
+/// Removes a text argument and returns it.
 fn take_text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, ToolError> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
@@ -121,7 +121,7 @@ fn take_text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<St
     }
 }
 
-/// The instance of a push says itself who it is.
+/// The instance that a push names.
 fn pushing_instance(arguments: &Map<String, Value>) -> Option<String> {
     arguments.get("instance")?.get("id")?.as_str().map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! A tool: its name, what it takes, what it does.
+//! A tool: its name, its input, its effect.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use super::schema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Reads,
-    /// The tool reads, and notes that this instance has seen it. A second call returns and notes the same.
+    /// The tool reads, and notes that this instance has seen the result. A second call returns and notes the same.
     Notes,
-    /// The tool adds to what is stored.
+    /// The tool adds data.
     Adds,
-    /// The tool replaces something; the former text is kept as a version.
+    /// The tool replaces something; the former text stays as a version.
     Changes,
     /// The tool deletes something.
     Destroys,
 }
 
 impl Effect {
-    /// True if a second call does no more than the first.
+    /// True if a second call has no further effect.
     pub(super) fn may_be_repeated(self) -> bool {
         matches!(self, Self::Reads | Self::Notes)
     }
 }
 
-/// Why a tool did not do what was asked.
+/// Why a tool call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ToolError {
-    /// The arguments is invalid so; the text says which and what fits.
+    /// The arguments are invalid; the text says which and what is allowed.
     Invalid(String),
-    /// The caller may not do this, or there is nothing to do it to.
+    /// The caller may not do this, or its target does not exist.
     Refused(String),
-    /// The call failed; the text says what is saved.
+    /// The call failed; the text says what was stored.
     Failed(String),
 }
 
@@ -73,9 +73,9 @@ pub(super) enum InstanceField {
     /// The tool has no such field.
     Absent,
     Speaker,
-    /// The instance whose day is written or deleted: the caller's own.
+    /// The instance whose daily is written or deleted: the caller's own.
     Owner,
-    /// The instance whose day is read: any.
+    /// The instance whose daily is read: any.
     Reference,
 }
 
@@ -83,16 +83,16 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     pub(super) effect: Effect,
-    /// True if it may take so long that the client should hear of it in between.
+    /// True if it may take so long that the client needs progress notifications.
     pub(super) is_long: bool,
-    /// Other names of arguments, each with the one that is meant.
+    /// Alternative names of arguments, each with the listed name.
     also: &'static [(&'static str, &'static str)],
     pub(super) schema: Arc<Map<String, Value>>,
     pub(super) instance: InstanceField,
     work: Arc<ToolFunction>,
 }
 
-/// A tool that takes `Input`.
+/// Defines a tool with the arguments `Input`.
 pub(super) fn tool<Input, Output, Failure, Doing>(
     name: &'static str,
     effect: Effect,
@@ -143,12 +143,13 @@ impl Tool {
         Self { is_long: true, ..self }
     }
 
-    /// The same, as one that takes arguments by these other names too: each with the name that the schema lists.
+    /// Adds alternative names of arguments, each with the name in the schema.
     pub(super) fn with_aliases(self, also: &'static [(&'static str, &'static str)]) -> Self {
         Self { also, ..self }
     }
 
-    /// The arguments under the names that the schema lists. Where both names are used, the listed one is meant.
+    /// The arguments with alternative names replaced by those of the schema. If both are given, the listed one is
+    /// used.
     pub(super) fn rename_to_listed(&self, arguments: &mut Map<String, Value>) {
         for (other, listed) in self.also {
             if let Some(value) = arguments.remove(*other) {
@@ -166,7 +167,7 @@ impl Tool {
         (self.work)(context, caller, arguments)
     }
 
-    /// The description of the tool for clients.
+    /// The definition of the tool for MCP clients.
     pub(super) fn to_mcp(&self) -> rmcp::model::Tool {
         let annotations = ToolAnnotations::new()
             .read_only(self.effect == Effect::Reads)
@@ -177,6 +178,6 @@ impl Tool {
     }
 }
 
-/// The arguments of tools without arguments of their own.
+/// The arguments of tools that have none of their own.
 #[derive(serde::Deserialize, JsonSchema)]
 pub(super) struct NoArgs {}

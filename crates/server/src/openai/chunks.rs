@@ -32,7 +32,7 @@ pub(crate) struct CompletionChunk {
     model: String,
     /// Empty in the frame with the usage.
     choices: Vec<ChunkChoice>,
-    /// Only if the request asked for it; null in all but the last frame.
+    /// Set only in the last frame, and only if the request asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Option<UsageBody>>,
 }
@@ -66,14 +66,14 @@ struct ChunkStream {
     events: UnboundedReceiver<TurnEvent>,
     wants_usage: bool,
     stop: StopFilter,
-    /// True if any of the reply's words went out.
+    /// True if any text of the reply was sent.
     spoken: bool,
     over: bool,
     frames: VecDeque<Event>,
 }
 
-/// The reply from its first word on: chunks, the last one with the reason of its end, the usage if it was asked for,
-/// `[DONE]`. A turn that fails after its first word ends the stream with an error object.
+/// Streams the reply from its first token on: chunks, the last one with the reason of its end, the usage if
+/// requested, `[DONE]`. A turn that fails after its first token ends the stream with an error object.
 pub(super) fn stream(
     head: ChunkHeader,
     first: TurnEvent,
@@ -92,7 +92,7 @@ pub(super) fn stream(
     }))
 }
 
-/// A text that is there as a whole, as [`stream()`] sends a reply.
+/// Streams a complete text in the same form as [`stream()`].
 pub(super) fn stream_whole(
     head: ChunkHeader,
     text: &str,
@@ -189,7 +189,7 @@ impl ChunkStream {
     }
 
     fn push(&mut self, data: &impl Serialize) {
-        // A chunk has no keys that are not strings, so it is always written.
+        // A chunk has only string keys, so serializing it never fails.
         let text = serde_json::to_string(data).unwrap_or_default();
         self.frames.push_back(Event::default().data(text));
     }

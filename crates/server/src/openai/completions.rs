@@ -1,4 +1,4 @@
-//! One turn, asked and answered in the OpenAI API's words.
+//! One turn through the OpenAI API.
 
 use axum::Json;
 use axum::extract::State;
@@ -24,14 +24,14 @@ use crate::extract::{self, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Names the channel on which a message was written, where it is [`TERMINAL_CHANNEL`].
+/// Header with the channel of a message, if that is [`TERMINAL_CHANNEL`].
 pub const CHANNEL_HEADER: &str = "x-echovessel-channel";
 /// The channel of the program's own terminal.
 pub const TERMINAL_CHANNEL: &str = "terminal";
 /// The path of chat completions.
 pub(crate) const PATH: &str = "/v1/chat/completions";
 
-/// `POST /v1/chat/completions`. The turn goes on when the client goes away.
+/// Handler of `POST /v1/chat/completions`. The turn continues when the client disconnects.
 pub(crate) async fn complete(
     State(app): State<App>,
     principal: Principal,
@@ -72,7 +72,7 @@ pub(crate) async fn complete(
     .await?;
     let head = ChunkHeader { id: format!("chatcmpl-{}", accepted.turn_id), created, model: persona };
     if asked.stream.unwrap_or(false) {
-        // What fails before the first word is an answer with a status of its own, not a stream.
+        // A failure before the first token is an answer with a status of its own, not a stream.
         let first = first_word(&mut events).await?;
         return Ok(chunks::stream(head, first, events, asked.wants_usage(), stop).into_response());
     }
@@ -83,13 +83,13 @@ pub(crate) async fn complete(
     Ok(completion_response(head, content, finish_reason, usage))
 }
 
-/// The program's own terminal says what it is; all others are clients of the API.
+/// The channel of a request: the program's own terminal identifies itself; all others are clients of the API.
 fn channel_of(headers: &HeaderMap) -> String {
     let is_terminal = headers.get(CHANNEL_HEADER).is_some_and(|name| name == TERMINAL_CHANNEL);
     (if is_terminal { TERMINAL_CHANNEL } else { CHANNEL }).to_owned()
 }
 
-/// Answers what a program wrote for the model itself: nothing is remembered, and the persona is not asked.
+/// Answers a prompt that a program wrote for the model itself: nothing is stored, and the persona is not involved.
 async fn answer_utility(
     app: &App,
     asked: &CompletionRequest,
@@ -140,7 +140,7 @@ async fn is_persona(app: &App, model: &str) -> Result<bool, Problem> {
     Ok(app.runtime().store().persona(&persona).await?.is_some())
 }
 
-/// Waits for the first event that says something.
+/// Waits for the first event with text.
 async fn first_word(events: &mut UnboundedReceiver<TurnEvent>) -> Result<TurnEvent, Problem> {
     loop {
         match events.recv().await {

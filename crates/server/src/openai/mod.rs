@@ -1,5 +1,5 @@
-//! Any program that speaks the OpenAI protocol is a channel: its last user message enters the ordinary turn. What it
-//! sends along as history is not taken into memory; the persona has its own.
+//! Any program that speaks the OpenAI protocol is a channel: its last user message becomes an ordinary turn. The
+//! history that it sends is not stored, because the persona has its own.
 
 pub(crate) mod models;
 pub(crate) mod completions;
@@ -8,5 +8,5 @@ pub(crate) mod chunks;
 mod reply_parts;
 mod stop;
 
-/// The channel of these programs.
+/// The channel of API clients.
 const CHANNEL: &str = "openai";

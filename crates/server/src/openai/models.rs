@@ -1,4 +1,4 @@
-//! Personas, as models.
+//! Personas, listed as models.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! Parts of a reply that whole and streamed completions share.
+//! Parts shared by complete and streamed replies.
 
 use axum::http::StatusCode;
 use memory::ledger::TokenUsage;
@@ -14,7 +14,7 @@ pub(super) enum AssistantRole {
     Assistant,
 }
 
-/// `length` when the model was cut off.
+/// Reason of the end of a reply: `length` if the model was interrupted.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FinishReason {
@@ -53,7 +53,7 @@ impl From<TokenUsage> for UsageBody {
     }
 }
 
-/// No reply: 503 when asking again may help, 502 when a person has to act first.
+/// The error for a missing reply: 503 if another request may help, 502 if a person has to act first.
 pub(super) fn no_reply(reason: String, retryable: bool) -> Problem {
     let status = if retryable { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_GATEWAY };
     Problem::new(status, reason).with_code("no_reply")

@@ -1,5 +1,5 @@
-//! What a client of the OpenAI API asks. Fields that steer a model (temperature, penalties, …) are not ours to follow and
-//! are passed over; what would change what the answer *is* is refused.
+//! Requests of the OpenAI API. Fields that steer a model (temperature, penalties, …) are ignored; fields that would
+//! change the kind of answer are refused.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// The body of `POST /v1/chat/completions`.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct CompletionRequest {
-    /// The persona; the configured one by default.
+    /// The persona; default: the configured one.
     #[serde(default)]
     pub(super) model: Option<String>,
     messages: Vec<CompletionMessage>,
@@ -20,15 +20,15 @@ pub(crate) struct CompletionRequest {
     stream_options: Option<StreamOptions>,
     #[serde(default)]
     pub(super) user: Option<String>,
-    /// Texts before which the answer ends.
+    /// Stop sequences: texts before which the answer ends.
     #[serde(default)]
     stop: Option<StopSequences>,
     #[serde(default)]
     n: Option<u32>,
-    /// A persona uses no tools: only an empty list is taken.
+    /// Tools, which personas can't use: only an empty list is accepted.
     #[serde(default)]
     tools: Option<Vec<Value>>,
-    /// Older than `tools`, and refused like them.
+    /// Predecessor of `tools`, and refused likewise.
     #[serde(default)]
     functions: Option<Vec<Value>>,
 }
@@ -40,7 +40,7 @@ enum StopSequences {
     Several(Vec<String>),
 }
 
-/// Most texts before which an answer ends. It is the limit of the API that clients are written for.
+/// Maximum stop sequences, as in the OpenAI API.
 const STOPS_MAX: usize = 4;
 
 #[derive(Deserialize, JsonSchema)]
@@ -76,7 +76,7 @@ impl CompletionRequest {
         self.stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or(false)
     }
 
-    /// Refuses what a persona can't do, before anything is written.
+    /// Refuses unsupported requests before anything is written.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let asked = |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|list| !list.is_empty());
         for (name, list) in [("tools", &self.tools), ("functions", &self.functions)] {
@@ -97,7 +97,7 @@ impl CompletionRequest {
         Ok(())
     }
 
-    /// The texts before which the answer ends.
+    /// The stop sequences of the request.
     pub(super) fn stops(&self) -> Vec<String> {
         let stops = match &self.stop {
             None => Vec::new(),
@@ -107,8 +107,8 @@ impl CompletionRequest {
         stops.into_iter().filter(|stop| !stop.is_empty()).collect()
     }
 
-    /// The words of the last user message; text parts are joined by line breaks. What a program says in the place of its
-    /// person is refused: memory would hold it for the person's own words.
+    /// The text of the last user message; text parts are joined by line breaks. A program's text in the user's place
+    /// is refused, because it would be remembered as the user's words.
     pub(super) fn last_user_text(&mut self) -> Result<String, Problem> {
         let words = self.last_words()?;
         if is_program_task(&words) {
@@ -120,7 +120,7 @@ impl CompletionRequest {
         Ok(words)
     }
 
-    /// The last user message if a program wrote it for the model itself, as a title for the chat.
+    /// The last user message if a program wrote it for the model itself, for example to get a title for the chat.
     pub(super) fn utility_prompt(&self) -> Option<String> {
         let last = self.messages.iter().rev().find(|message| message.role == "user")?;
         let text = match last.content.as_ref()? {
@@ -155,8 +155,8 @@ impl CompletionRequest {
     }
 }
 
-/// True if a text is one of the tasks that Open WebUI gives a model in a user's name: each begins and ends alike, around
-/// the conversation so far or around documents.
+/// True if a text is one of the tasks that Open WebUI sends to a model in a user's name. They all begin and end
+/// alike, around the conversation so far or around documents.
 fn is_program_task(text: &str) -> bool {
     let around = |tag: &str| text.contains(&format!("<{tag}>")) && text.contains(&format!("</{tag}>"));
     text.starts_with("### Task:")

@@ -1,7 +1,7 @@
-//! Where an answer ends before its end: at the first of the texts that the client named. What the persona said stays whole
-//! in memory; only this client hears less of it.
+//! Stop sequences: ends an answer at the first of the client's texts. The stored reply stays complete; only this
+//! client receives less.
 
-/// Passes text on until a stop comes. What may be the beginning of one is held back.
+/// Passes text on until a stop sequence. A possible beginning of one is held back.
 pub(super) struct StopFilter {
     stops: Vec<String>,
     held: String,
@@ -29,12 +29,12 @@ impl StopFilter {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// The rest, when nothing more comes.
+    /// Returns the rest at the end of the text.
     pub(super) fn finish(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 
-    /// True if a stop has come.
+    /// True after a stop sequence.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }

@@ -1,4 +1,4 @@
-//! The port to backups: files that each hold the whole memory.
+//! The port to backups: files that each contain the whole memory.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -8,16 +8,16 @@ use serde::Serialize;
 /// Makes and lists backups.
 #[async_trait]
 pub trait Backups: Send + Sync {
-    /// The folder and the backups in it, newest first.
+    /// The folder and its backups, newest first.
     async fn list(&self) -> Result<BackupList, BackupError>;
-    /// Makes one now, checked; the oldest beyond `backup.keep` are deleted.
+    /// Makes and checks a backup; deletes the oldest beyond `backup.keep`.
     async fn create(&self) -> Result<BackupCreated, BackupError>;
 }
 
-/// Why a backup was not made or could not be listed. The memory and earlier backups are as they were.
+/// Why a backup failed, or backups could not be listed. The memory and earlier backups are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// Why none was made.
+    /// No backup was made, for this reason.
     #[error("no backup was made, earlier ones are kept: {0}")]
     NotMade(String),
     /// The backups can't be listed, for this reason.
@@ -45,14 +45,14 @@ pub struct BackupFile {
     pub created_at: Option<Timestamp>,
 }
 
-/// A backup that was just made, with what is in it.
+/// A new backup, with counts of its content.
 #[derive(Serialize, JsonSchema)]
 pub struct BackupCreated {
     /// The file that was written.
     #[serde(flatten)]
     pub file: BackupFile,
-    /// Number of messages in it.
+    /// Number of messages in the backup.
     pub messages: u64,
-    /// Events, thoughts, intentions and expectations in it.
+    /// Number of events, thoughts, intentions and expectations in the backup.
     pub memories: u64,
 }

@@ -1,4 +1,4 @@
-//! The daemons of this home: one where the memory is in a file, several where they share a database on a server.
+//! The port to the list of daemons: one for a home in a file, several for a database on a server.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ pub struct DaemonStatus {
     pub address: String,
     pub version: String,
     pub state: DaemonState,
-    /// Personas that it answers for.
+    /// Personas that it serves.
     pub personas: u64,
     /// Replies in the last minute; null for a home in a file.
     pub turns_per_minute: Option<u64>,
@@ -33,13 +33,13 @@ pub struct DaemonStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DaemonState {
-    /// The daemon answers every request.
+    /// The daemon answers all requests.
     Serving,
-    /// The daemon passes requests on, and takes over when the one that answers goes.
+    /// The daemon forwards requests, and takes over if the serving one fails.
     StandingBy,
-    /// The daemon stops: running replies end, and another one takes over.
+    /// The daemon is stopping: running replies end, and another one takes over.
     Draining,
-    /// The daemon sends no heartbeat any more. Listed for a day.
+    /// The daemon stopped sending heartbeats. It is listed for a day.
     Dead,
 }
 

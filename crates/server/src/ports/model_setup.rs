@@ -1,43 +1,43 @@
-//! The port to language models: which one answers, what is offered, a try, and the choice.
+//! The port to language models: state, choices, a trial, and selecting one.
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Finds, tries and chooses language models. The server itself speaks with none.
+/// Finds, tries and selects language models. The server itself connects to none.
 #[async_trait]
 pub trait ModelSetup: Send + Sync {
     async fn show(&self) -> Result<ModelConfiguration, ModelSetupError>;
-    /// The model servers that answer on this machine.
+    /// The model servers found on this machine.
     async fn local_servers(&self) -> Vec<LocalModelServer>;
-    /// The models that an endpoint offers, by name.
+    /// The models of an endpoint, by name.
     async fn list(&self, choice: ModelChoice) -> Result<Vec<String>, ModelSetupError>;
-    /// Asks a model for one sentence. Nothing is stored.
+    /// Asks a model for a sentence. Nothing is stored.
     async fn test_model(
         &self,
         choice: ModelChoice,
         language: String,
     ) -> Result<BoxStream<'static, ModelTryEvent>, ModelSetupError>;
-    /// Makes a model the one that answers, from now on.
+    /// Selects the model to use from now on.
     async fn choose(&self, choice: ModelChoice) -> Result<ModelConfiguration, ModelSetupError>;
-    /// Asks the endpoint whether it answers.
+    /// Checks if the endpoint answers.
     async fn check(&self) -> ModelCheckResponse;
 }
 
-/// A model that could answer.
+/// A model to try or select.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub struct ModelChoice {
     /// `auto`, `openai` (any compatible endpoint), `anthropic` or `offline`.
     pub provider: String,
-    /// The endpoint's address, as `https://host/v1`; empty for the provider's own.
+    /// The endpoint's address, such as `https://host/v1`; empty for the provider's own.
     #[serde(default)]
     pub base_url: String,
     /// The model's name at the endpoint; empty for the provider's default.
     #[serde(default)]
     pub model: String,
-    /// The endpoint's key. Without it the one in the environment is used, else the one that was entered for this address.
-    /// Empty: delete the one that was entered.
+    /// The endpoint's key. If absent, the one in the environment is used, else the one entered for this address.
+    /// Empty: delete the entered one.
     pub key: Option<String>,
 }
 
@@ -52,11 +52,11 @@ pub struct ModelConfiguration {
     pub model: String,
     /// The state of its key.
     pub key: ModelKey,
-    /// Variables that are set, and are sent to the provider's own address.
+    /// Environment variables that are set and sent to the provider's own address.
     pub environment_keys: Vec<EnvironmentKey>,
-    /// Settings that the environment sets, so that a choice made here does nothing for them.
+    /// Settings that environment variables override, so that a selection has no effect on them.
     pub overridden_by_environment: Vec<String>,
-    /// The model that answers now.
+    /// The model in use now.
     pub answering: LlmState,
 }
 
@@ -65,9 +65,9 @@ pub struct ModelConfiguration {
 pub struct ModelKey {
     /// The place that the key comes from.
     pub source: KeySource,
-    /// The environment variable that is read before the entered key; empty where none is.
+    /// The environment variable that is preferred to the entered key; empty if there is none.
     pub variable: String,
-    /// The last characters of a key that was entered; empty of a short one.
+    /// The last characters of an entered key; empty for a short one.
     pub end: String,
 }
 
@@ -86,7 +86,7 @@ pub struct EnvironmentKey {
 pub enum KeySource {
     /// The environment of the program.
     Environment,
-    /// The page; kept in `secrets.toml`.
+    /// Entered in the web UI; stored in `secrets.toml`.
     Entered,
     /// No key is set for this address.
     None,
@@ -99,7 +99,7 @@ pub struct LocalModelServer {
     pub name: String,
     /// The address of the server.
     pub base_url: String,
-    /// The server's models that hold conversations; may be empty.
+    /// The server's chat models; may be empty.
     pub models: Vec<String>,
 }
 
@@ -107,27 +107,27 @@ pub struct LocalModelServer {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum ModelTryEvent {
-    /// The next part of the answer.
+    /// The next piece of the answer.
     Piece {
-        /// Text that follows the pieces before.
+        /// The text of the piece.
         text: String,
     },
     /// The answer is complete.
     Done {
         /// The model, as the endpoint names it.
         model: String,
-        /// Milliseconds from the question to the first words.
+        /// Milliseconds from the request to the first token.
         first_words_ms: u64,
-        /// Milliseconds from the question to the last words.
+        /// Milliseconds from the request to the end.
         whole_ms: u64,
-        /// Speed of the answer after its first part; null for an answer of one part.
+        /// Speed of the answer after its first piece; null for an answer of one piece.
         tokens_per_second: Option<f64>,
     },
-    /// The answer was cut off.
+    /// The answer was interrupted.
     Failed {
-        /// A sentence for a person.
+        /// The reason, for a person.
         detail: String,
-        /// As of a refusal before the first words.
+        /// Stable name of the reason, as for a refusal before the answer.
         code: &'static str,
     },
 }
@@ -135,20 +135,20 @@ pub enum ModelTryEvent {
 /// Result of checking the language model.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ModelCheckResponse {
-    /// True if it does.
+    /// True if the endpoint answers.
     pub ok: bool,
-    /// A sentence for a person.
+    /// The result, for a person.
     pub detail: String,
-    /// The model that answers now.
+    /// The model in use now.
     pub llm: LlmState,
 }
 
-/// An error in a choice of model.
+/// Why a model can't be used.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{detail}")]
 pub struct ModelSetupError {
     pub fault: ModelFault,
-    /// A sentence for a person.
+    /// The reason, for a person.
     pub detail: String,
 }
 
@@ -156,7 +156,7 @@ pub struct ModelSetupError {
 pub enum ModelFault {
     /// The key is missing or refused.
     Key,
-    /// The address is invalid, or no server answers there.
+    /// The address is invalid, or there is no server.
     Address,
     Model,
     /// The files of the home can't be read or written.
@@ -164,7 +164,7 @@ pub enum ModelFault {
 }
 
 impl ModelFault {
-    /// A word for programs.
+    /// The error code for programs.
     pub fn error_code(self) -> &'static str {
         match self {
             Self::Key => "model_key",
@@ -175,7 +175,7 @@ impl ModelFault {
     }
 }
 
-/// Models that answer at the moment.
+/// The models in use now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ActiveModels {
     /// State of the language model.
@@ -184,7 +184,7 @@ pub struct ActiveModels {
     pub embedding: EmbeddingState,
 }
 
-/// State of the language model that answers.
+/// State of the current language model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LlmState {
     /// `openai`, `anthropic` or `offline`.
@@ -197,13 +197,13 @@ pub struct LlmState {
     pub notice: Option<String>,
 }
 
-/// State of the embedding model that answers.
+/// State of the current embedding model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EmbeddingState {
     /// Either `local` or `openai`.
     pub provider: Option<String>,
     /// The name of the model.
     pub model: Option<String>,
-    /// True if memory works on words alone.
+    /// True if memory uses words only.
     pub words_only: bool,
 }

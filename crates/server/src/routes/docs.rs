@@ -6,7 +6,7 @@ pub(super) const JSON: &str = "application/json";
 
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// A response that is not an error.
+/// A response other than an error.
 #[derive(Clone, Copy)]
 pub(crate) struct Success {
     pub(crate) status: u16,
@@ -30,6 +30,6 @@ pub(crate) struct RouteDocs {
     pub(crate) is_scoped: bool,
     pub(crate) body: Option<RequestBody>,
     pub(crate) successes: Vec<Success>,
-    /// Statuses of errors beside those that follow from the method, path and input.
+    /// Statuses of errors besides those that follow from the method, path and input.
     pub(crate) errors: Vec<u16>,
 }

@@ -1,4 +1,4 @@
-//! Every path of the HTTP API, once: the router and the API document are both made of these tables.
+//! Every path of the HTTP API, once: both the router and the API document are built from these tables.
 
 mod docs;
 mod route;
@@ -14,7 +14,8 @@ mod work;
 pub(crate) use docs::Success;
 pub(crate) use route::Route;
 
-/// All routes in the order of the documentation page. `/login` and `/mcp`, which no API client calls, are in the router.
+/// All routes in the order of the documentation page. `/login` and `/mcp`, which API clients do not call, are in the
+/// router.
 pub(crate) fn list_routes() -> Vec<Route> {
     [
         chat::routes(),

@@ -1,4 +1,4 @@
-//! The program itself: status, settings, tokens.
+//! The program: status, settings, tokens.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! One method of one path: its handler and its documentation, which cannot be written apart.
+//! One method of one path: its handler together with its documentation.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct Route {
     pub(crate) handler: MethodRouter<App>,
 }
 
-/// A handler behind a pointer: axum's services around it are compiled once, and not once for each of all routes.
+/// A type-erased handler, so that axum's services around it are compiled once rather than for each route.
 #[derive(Clone)]
 struct ErasedHandler(Arc<dyn Fn(Request, App) -> BoxFuture<'static, Response> + Send + Sync>);
 
@@ -64,50 +64,50 @@ impl Tag {
 }
 
 impl Route {
-    /// Adds a JSON response that the handler's signature does not show.
+    /// Adds a JSON response that is not in the handler's signature.
     pub(super) fn add_response<T: JsonSchema>(mut self, status: u16) -> Self {
         self.docs.returns::<T>(status);
         self
     }
 
-    /// Adds the event stream: its schema has the data of each event under the event's name.
+    /// Adds the event stream. Its schema has the data of each event under the event's name.
     pub(super) fn returns_events<T: JsonSchema>(mut self) -> Self {
         let schema = SchemaGenerator::subschema_for::<T>;
         self.docs.successes.push(Success { status: 200, media: "text/event-stream", schema: Some(schema) });
         self
     }
 
-    /// Adds a response with a body that is not JSON.
+    /// Adds a response with a body other than JSON.
     pub(super) fn returns_media(mut self, media: &'static str) -> Self {
         self.docs.successes.push(Success { status: 200, media, schema: None });
         self
     }
 
-    /// Adds a part of such a body, for requests of a range.
+    /// Adds a partial response, for requests of a range.
     pub(super) fn returns_partial(mut self, media: &'static str) -> Self {
         self.docs.successes.push(Success { status: 206, media, schema: None });
         self
     }
 
-    /// Replaces the body that the signature shows: for a body that the handler reads field by field.
+    /// Replaces the body of the signature, for a handler that reads its body field by field.
     pub(super) fn with_body<T: JsonSchema>(mut self) -> Self {
         self.docs.set_body::<T>(true);
         self
     }
 
-    /// Takes a form with a file in the field `file`.
+    /// Adds a form with a file in the field `file`.
     pub(super) fn takes_file(self) -> Self {
         self.takes_form::<FileForm>()
     }
 
-    /// Takes a form of these fields.
+    /// Adds a form with these fields.
     pub(super) fn takes_form<T: JsonSchema>(mut self) -> Self {
         let schema = SchemaGenerator::subschema_for::<T>;
         self.docs.body = Some(RequestBody { media: "multipart/form-data", schema, is_required: true });
         self
     }
 
-    /// Adds statuses of errors of this handler.
+    /// Adds error statuses of this handler.
     pub(super) fn add_error_statuses(mut self, statuses: &[u16]) -> Self {
         self.docs.errors.extend(statuses);
         self
@@ -117,12 +117,12 @@ impl Route {
         crate::auth::is_guarded(self.path)
     }
 
-    /// True if errors have the shape of the OpenAI API.
+    /// True if errors have the form of the OpenAI API.
     pub(crate) fn is_openai(&self) -> bool {
         self.path.starts_with("/v1/")
     }
 
-    /// Every status of an error, sorted.
+    /// Every error status, sorted.
     pub(crate) fn errors(&self) -> Vec<u16> {
         let mut statuses = self.docs.errors.clone();
         statuses.extend([421, 503]);
@@ -132,7 +132,7 @@ impl Route {
         if self.path.contains('{') {
             statuses.push(404);
         }
-        // A query that can't be parsed.
+        // For a query that can't be parsed.
         if !self.docs.query.is_empty() || self.docs.is_scoped {
             statuses.push(422);
         }

@@ -17,17 +17,17 @@ use crate::problem::Problem;
 use crate::respond::{Accepted, Created};
 use crate::state::App;
 
-/// A handler whose arguments and answer say what it takes and returns.
+/// A handler whose arguments and response type document it.
 pub(crate) trait Signature<Arguments> {
     fn describe(docs: &mut RouteDocs);
 }
 
-/// An argument of a handler. Those that no client sees add nothing.
+/// An argument of a handler. Arguments that clients do not see add nothing.
 pub(crate) trait Argument {
     fn describe(_: &mut RouteDocs) {}
 }
 
-/// A handler's response type. A [`Response`] has no documentation; its route must provide it.
+/// A handler's response type. A [`Response`] documents nothing; its route must do that.
 pub(crate) trait Answer {
     fn describe(_: &mut RouteDocs) {}
 }

@@ -1,4 +1,4 @@
-//! Work in the background: sessions, traces, costs, channels.
+//! Background work: sessions, traces, costs, channels.
 
 use super::route::{Route, Tag};
 use crate::admin::imports::{character, export, import_list, runs};

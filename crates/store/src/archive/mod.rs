@@ -1,6 +1,6 @@
-//! Archives: a home's memory as one zip file of JSON Lines, Markdown and pictures, and a home made of one.
+//! Archives: a home's memory as one zip file of JSON Lines, Markdown and pictures, and creating a home from one.
 //!
-//! A kind of rows is a table; its fields are the columns. `docs/book/archive.md` documents the form.
+//! A kind of rows is a table; its fields are the columns. `docs/book/archive.md` documents the format.
 
 mod tables;
 mod values;
@@ -22,9 +22,9 @@ use crate::engine::run_blocking;
 use crate::home_copy::{HomeDatabase, begin_reading};
 use crate::home_store::HomeStore;
 
-/// Name of the form, in the manifest.
+/// Format name in the manifest.
 const FORMAT: &str = "echovessel-archive";
-/// Version of the form. A reader takes this one and those before.
+/// Version of the format. A reader accepts this one and earlier ones.
 const VERSION: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 
@@ -33,10 +33,10 @@ const MANIFEST: &str = "manifest.json";
 struct Manifest {
     format: String,
     version: u32,
-    /// Number of the last migration: columns are those of this schema.
+    /// Number of the last migration, whose schema the columns have.
     schema: i32,
     created_at: String,
-    /// The one persona in it; `None` for all.
+    /// The only persona in it; `None` for all.
     persona_id: Option<String>,
     files: Vec<ManifestFile>,
 }
@@ -44,7 +44,7 @@ struct Manifest {
 #[derive(Debug, Deserialize, Serialize)]
 struct ManifestFile {
     name: String,
-    /// Rows of a `.jsonl`; 1 for others.
+    /// Number of rows of a `.jsonl`; 1 for other files.
     count: u64,
     bytes: u64,
     sha256: String,

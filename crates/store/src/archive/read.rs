@@ -17,13 +17,13 @@ use crate::engine::sql::{self, Connection, ToSql};
 use crate::engine::{StoreOptions, migrate, remove_database_file};
 use crate::index::words::with_scope;
 
-/// Longest line of a `.jsonl`, in bytes. The largest row that EchoVessel writes has 4 MiB; anything longer is damaged, or made
-/// to fill the memory.
+/// Maximum bytes of a line of a `.jsonl`. The largest row that EchoVessel writes has 4 MiB; a longer line is damaged,
+/// or an attack.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Largest picture or manifest, in bytes. Pictures have 4 MiB at most; the manifest of a large home has a few.
+/// Maximum bytes of a picture or manifest. Pictures have 4 MiB at most; the manifest of a large home has a few.
 const WHOLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Reads the manifest of an archive; `None` if the file is no archive.
+/// Reads the manifest of an archive; `None` if the file is not an archive.
 pub fn look_at_archive(path: &Path) -> Option<ArchiveReport> {
     let mut zip = ZipArchive::new(BufReader::new(File::open(path).ok()?)).ok()?;
     let manifest = read_manifest(&mut zip).ok()?;
@@ -38,12 +38,13 @@ pub fn look_at_archive(path: &Path) -> Option<ArchiveReport> {
     })
 }
 
-/// Makes a database of an archive: the same rows with the same ids. Words are indexed again; vectors are made by the
-/// program as it runs.
+/// Creates a database from an archive: the same rows with the same ids. Texts are indexed again; vectors are computed
+/// while the program runs.
 ///
 /// # Errors
-/// [`StoreError::Unusable`] if the archive is damaged, of a newer version, or not one; [`StoreError::Unwritable`] if
-/// the database can't be written. Nothing is left at `database` then.
+///
+/// [`StoreError::Unusable`] if the archive is damaged, of a newer version, or not an archive;
+/// [`StoreError::Unwritable`] if the database can't be written. Nothing is left at `database` then.
 pub fn read_archive(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreError> {
     if database.exists() {
         return Err(StoreError::Unwritable(format!("{} exists", database.display())));
@@ -205,7 +206,7 @@ impl ArchiveReader<'_> {
     }
 }
 
-/// Indexes the words of all messages and nodes.
+/// Indexes the texts of all messages and nodes.
 pub(crate) fn index_words(connection: &Connection) -> sql::Result<()> {
     for (words, table) in [("message_words", "recall_messages"), ("node_words", "concept_nodes")] {
         let mut insert =

@@ -1,16 +1,16 @@
-//! Which rows an archive holds, and whose they are.
+//! The tables of an archive, and the personas that their rows belong to.
 
-/// The column that leads from a row to its persona.
+/// The assignment of a row to its persona.
 pub(super) enum Owner {
-    /// The row is of the whole home: only in an archive of all personas.
+    /// The row belongs to the home: only in an archive of all personas.
     Home,
     /// The column has the persona's id.
     Persona(&'static str),
-    /// The column has the number of a scope.
+    /// The column has the id of a scope.
     Scope(&'static str),
-    /// The column has the id of a user who talks with the persona.
+    /// The column has the id of a user of the persona.
     User(&'static str),
-    /// The row has the owner of a row in another table.
+    /// The row belongs to the persona of a row in another table.
     Row { column: &'static str, table: &'static str, key: &'static str },
 }
 
@@ -20,7 +20,7 @@ use Owner::{Home, Persona, Row, Scope, User};
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) owner: Owner,
-    /// Columns that are computed again.
+    /// Columns that are not archived, because they are computed.
     pub(super) without: &'static [&'static str],
 }
 
@@ -40,7 +40,7 @@ const fn reference_column(
 const MODEL_COLUMNS: &[&str] = &["embedding_model"];
 const VECTOR_COLUMNS: &[&str] = &["embedding_model", "readability", "vector"];
 
-/// Tables in the order of the archive. Triggers fill those at the end, so they are cleared and written last.
+/// Tables in the order of the archive. Triggers fill those at the end, so these are cleared and written last.
 pub(super) const TABLES: &[Table] = &[
     table("personas", Persona("id")),
     table("persona_avatars", Persona("persona_id")),
@@ -114,7 +114,7 @@ pub(super) const TABLES: &[Table] = &[
 pub(super) const FILLED_BY_TRIGGERS: [&str; 4] =
     ["graph_unread", "graph_unread_documents", "hub_untold", "replaced_values"];
 
-/// Every table of an archive, and those that are left out with the reason.
+/// Every table of an archive, and the tables that are left out, with the reasons.
 pub fn archived_tables() -> (Vec<&'static str>, &'static [(&'static str, &'static str)]) {
     (TABLES.iter().map(|table| table.name).collect(), UNARCHIVED_TABLES)
 }
@@ -150,7 +150,7 @@ const UNARCHIVED_TABLES: &[(&str, &str)] = &[
 ];
 
 impl Table {
-    /// The condition of a persona's rows; its id is bound as `?1`.
+    /// SQL condition for a persona's rows; its id is bound as `?1`.
     pub(super) fn persona_condition(&self) -> String {
         let scopes = "FROM scopes WHERE persona_id = ?1";
         match self.owner {

@@ -1,4 +1,4 @@
-//! Columns as JSON, without losing a bit: ids and times as text, fractions as text, other bytes in hexadecimal.
+//! Columns as JSON without loss: ids and times as text, fractions as text, other bytes in hexadecimal.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::engine::schema;
 use crate::engine::sql::{Connection, Result, ToSql, ValueRef};
 
-/// A value that is written into a column.
+/// A value for a column.
 pub(super) enum Cell {
     Null,
     Integer(i64),
@@ -43,7 +43,7 @@ enum Kind {
     Bytes,
 }
 
-/// Columns that are times, beside those whose name ends with `_at`.
+/// Columns with times, besides those whose name ends with `_at`.
 const TIME_COLUMNS: [&str; 6] =
     ["at", "event_time_start", "event_time_end", "valid_until", "muted_until", "last_sync"];
 const ID_BYTES: usize = 16;
@@ -70,7 +70,7 @@ impl Column {
                 Timestamp::from_microsecond(number).map_or(number.into(), |time| time.to_string().into())
             }
             ValueRef::Integer(number) => number.into(),
-            // Shortest text that reads as the same number.
+            // The shortest text that parses to the same number.
             ValueRef::Real(number) => number.to_string().into(),
             ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
             ValueRef::Blob(bytes) => match <[u8; ID_BYTES]>::try_from(bytes) {
@@ -80,7 +80,7 @@ impl Column {
         }
     }
 
-    /// Reads a JSON value; `None` if it does not fit the column.
+    /// Converts a JSON value; `None` if it does not fit the column.
     pub(super) fn read_json(&self, value: &Value) -> Option<Cell> {
         Some(match (self.kind, value) {
             (_, Value::Null) => Cell::Null,

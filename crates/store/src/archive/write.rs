@@ -15,7 +15,7 @@ use crate::engine::failure::Failure;
 use crate::engine::migrate;
 use crate::engine::sql::{self, Connection, Row, ToSql, ValueRef};
 
-/// Writes what a connection sees that has begun to read.
+/// Writes an archive of the state that a read transaction sees.
 pub(crate) fn write_archive<W: Write>(
     connection: &Connection,
     persona: Option<&PersonaId>,
@@ -68,7 +68,7 @@ struct Archive<'a, W: Write> {
     report: ArchiveReport,
 }
 
-/// Counts and digests what is written.
+/// An entry that counts and digests what is written.
 struct Entry<'a, W> {
     out: &'a mut W,
     digest: Sha256,
@@ -169,7 +169,7 @@ impl<W: Write> Archive<'_, W> {
         Ok(())
     }
 
-    /// The documents that are shown, for people; the rows have them too.
+    /// Writes the shown documents as files for people; the rows contain them too.
     fn documents(&mut self) -> Result<(), WriteError> {
         let connection = self.connection;
         let mut statement = connection.prepare_cached(
@@ -198,7 +198,7 @@ fn options() -> SimpleFileOptions {
     SimpleFileOptions::default().large_file(true)
 }
 
-/// Calls `each` for the rows of the persona, or all, in the table's order; says how many there were.
+/// Calls `each` for the rows of the persona, or all rows, in the table's order; returns their number.
 fn each_row(
     connection: &Connection,
     table: &Table,
@@ -221,7 +221,7 @@ fn each_row(
     Ok(count)
 }
 
-/// Name of a picture by the avatar's digest: ids of personas may have any characters.
+/// File name of a picture, from its digest: ids of personas may have any characters.
 fn picture_name(row: &Row<'_>, columns: &[Column]) -> sql::Result<String> {
     let text = |column| row.get::<String>(place_of(columns, column));
     let (persona, extension) = (text("persona_id")?, text("extension")?);
@@ -233,7 +233,7 @@ fn place_of(columns: &[Column], name: &str) -> usize {
     columns.iter().position(|column| column.name == name).unwrap_or(columns.len())
 }
 
-/// Letters and digits of every script, the rest as `-`.
+/// Keeps letters and digits of every script, and replaces the rest by `-`.
 fn safe_name(text: &str) -> String {
     let letters =
         text.chars().map(|letter| if letter.is_alphanumeric() || letter == '_' { letter } else { '-' });

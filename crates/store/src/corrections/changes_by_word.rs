@@ -1,5 +1,6 @@
-//! Which changes replaced what a text may say. Kept in memory, so that a reply does not read every change of years: nothing of
-//! the words themselves, only their keys. A change that is gone or undone may still be named here; it is not found then.
+//! An index of changes by the words that a text may use for their former value. It is in memory, so that a reply does
+//! not read the changes of years, and contains only keys of words. A change that was deleted or undone may still be
+//! in it; it is then not found in the database.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -11,15 +12,15 @@ use parking_lot::Mutex;
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::{self, to_json};
 
-/// Number of scopes in the cache. When there are more, the cache is emptied and filled again on demand.
+/// Maximum scopes in the cache. Beyond it, the cache is emptied and filled again on demand.
 const SCOPES_MAX: usize = 256;
-/// Number of row numbers below the greatest known one that are read again. On a server, a row with a greater number may be
-/// committed before one with a smaller number.
+/// Number of row numbers below the highest known one that are read again. On a server, a row with a higher number may
+/// be committed before one with a lower number.
 const REREAD_NUMBERS: i64 = 64;
 
 const CHANGE_NUMBERS: &str = "SELECT change FROM replaced_values WHERE scope = ?1 AND change > ?2";
-/// Each text with the one that took its place at once: later ones change nothing of the words by which it is found. With the other
-/// changes of the same nodes, since a person's text for a replaced node is what that node said.
+/// Each text with the one that replaced it directly: later replacements don't change the words by which it is found.
+/// Other changes of the same nodes are included, since a person's text for a replaced node is the text of that node.
 const CHANGE_TEXTS: &str = "
     SELECT o.number, coalesce(o.description, n.description), o.entities, n.seq, CASE o.kind
         WHEN 'supersession' THEN (SELECT w.description FROM concept_nodes w WHERE w.seq = o.newer_seq)
@@ -32,26 +33,27 @@ const CHANGE_TEXTS: &str = "
         CROSS JOIN node_changes o ON o.node_seq = c.node_seq CROSS JOIN concept_nodes n ON n.seq = o.node_seq
     WHERE o.kind <> 'mention_merge' AND o.undone_at IS NULL";
 
-/// Changes by the keys of words, of every scope that was asked for.
+/// Changes by the keys of their words, for every scope in use.
 #[derive(Default)]
 pub(crate) struct ChangesByWord {
-    /// By the number of the scope. Not held while changes are read: two readers may read the same ones, and adding twice changes nothing.
+    /// By the id of the scope. Not locked while changes are read: two readers may read the same ones, and adding
+    /// twice has no effect.
     scopes: Mutex<HashMap<i64, Changes>>,
 }
 
 #[derive(Default)]
 struct Changes {
-    /// The last [`REREAD_NUMBERS`] numbers that are known; older ones are not asked for again.
+    /// The last [`REREAD_NUMBERS`] known numbers; older ones are not requested again.
     known: HashSet<i64>,
     greatest: i64,
     by_key: HashMap<WordKey, BTreeSet<i64>>,
-    /// Changes that any text may say.
+    /// Changes that any text may state.
     without_key: BTreeSet<i64>,
-    /// Changes without a name, which a summary says in other words: by the session of the node.
+    /// Changes without a name, which a summary may word differently: by the session of the node.
     nameless: HashMap<SessionId, BTreeSet<i64>>,
 }
 
-/// A change with the words of what it replaced.
+/// A change with the words of the replaced value.
 struct ChangeWords {
     number: i64,
     session: Option<SessionId>,
@@ -59,8 +61,7 @@ struct ChangeWords {
 }
 
 impl ChangesByWord {
-    /// Numbers of the changes after which one of the texts, or the summary of one of the sessions, may say what is no longer
-    /// current.
+    /// Numbers of the changes whose former value one of the texts, or the summary of one of the sessions, may state.
     pub(super) fn changes_for(
         &self,
         connection: &Connection,
@@ -137,7 +138,7 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
     Ok(read)
 }
 
-/// The names of the entities that a text was about.
+/// The names of the entities that a text is about.
 pub(super) fn names_of_node(
     connection: &Connection,
     node: i64,

@@ -1,4 +1,4 @@
-//! A node gets another text, and the text before it back.
+//! Gives a node another text, or restores the former one.
 
 use jiff::Timestamp;
 use memory::corrections::Correction;
@@ -42,7 +42,7 @@ pub(super) fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Res
     Ok(live_node(connection, correction.node_id)?)
 }
 
-/// Puts the text back that a correction took the place of, and keeps the correction's instead of it.
+/// Restores the text that a correction replaced, and stores the correction's text instead.
 pub(super) fn restore_text(
     unit: &mut UnitOfWork<'_>,
     change: i64,
@@ -83,7 +83,7 @@ fn rewrite(
     let (scope, old_terms, id): (i64, String, uuid::Uuid) = connection
         .prepare_cached("SELECT scope, terms, id FROM concept_nodes WHERE seq = ?1")?
         .query_row([node], |row| Ok((row.get(0)?, row.get(1)?, rows::read_uuid(row, 2)?)))?;
-    // The graph's facts of the old text go; those of the new one are extracted later.
+    // The graph's facts of the former text are removed; those of the new one are extracted later.
     graph::withdraw(connection, scope, &id.to_string(), at)?;
     unit.unindex_words(Corpus::Nodes, node, scope, &old_terms);
     unit.index_words(Corpus::Nodes, node, scope, terms);
@@ -109,7 +109,7 @@ fn linked_entities(connection: &Connection, node: i64) -> Result<Vec<EntityId>> 
         .collect()
 }
 
-/// Links a node to those of the entities that are still there.
+/// Links a node to those of the entities that still exist.
 pub(super) fn link_entities(connection: &Connection, node: NodeId, links: &[EntityId]) -> Result<()> {
     let scope: i64 = connection
         .prepare_cached("SELECT scope FROM concept_nodes WHERE id = ?1")?

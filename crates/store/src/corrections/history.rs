@@ -1,4 +1,4 @@
-//! All that a memory says, has said, and was said in its place.
+//! All versions of a memory, including those of nodes that it replaced or that replaced it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -13,8 +13,8 @@ use crate::engine::sql::{Connection, Result, Row, params};
 use crate::nodes::node_queries;
 use crate::rows::{self, node_columns};
 
-/// Most nodes of one line of memories that replaced one another. Nobody corrects one memory so often; the bound ends a line
-/// that a damaged home made a circle.
+/// Maximum nodes of one chain of replacements. No memory is corrected so often; the bound ends a circle in a damaged
+/// home.
 const NODES_OF_LINE_MAX: usize = 200;
 
 /// A correction of a node, as stored.
@@ -36,13 +36,14 @@ pub(crate) fn read_versions(
         let seq = node.seq;
         versions.extend(versions_of(connection, node)?.into_iter().map(|version| (seq, version)));
     }
-    // The sort is stable, and each node's versions come newest first: of one moment the later change stays first.
+    // The sort is stable, and each node's versions come newest first, so that of two changes at one time the later
+    // stays first.
     versions.sort_by_key(|(seq, version)| (Reverse(version.at), Reverse(*seq)));
     versions.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(Some(versions.into_iter().map(|(_, version)| version).collect()))
 }
 
-/// The node, those that took its place, and those whose place they took.
+/// The node, those that replaced it, and those that it replaced.
 fn replacement_line(connection: &Connection, asked: Node) -> Result<Vec<Node>> {
     let mut seen = BTreeSet::from([asked.seq]);
     let mut found = vec![asked];
@@ -96,7 +97,7 @@ fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> 
     };
     let standing: Vec<&StoredCorrection> = all.iter().filter(|change| change.undone_at.is_none()).collect();
     for (place, change) in standing.iter().enumerate() {
-        // What a correction says is in the next one, which took its place, or is what the node says now.
+        // The text of a correction is in the next one, which replaced it, or is the node's present text.
         let next = standing.get(place + 1);
         let text = next.map_or_else(|| Some(node.description.clone()), |next| next.text.clone());
         let until = next.map(|next| next.at).or(replaced_at);
@@ -161,7 +162,7 @@ fn corrections_of(connection: &Connection, node: i64) -> Result<Vec<StoredCorrec
         .collect()
 }
 
-/// The words that the node was written from; those of repetitions are theirs.
+/// The quotes that the node was written from, without those of repetitions.
 fn original_evidence(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
     connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! What a person puts right.
+//! Corrections by people.
 
 pub(crate) mod changes_by_word;
 pub(crate) mod history;

@@ -1,4 +1,4 @@
-//! Which values are no longer current.
+//! Finds values that are no longer current.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,10 @@ use crate::nodes::node_queries;
 use crate::rows;
 use crate::sessions::reconciliation;
 
-/// The share of the content words of a former text, or of the current one, from which the user has returned to it. A text that
-/// only mentions the matter holds fewer of its words.
+/// Minimum share of the content words of a former text, or of the current one, in a text that restores the former
+/// value. A text that only mentions the subject has fewer of them.
 const RETURNED_SHARE: f64 = 0.6;
-/// Most nodes of one line of memories that replaced one another. It is read on the way of a turn, and ends a line that a
-/// damaged home made a circle.
+/// Maximum nodes of one chain of replacements. A turn waits for it, and the bound ends a circle in a damaged home.
 const LINE_MAX: usize = 100;
 
 macro_rules! changes {
@@ -68,17 +67,17 @@ const DESCRIBED_BEFORE: &str = "
             CROSS JOIN entities e ON e.id = l.entity_id
         WHERE r.scope = ?1 AND e.owner_override = 0 AND c.created_at > coalesce(e.described_at, e.updated_at))";
 
-/// A change after which a node no longer says what it said.
+/// A change of a node's value.
 struct Change {
     number: i64,
     is_correction: bool,
     value: ReplacedValue,
     node: i64,
-    /// `true` if the former value never held, as far as the change says.
+    /// `true` if the former value was never right, according to the change.
     is_mistaken: Option<bool>,
-    /// For a supersession, the node that took the other's place.
+    /// For a supersession, the node that replaced the other.
     newer: Option<i64>,
-    /// The entities that the text was about, where the change keeps them.
+    /// The entities that the text is about, if the change stores them.
     entities: Option<Vec<EntityId>>,
 }
 
@@ -151,7 +150,7 @@ fn change(row: &Row<'_>) -> Result<Change> {
     })
 }
 
-/// The value with what is current instead. None where the line has come back to the same text.
+/// The former value with the current one. `None` if the chain has returned to the same text.
 fn with_current_value(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
     let Change { is_correction, mut value, node, is_mistaken, newer: replaced_by, entities, .. } = change;
     let Some(first) = node_queries::live_node(connection, value.node)? else { return Ok(None) };
@@ -188,7 +187,7 @@ fn with_current_value(connection: &Connection, change: Change) -> Result<Option<
     Ok((!is_current).then_some(value))
 }
 
-/// True if a text says a former one again that another one had replaced: it has all its names and most of its words.
+/// True if a text restores a former value that another one had replaced: it has all its names and most of its words.
 fn is_returned_to(value: &ReplacedValue) -> bool {
     let (former, current) = (content_terms(&value.text), content_terms(&value.current_text));
     let shared = former.intersection(&current).count() as f64;
@@ -216,7 +215,7 @@ fn replaced_spans(
     Ok((spans, nodes))
 }
 
-/// Numbers of the node and of all whose place it took.
+/// Numbers of the node and of all that it replaced.
 fn replacement_line(connection: &Connection, node: NodeId) -> Result<Vec<i64>> {
     connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Taking back the last change of a node.
+//! Undoes the last change of a node.
 
 use jiff::Timestamp;
 use memory::corrections::{ChangeKind, UndoneChange};
@@ -16,7 +16,7 @@ use crate::nodes::new_nodes::{self, CommitOrigin};
 use crate::nodes::node_queries;
 use crate::rows::{self, microseconds, node_columns, to_json};
 
-/// A repetition that was merged into an older memory: its fields, but for text and evidence.
+/// A repetition that was merged into an older memory: its fields except for text and evidence.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MergedMention {
     pub(crate) emotional_impact: i8,
@@ -38,14 +38,14 @@ impl MergedMention {
     }
 }
 
-/// The last change that the node had a part in and that was not taken back.
+/// The last change that involves the node and was not undone.
 struct Change {
     number: i64,
     node: i64,
     kind: String,
     newer: Option<i64>,
     merge: Option<i64>,
-    /// The description to go back to, if there is one.
+    /// The description to restore, if any.
     description: Option<String>,
 }
 
@@ -102,7 +102,7 @@ fn separate_mentions(connection: &Connection, change: &Change, at: Timestamp) ->
              WHERE seq = ?1 AND superseded_by = (SELECT id FROM concept_nodes WHERE seq = ?2)",
         )?
         .execute(params![change.node, change.newer])?;
-    // The older one says again what was kept of it.
+    // The older node gets its stored text back.
     connection
         .prepare_cached(
             "UPDATE concept_nodes SET superseded_by = (SELECT id FROM concept_nodes WHERE seq = ?1)
@@ -115,8 +115,8 @@ fn separate_mentions(connection: &Connection, change: &Change, at: Timestamp) ->
     node_by_number(connection, change.node)
 }
 
-/// The repetition is a node of its own again, with its own words, about the same entities; the older one loses them
-/// and the mention.
+/// Makes the repetition a node of its own again, with its own quotes and the same entities; removes them and the
+/// mention from the older one.
 fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Option<Node>, Failure> {
     let connection = unit.connection;
     let Some(merge) = change.merge else { return Ok(None) };
@@ -172,7 +172,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
     Ok(node_by_number(connection, seq)?)
 }
 
-/// An id for a repetition that was merged before ids were kept: the same each time.
+/// The id of a repetition that was merged before ids were stored: the same each time.
 fn derive_id(older: NodeId, merge: i64) -> [u8; 16] {
     let mut bytes = older.0.into_bytes();
     for (byte, part) in bytes[8..].iter_mut().zip(merge.to_be_bytes()) {
@@ -181,7 +181,7 @@ fn derive_id(older: NodeId, merge: i64) -> [u8; 16] {
     bytes
 }
 
-/// The words of a repetition, as the messages have them.
+/// The quotes of a repetition, from the messages.
 pub(crate) fn quotes_of_merge(connection: &Connection, merge: i64) -> sql::Result<Vec<Evidence>> {
     let evidence = |row: &Row<'_>| {
         Ok(Evidence {

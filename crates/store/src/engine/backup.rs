@@ -1,4 +1,4 @@
-//! Copies of a home's database, and what was erased since one was made.
+//! Copies of a home's database, and erasures since a copy was made.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,30 +25,31 @@ pub struct BackupReport {
     /// Size of the file in bytes.
     pub bytes: u64,
     pub messages: u64,
-    /// Events, thoughts, intentions and expectations in it.
+    /// Number of events, thoughts, intentions and expectations in it.
     pub nodes: u64,
 }
 
-/// Erasures in one home that an older copy of it lacks.
+/// Erasures in a home that an older copy of it does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissedErasures {
-    /// Selections to forget in the copy, by scope.
+    /// Selections to erase in the copy, by scope.
     pub selections: Vec<(Scope, Selection)>,
     /// Receipts that the copy does not have.
     pub receipts: u64,
 }
 
-/// Copies the database to `target`, whether or not another process uses it: the copy is one state of it, the one of the
-/// moment at which it began. The file appears at `target` when it is whole and was checked; an older one is replaced.
+/// Copies the database to `target`, even if another process uses it. The copy has the state at its beginning. The
+/// file gets its name once it is complete and checked; an older one is replaced.
 ///
 /// # Errors
+///
 /// [`StoreError::Unusable`] if the database is damaged or not ours, [`StoreError::Unwritable`] if the copy can't be
-/// written. Nothing is left at `target` then that was not there before.
+/// written. Then nothing new is left at `target`.
 pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError> {
     refuse_empty(source)?;
     let connection = open_for_reading(source, &StoreOptions::default())?;
     migrate::check(&connection, source, migrate::MIGRATIONS)?;
-    // Takes the snapshot that all steps of the copy read: what is written meanwhile does not begin it again.
+    // Takes the snapshot that all steps of the copy read, so that concurrent writes do not restart it.
     let read = |error: rusqlite::Error| Failure::from(error).into_read_error();
     connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
     let fresh = target.with_extension("new");
@@ -59,7 +60,7 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
     let report = match verified {
         Ok(report) => report,
         Err(error) => {
-            // The copy is good for nothing; what it was made of says why.
+            // The copy is useless; the source shows why.
             let _removed = remove_database_file(&fresh);
             return Err(error);
         }
@@ -69,7 +70,7 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
     Ok(report)
 }
 
-/// Words of an erasure that is not done yet are in no copy.
+/// Overwrites words in a copy whose erasure is not complete in the original.
 fn overwrite_words_in(copy: &Path) -> Result<(), StoreError> {
     let connection = open_for_maintenance(copy, &StoreOptions::default())?;
     let overwrite = || {
@@ -79,7 +80,7 @@ fn overwrite_words_in(copy: &Path) -> Result<(), StoreError> {
     overwrite().map_err(|error: rusqlite::Error| Failure::from(error).into_write_error())
 }
 
-/// Reads the whole of a copy: whether it is ours, of a schema that this program reads, and undamaged. Changes nothing.
+/// Checks a whole copy: it must be ours, of a supported schema, and undamaged. Changes nothing.
 pub fn examine_backup(path: &Path) -> Result<BackupReport, StoreError> {
     refuse_empty(path)?;
     let connection = open_for_reading(path, &StoreOptions::default())?;
@@ -105,7 +106,7 @@ fn refuse_empty(path: &Path) -> Result<(), StoreError> {
 }
 
 impl HomeStore {
-    /// Erasures in the database at `newer` of rows that this older copy still has. Also copies the receipts that are
+    /// Erasures in the database at `newer` whose rows this older copy still has. Also copies the receipts that are
     /// missing here. A selection's ids may name rows that do not exist here.
     pub async fn missed_erasures(&self, newer: &Path) -> Result<MissedErasures, StoreError> {
         let options = StoreOptions::default();
@@ -137,7 +138,7 @@ impl HomeStore {
                     "node" => _ = selection.nodes.insert(NodeId(*id)),
                     "entity" => _ = selection.entities.insert(EntityId(*id)),
                     "session" => _ = selection.sessions.insert(SessionId(*id)),
-                    // Turns and rejected memories go with their messages.
+                    // Turns and refused memories are removed with their messages.
                     _ => {}
                 }
             }
@@ -188,7 +189,7 @@ fn read_tombstones(connection: &Connection) -> sql::Result<Vec<Tombstone>> {
         .collect()
 }
 
-/// The parts of receipts, by id of the receipt and number. A database of an earlier version has none.
+/// The parts of receipts, by id of the receipt and number. Databases of earlier versions have none.
 fn receipt_parts(connection: &Connection) -> sql::Result<Vec<(Vec<u8>, i64, String)>> {
     let known = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'erasure_parts')";
     if !connection.query_row(known, [], |row| row.get(0))? {

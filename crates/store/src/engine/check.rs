@@ -1,4 +1,4 @@
-//! What `doctor` asks: is the database whole, and does every row belong to something?
+//! The checks of `doctor`: is the database intact, and does every row belong to something?
 
 use std::path::Path;
 
@@ -9,24 +9,24 @@ use crate::engine::connection::open_for_maintenance;
 use crate::engine::failure::Failure;
 use crate::engine::{StoreOptions, sql};
 
-/// Most complaints of SQLite that are listed. One damaged page can lead to thousands, and the first ones say where it is.
+/// Maximum errors of SQLite to list. One damaged page can lead to thousands, and the first ones show where it is.
 const COMPLAINTS_MAX: u32 = 20;
 
-/// The findings of [`HomeStore::check`](crate::home_store::HomeStore::check). A whole database has no complaints and all
-/// counts zero.
+/// The result of [`HomeStore::check`](crate::home_store::HomeStore::check). An intact database has no errors and all
+/// counts are zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// Messages of SQLite's own integrity check.
+    /// Error texts of SQLite's integrity check.
     pub complaints: Vec<String>,
-    /// Rows that refer to a row that is not there.
+    /// Number of rows that refer to a missing row.
     pub broken_references: u64,
-    /// Vectors whose message or node is gone or deleted.
+    /// Number of vectors whose message or node is missing or deleted.
     pub orphan_vectors: u64,
-    /// Rows of the full-text index whose message or node is gone or deleted.
+    /// Number of rows in the full-text index whose message or node is missing or deleted.
     pub orphan_words: u64,
-    /// Live messages and nodes with terms that the full-text index does not hold.
+    /// Number of live messages and nodes whose terms are missing in the full-text index.
     pub missing_words: u64,
-    /// Scopes whose counters differ from their live rows.
+    /// Number of scopes whose counters differ from their live rows.
     pub wrong_counters: u64,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn check(path: &Path, options: &StoreOptions) -> Result<Check, StoreE
     run(&connection).map_err(|error| Failure::from(error).into_read_error())
 }
 
-/// Checks a database on a server, which sees to references by itself.
+/// Checks a database on a server, which enforces references itself.
 pub(crate) fn check_on_server(connection: &sql::Connection) -> sql::Result<Check> {
     let count = |statement: &str| connection.query_row(statement, [], |row| row.get::<u64>(0));
     let mut found =
@@ -75,7 +75,7 @@ pub(crate) fn check_on_server(connection: &sql::Connection) -> sql::Result<Check
     Ok(found)
 }
 
-/// Tables of rows, of their vectors and of their words.
+/// Tables of rows, with the tables of their vectors and terms.
 const INDEXED_TABLES: [(&str, &str, &str); 2] = [
     ("recall_messages", "message_vectors", "message_words"),
     ("concept_nodes", "node_vectors", "node_words"),
@@ -95,7 +95,7 @@ fn orphan_vectors(rows: &str, vectors: &str) -> String {
     )
 }
 
-/// Messages of SQLite's own integrity check; reads the whole file.
+/// Error texts of SQLite's integrity check; reads the whole file.
 pub(crate) fn integrity_errors(connection: &Connection) -> Result<Vec<String>> {
     connection
         .prepare(&format!("PRAGMA integrity_check({COMPLAINTS_MAX})"))?
@@ -105,7 +105,7 @@ pub(crate) fn integrity_errors(connection: &Connection) -> Result<Vec<String>> {
 }
 
 fn run(connection: &Connection) -> Result<Check> {
-    // All counts from one snapshot.
+    // All counts use one snapshot.
     let snapshot = connection.unchecked_transaction()?;
     let complaints = integrity_errors(&snapshot)?;
     let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
@@ -117,8 +117,8 @@ fn run(connection: &Connection) -> Result<Check> {
     };
     for (rows, vectors, words) in INDEXED_TABLES {
         found.orphan_vectors += count(&orphan_vectors(rows, vectors))?;
-        // The vocabulary's column has no type, and an index of such a column is not used beside an integer: each row would be looked
-        // for among all. A key with a type is.
+        // The vocabulary's column has no type, and an index of such a column is not used for an integer: each row
+        // would be searched among all. A key with a type is.
         snapshot.execute_batch(&format!(
             "CREATE VIRTUAL TABLE temp.{words}_instances USING fts5vocab (main, {words}, instance);
              CREATE TEMP TABLE {words}_rows (doc INTEGER NOT NULL PRIMARY KEY);
@@ -137,7 +137,7 @@ fn run(connection: &Connection) -> Result<Check> {
     Ok(found)
 }
 
-/// Checks the pieces of the hub's memories.
+/// Checks the chunks of the hub's memories.
 fn check_pieces(snapshot: &Connection, found: &mut Check) -> Result<()> {
     let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
     snapshot.execute_batch(

@@ -1,4 +1,4 @@
-//! The file, its mode, and what every connection is told.
+//! The database file, its modes, and the settings of connections.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -12,19 +12,19 @@ use crate::engine::database_file::create;
 use crate::engine::failure::Failure;
 use crate::engine::{StoreOptions, migrate};
 
-/// `EVsl` in the file's header: says whose database it is.
+/// `EVsl` in the file's header identifies our databases.
 const APPLICATION_ID: i32 = 0x4556_736C;
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Statements that a connection keeps prepared: more than there are in this crate.
+/// Maximum prepared statements of a connection: more than this crate has.
 const STATEMENTS_MAX: usize = 256;
-/// Size from which the log is moved into the file, in pages of 4 KiB. Twice SQLite's own value: fewer moves while many messages
-/// arrive, and 8 MB are read quickly at a start.
+/// Size from which the log is merged into the file, in pages of 4 KiB. It is twice SQLite's default: fewer merges
+/// while many messages arrive, and 8 MB are read quickly at a start.
 const LOG_PAGES: u32 = 2_000;
-/// The log shrinks to this when it is emptied, in bytes. A log that was grown once would keep its size, with what was said in
+/// Size to which the log shrinks when it is emptied, in bytes. Otherwise a log would keep its size, and the text in
 /// it, for as long as the home is open.
 const LOG_SIZE_LIMIT: u32 = 16 * 1024 * 1024;
 
-/// Opens the database for writing: creates or migrates it if need be, refuses what is not ours.
+/// Opens the database for writing: creates or migrates it if needed, and refuses a foreign one.
 pub(crate) fn open_for_writing(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
     let is_new = create_or_inspect(path)?;
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, options)?;
@@ -32,7 +32,7 @@ pub(crate) fn open_for_writing(path: &Path, options: &StoreOptions) -> Result<Co
     prepared.map(|()| connection)
 }
 
-/// Opens as [`open_for_writing`] does, for rows that are copied as they are: neither triggers nor references are in force.
+/// Opens like [`open_for_writing`], for copying rows unchanged: triggers and references are turned off.
 pub(crate) fn open_for_copying(
     path: &Path,
     options: &StoreOptions,
@@ -46,7 +46,7 @@ pub(crate) fn open_for_copying(
 
 fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Result<(), StoreError> {
     let written = |error: rusqlite::Error| Failure::from(error).into_write_error();
-    // Until it is known that the schema is ours to change, closing must not even move the log into the file.
+    // Until the schema is known to be ours, closing must not even merge the log into the file.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(written)?;
     migrate::check(connection, path, migrate::MIGRATIONS)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(written)?;
@@ -63,12 +63,12 @@ fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Re
     migrate::migrate(connection, path, migrate::WHOLE_SCHEMA, migrate::MIGRATIONS)
 }
 
-/// Opens a connection beside the writer's, for work that is none of the ports'.
+/// Opens an additional connection for maintenance.
 pub(crate) fn open_for_maintenance(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
     open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, options)
 }
 
-/// Opens a connection that only reads.
+/// Opens a read-only connection.
 pub(crate) fn open_for_reading(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
     open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, options)
 }
@@ -78,9 +78,9 @@ fn open(path: &Path, access: OpenFlags, options: &StoreOptions) -> Result<Connec
         let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(options.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        // Plans don't look at the values that are bound: else SQLite prepares many a statement again at each call.
+        // Plans ignore bound values: otherwise SQLite prepares many a statement again at each call.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // The file is not mapped into memory: there, a failing device would be a signal that ends the process.
+        // The file is not mapped into memory: with a mapping, a failing device would end the process by a signal.
         connection.execute_batch(&format!(
             "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;
              PRAGMA mmap_size = 0; PRAGMA cache_size = -{};",
@@ -91,18 +91,18 @@ fn open(path: &Path, access: OpenFlags, options: &StoreOptions) -> Result<Connec
     configure().map_err(|error: rusqlite::Error| Failure::from(error).into_write_error())
 }
 
-/// Moves the log into the file and empties it; says whether nobody was in the way.
+/// Merges the log into the file and empties it; false if another connection prevented it.
 pub(crate) fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
         .map(|blocked: bool| !blocked)
 }
 
-/// The word indexes of what people say and of what is remembered.
+/// The word indexes of messages and memories.
 const WORD_INDEXES: [&str; 2] = ["message_words", "node_words"];
 
-/// Has words that are taken out of the indexes only marked, until [`overwrite_words`]. Overwriting each at once costs the more the
-/// more were overwritten before: an index goes through what a frequent word has lost.
+/// Lets words that are removed from the indexes only be marked, until [`overwrite_words`]. Overwriting each at once
+/// gets slower the more were overwritten before.
 pub(crate) fn overwrite_words_later(connection: &Connection) -> rusqlite::Result<()> {
     for index in WORD_INDEXES {
         if is_secure_delete_index(connection, index)? {
@@ -112,7 +112,7 @@ pub(crate) fn overwrite_words_later(connection: &Connection) -> rusqlite::Result
     Ok(())
 }
 
-/// Writes the indexes again whose words were only marked. No transaction may have begun.
+/// Rewrites the indexes that have marked words. There must be no open transaction.
 pub(crate) fn overwrite_words(connection: &Connection) -> rusqlite::Result<()> {
     for index in WORD_INDEXES {
         if is_secure_delete_index(connection, index)? {
@@ -126,7 +126,7 @@ pub(crate) fn overwrite_words(connection: &Connection) -> rusqlite::Result<()> {
 
 fn is_secure_delete_index(connection: &Connection, index: &str) -> rusqlite::Result<bool> {
     let setting = format!("SELECT v FROM {index}_config WHERE k = 'secure-delete'");
-    // Without the row the index does not, whatever made it.
+    // Rows are only indexed while they exist.
     Ok(connection.prepare_cached(&setting)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
@@ -136,8 +136,8 @@ fn set_overwriting(connection: &Connection, index: &str, is_later: bool) -> rusq
     connection.execute_batch(&setting)
 }
 
-/// Looks at the file before SQLite does, so that nothing foreign is touched. A missing file is created, readable by
-/// its owner only (SQLite gives the log and the index beside it the same mode). Says whether the database is new.
+/// Inspects the file before SQLite opens it, so that foreign files are never changed. A missing file is created,
+/// readable by its owner only (SQLite gives its log and index the same mode). True if the database is new.
 fn create_or_inspect(path: &Path) -> Result<bool, StoreError> {
     match create(path) {
         Ok(_) => return Ok(true),

@@ -1,4 +1,4 @@
-//! Database files as files: they hold what people said, and SQLite keeps other files beside them.
+//! Database files: they contain people's text, and SQLite has side files beside them.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,10 @@ pub(crate) fn create(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// Gives a file that is whole its name, so that it has that name after a power failure too.
+/// Renames a complete file to its final name, durably.
 ///
 /// # Errors
+///
 /// The file can't be renamed, or its folder can't be written.
 pub fn put_in_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
     fs::rename(fresh, target)?;
@@ -22,11 +23,11 @@ pub fn put_in_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Endings of the files that SQLite keeps beside a database, in whichever mode it is. One that outlives its database would be
-/// applied to the next one of that name.
+/// Extensions of the files that SQLite has beside a database, in any mode. A leftover one would be applied to the
+/// next database of that name.
 pub const SIDE_FILES: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// Paths that a database may have: those of its side files, and then its own.
+/// Paths of a database's side files and of the database itself, in this order.
 pub fn database_files(path: &Path) -> impl Iterator<Item = PathBuf> {
     SIDE_FILES.into_iter().chain([""]).map(move |ending| {
         let mut file = path.as_os_str().to_owned();
@@ -35,9 +36,10 @@ pub fn database_files(path: &Path) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Removes a database file and its side files. Files that are missing are no error.
+/// Removes a database file and its side files. Missing files are not an error.
 ///
 /// # Errors
+///
 /// One of the files can't be removed; the others are removed first.
 pub fn remove_database_file(path: &Path) -> std::io::Result<()> {
     let mut outcome = Ok(());

@@ -1,4 +1,4 @@
-//! From what an engine says to what the memory is told.
+//! Converts errors of an engine to those of the memory's ports.
 
 use memory::ports::StoreError;
 use rusqlite::ErrorCode;
@@ -6,7 +6,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::engine::sql::{Connection, Error};
 
-/// Why a piece of work on a connection did not succeed.
+/// Why work on a connection failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
@@ -23,7 +23,7 @@ impl From<rusqlite::Error> for Failure {
 }
 
 impl Failure {
-    /// The error of a read: a device that fails makes the database unusable, not just unwritable.
+    /// Converts the error of a read: a failing device makes the database unusable, not just unwritable.
     pub(crate) fn into_read_error(self) -> StoreError {
         match self.into_write_error() {
             StoreError::Unwritable(reason) => StoreError::Unusable(format!("reading it failed: {reason}")),
@@ -31,7 +31,7 @@ impl Failure {
         }
     }
 
-    /// The error of a write.
+    /// Converts the error of a write.
     pub(crate) fn into_write_error(self) -> StoreError {
         let error = match self {
             Self::Statement(error) => error,
@@ -77,12 +77,12 @@ impl Failure {
         matches!(self, Self::Statement(error) if error.is_lost_connection())
     }
 
-    /// True if it may be the failure of an earlier statement, whose answer was not waited for.
+    /// True if it may be the failure of an earlier statement that was sent without waiting for its result.
     pub(crate) fn may_be_late(&self, connection: &Connection) -> bool {
         matches!(self, Self::Statement(_)) && connection.sqlite().is_none()
     }
 
-    /// True if the engine may have given up the whole transaction, so that a savepoint can't save the others.
+    /// True if the engine may have aborted the whole transaction, so that a savepoint does not help.
     pub(crate) fn spoils_transaction(&self) -> bool {
         let Self::Statement(error) = self else { return false };
         if error.is_lost_connection() {
@@ -104,11 +104,11 @@ impl Failure {
     }
 }
 
-/// States in which a server has ended a transaction, or can't go on with it.
+/// SQLSTATE codes after which a server has aborted a transaction, or can't continue it.
 const ABORTED_STATES: &[SqlState] =
     &[SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::DISK_FULL];
 
-/// The error of a statement on a server; without a state, the connection is lost.
+/// Converts the error of a statement on a server; one without an SQLSTATE means a lost connection.
 fn from_server(failure: &tokio_postgres::Error, error: &Error) -> StoreError {
     match failure.code() {
         Some(&SqlState::DISK_FULL) => StoreError::Unwritable(

@@ -1,5 +1,5 @@
-//! The schema. A new home gets it whole, an older one by forward-only migrations. What is released is never edited: each
-//! migration is recorded with its digest. A test compares both ways.
+//! The schema. A new home gets it at once, an older one by forward-only migrations. Released migrations are never
+//! edited: each is recorded with its digest. A test compares both ways.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
-/// The schema of a new home: all migrations together leave the same.
+/// The complete schema of a new home, equal to the result of all migrations.
 pub(crate) const WHOLE_SCHEMA: &str = include_str!("../../migrations/sqlite/schema.sql");
 
 /// All steps, in order; their numbers count from 1.
@@ -158,8 +158,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests
-/// of their steps, one after the other, have this SHA-256.
+/// Before the first release, the schema of the first migration was built in 17 steps. Homes of that time have this
+/// version, and the digests of their steps, concatenated, have this SHA-256.
 const UNRELEASED_SCHEMA: (i32, &str) =
     (17, "6d3ad846fb12c98b90651c9a73b5ba4b893cea0d3484a2d4b06099ca1f1f9a97");
 
@@ -173,7 +173,7 @@ fn digest(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }
 
-/// Refuses a version, read from the file's header, that no program so far has written.
+/// Refuses a version in the file's header that no program has written.
 pub(crate) fn check_version(version: i32, path: &Path, migrations: &[Migration]) -> Result<(), StoreError> {
     let newest = newest_version(migrations).max(UNRELEASED_SCHEMA.0);
     if (0..=newest).contains(&version) { Ok(()) } else { Err(newer_version_error(version, path, migrations)) }
@@ -193,7 +193,7 @@ fn newer_version_error(version: i32, path: &Path, migrations: &[Migration]) -> S
     ))
 }
 
-/// Refuses a schema that is newer, or that another build created. Writes nothing.
+/// Refuses a schema that is newer, or of another build. Writes nothing.
 pub(crate) fn check(
     connection: &Connection,
     path: &Path,
@@ -239,8 +239,8 @@ fn is_unreleased(connection: &Connection, version: i32) -> rusqlite::Result<bool
     Ok(digest(&steps) == UNRELEASED_SCHEMA.1)
 }
 
-/// Brings the schema up to date, each step in a transaction of its own. An existing database is copied first; a new one gets
-/// `whole`, which is what all steps together leave.
+/// Migrates the schema, each step in a transaction of its own. An existing database is copied first; a new one gets
+/// `whole`, the result of all steps.
 pub(crate) fn migrate(
     connection: &Connection,
     path: &Path,
@@ -278,7 +278,8 @@ pub(crate) fn migrate(
     Ok(())
 }
 
-/// Records that a home of [`UNRELEASED_SCHEMA`] has the schema of the first migration, which is the same; returns its number.
+/// Records that a home of [`UNRELEASED_SCHEMA`] has the schema of the first migration, which is equal; returns its
+/// number.
 fn adopt_unreleased(connection: &Connection, first: &Migration) -> rusqlite::Result<i32> {
     let transaction = connection.unchecked_transaction()?;
     transaction.execute("DELETE FROM schema_migrations", [])?;
@@ -287,7 +288,7 @@ fn adopt_unreleased(connection: &Connection, first: &Migration) -> rusqlite::Res
     Ok(first.number)
 }
 
-/// Runs the statements and records the migrations whose work they do, in one transaction.
+/// Runs the statements and records the migrations that they implement, in one transaction.
 fn apply(connection: &Connection, sql: &str, migrations: &[Migration]) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;
     transaction.execute_batch(
@@ -315,21 +316,21 @@ pub(crate) fn last_migration(connection: &Connection) -> rusqlite::Result<i32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Number of the last migration that the database has a record of, whichever its engine.
+/// Number of the last migration that the database has recorded, on either engine.
 pub(crate) fn recorded_version(
     connection: &crate::engine::sql::Connection,
 ) -> crate::engine::sql::Result<i32> {
     connection.query_row("SELECT max(number) FROM schema_migrations", [], |row| row.get(0))
 }
 
-/// `home.db` before its second migration is `home.before-0002.db`.
+/// The path of the copy before a migration: `home.db` before its second migration is `home.before-0002.db`.
 fn backup_path(path: &Path, number: i32) -> PathBuf {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{name}.before-{number:04}.db"))
 }
 
-/// Copies the database. The copy gets its name when it is whole; an older one of that name is of the same schema, from
-/// an upgrade that was undone or did not end, and gives way.
+/// Copies the database. The copy gets its name once it is complete. It replaces an older one of that name, which has
+/// the same schema, from an upgrade that was undone or interrupted.
 pub(crate) fn back_up(connection: &Connection, target: &Path) -> Result<(), StoreError> {
     let unwritable = |error: &dyn std::fmt::Display| {
         StoreError::Unwritable(format!("no backup at {}: {error}", target.display()))
@@ -348,7 +349,7 @@ fn copy(connection: &Connection, target: &Path) -> rusqlite::Result<()> {
         std::time::Duration::ZERO,
         None,
     )?;
-    // The copy is complete without a write-ahead log beside it.
+    // The copy is complete without a write-ahead log.
     copy.pragma_update(None, "journal_mode", "DELETE")?;
     copy.close().map_err(|(_, error)| error)
 }
@@ -357,7 +358,7 @@ fn copy(connection: &Connection, target: &Path) -> rusqlite::Result<()> {
 mod tests {
     use super::*;
 
-    /// Statements of all tables, indexes and triggers, by name, without comments and layout.
+    /// Normalised statements of all tables, indexes and triggers, by name.
     fn schema_objects(connection: &Connection) -> std::collections::BTreeMap<String, String> {
         let plain = |sql: &str| -> String {
             let lines = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code));

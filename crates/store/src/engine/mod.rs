@@ -1,5 +1,5 @@
-//! The engines: one connection that writes, a few that read, migrations, the integrity check. SQLite holds a home in one
-//! file, PostgreSQL in a database on a server.
+//! The engines: one writing connection, a few reading ones, migrations, the integrity check. SQLite stores a home in
+//! one file, PostgreSQL in a database on a server.
 
 pub(crate) mod sql;
 pub(crate) mod postgres;
@@ -30,7 +30,7 @@ pub use postgres::{
     home_state,
 };
 
-/// Does work that blocks on a thread for it.
+/// Runs blocking work on a thread for it.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {

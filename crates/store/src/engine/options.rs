@@ -5,13 +5,13 @@ use std::time::Duration;
 /// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// Threads that read, at least one.
+    /// Number of reading threads, at least one.
     pub readers: usize,
     /// Time to wait for another process that holds the database.
     pub busy_timeout: Duration,
-    /// Most memory that each connection caches pages in, in KiB.
+    /// Page cache of each connection, in KiB.
     pub cache_kib: u32,
-    /// Longest wait for an answer of a database server. A network that swallows everything says nothing.
+    /// Time limit for an answer of a database server, for networks that drop everything silently.
     pub answer_limit: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! How the database goes about a statement: for tests that none walks over the past.
+//! Query plans, for tests that no statement scans the past.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) fn empty_database() -> Connection {
     connection.into()
 }
 
-/// The steps of a statement, in one line.
+/// The steps of a statement's plan, in one line.
 pub(crate) fn explain_plan(connection: &Connection, statement: &str) -> String {
     let mut prepared =
         connection.sqlite().unwrap().prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();

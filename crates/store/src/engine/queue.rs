@@ -1,5 +1,5 @@
-//! A queue from callers to storage threads. It needs no bound: each caller waits for its answer, so it is never longer
-//! than the number of callers, and those are bounded where they are let in.
+//! A queue between callers and storage threads. It needs no bound: each caller waits for its answer, so it is never
+//! longer than the number of callers, which is limited elsewhere.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,22 +9,23 @@ use std::time::{Duration, Instant};
 use memory::ports::StoreError;
 use parking_lot::Mutex;
 
-/// Longest time for which a deferred item waits for another one to be taken with. A turn's trace, its recall counts and the cost
-/// of its model call come within a few milliseconds; each alone would be a transaction.
+/// Maximum time that a deferred item waits for another one. A turn's trace, its recall counts and the cost of its
+/// model call arrive within a few milliseconds; each alone would be a transaction.
 const DEFERRAL_MAX: Duration = Duration::from_millis(20);
 
 pub(crate) struct Queue<T> {
-    /// Held for moments: threads are called after it is free, so that they do not wake to wait for it.
+    /// Locked only briefly: threads are woken after it is unlocked, so that they don't wait for it.
     state: Mutex<State<T>>,
 }
 
 struct State<T> {
     items: VecDeque<T>,
-    /// Items whose callers are in no hurry, and the time from which on they are taken even without others.
+    /// Items that may wait, and the time at which they are taken even without others.
     deferred: Vec<T>,
     deferred_until: Option<Instant>,
     closed: bool,
-    /// Threads that wait for an item. The last one that came to wait gets the next: its connection has the most in its caches.
+    /// Threads that wait for an item. The last one to wait gets the next item: its connection has the most in its
+    /// caches.
     waiting: Vec<Thread>,
 }
 
@@ -35,12 +36,12 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state) }
     }
 
-    /// Adds an item; it comes back if the queue is closed.
+    /// Adds an item; returns it if the queue is closed.
     pub(crate) fn push(&self, item: T) -> Result<(), T> {
         self.add(item, |state, item| state.items.push_back(item))
     }
 
-    /// Adds an item that may wait for others; it comes back if the queue is closed.
+    /// Adds an item that may wait for others; returns it if the queue is closed.
     pub(crate) fn push_deferred(&self, item: T) -> Result<(), T> {
         self.add(item, |state, item| {
             state.deferred.push(item);
@@ -62,12 +63,12 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Waits for items and takes the oldest ones, at most `limit`, after all deferred ones: these were made before. None once the
-    /// queue is closed and empty.
+    /// Waits for items and takes all deferred ones, which are older, then at most `limit` of the oldest others.
+    /// `None` once the queue is closed and empty.
     pub(crate) fn take_oldest(&self, limit: usize) -> Option<Vec<T>> {
         let own = thread::current();
         let mut state = self.state.lock();
-        // A thread may wake without having been called. One that works must not be called.
+        // A thread may wake without a notification. A working thread must not be notified.
         state.waiting.retain(|thread| thread.id() != own.id());
         while state.items.is_empty() {
             let deferral = state.deferred_until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -93,22 +94,22 @@ impl<T> Queue<T> {
         Some(taken)
     }
 
-    /// Takes no more items; what has queued is still handed out.
+    /// Accepts no more items; queued ones are still returned.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
         state.waiting.drain(..).for_each(|thread| thread.unpark());
     }
 
-    /// Closes the queue when the thread that holds it ends, and lets go of what is left: if the thread has panicked,
+    /// Closes the queue when the thread that has it ends, and drops the remaining items: if the thread has panicked,
     /// nobody must wait for an answer that never comes.
     pub(crate) fn abandoned_at_end(self: &Arc<Self>) -> impl Drop + use<T> {
         AbandonedAtEnd(Arc::clone(self))
     }
 }
 
-/// The place of a job's result. The job itself is of one type whatever it gives, so that queues, channels and what waits for them
-/// are compiled once and not for each of hundreds of calls.
+/// Holds the result of a job. The job itself has the same type for any result, so that queues and channels are
+/// compiled once and not for each of hundreds of calls.
 pub(crate) struct Slot<T>(Arc<Mutex<Option<T>>>);
 
 impl<T> Default for Slot<T> {
@@ -128,7 +129,7 @@ impl<T> Slot<T> {
         *self.0.lock() = Some(result);
     }
 
-    /// The result of a job that has ended well.
+    /// The result of a successful job.
     pub(crate) fn take_result(&self) -> Result<T, StoreError> {
         let result = self.0.lock().take();
         result.ok_or_else(|| StoreError::Failed("the command did not run".to_owned()))
@@ -200,7 +201,7 @@ mod tests {
             })
             .collect();
         for round in 0..500 {
-            // One alone, then more than there are threads: a call that is lost leaves the test waiting.
+            // First one item, then more than there are threads: a lost notification would leave the test waiting.
             for count in [1, 5] {
                 (0..count).for_each(|item| queue.push(round * 10 + item).unwrap());
                 let mut items: Vec<i32> = (0..count).map(|_| taken.recv().unwrap()).collect();

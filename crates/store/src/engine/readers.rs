@@ -1,4 +1,4 @@
-//! A few threads that read, each call from one snapshot; they never wait for the writer.
+//! A few reading threads. Each call uses one snapshot, and never waits for the writer.
 
 use std::sync::Arc;
 use std::thread;
@@ -39,7 +39,7 @@ impl Readers {
                 while let Some(jobs) = work.take_oldest(1) {
                     for ReaderJob { work, has_transaction, reply } in jobs {
                         let read = if has_transaction { read_in_transaction } else { read_statement };
-                        // The caller may have gone.
+                        // The caller may have left.
                         let _ = reply.send(read(&connection, work).map_err(Failure::into_read_error));
                     }
                 }
@@ -55,7 +55,7 @@ impl Readers {
         Ok(Self { queue, finished: Mutex::new(finished) })
     }
 
-    /// Runs the work on one snapshot of the database. Without a transaction it may run one statement only.
+    /// Runs the work on one snapshot of the database. Without a transaction it may run only one statement.
     pub(crate) async fn run<T, W>(&self, has_transaction: bool, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -85,14 +85,14 @@ impl Readers {
     pub(crate) async fn wait_for_end(&self) {
         let finished = std::mem::take(&mut *self.finished.lock());
         for ended in finished {
-            // An error is a thread that ended without a word.
+            // An error means that the thread ended unexpectedly.
             let _ = ended.await;
         }
     }
 }
 
-/// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
-/// [`rusqlite::Transaction`] do not.
+/// Runs the work in a transaction, on one snapshot. Its two statements stay prepared, unlike those of a
+/// [`rusqlite::Transaction`].
 fn read_in_transaction(connection: &Connection, work: ReadJob) -> Result<(), Failure> {
     connection.begin_read()?;
     let result = work(connection);
@@ -100,7 +100,7 @@ fn read_in_transaction(connection: &Connection, work: ReadJob) -> Result<(), Fai
     result
 }
 
-/// A statement sees one snapshot by itself.
+/// Runs a single statement, which uses one snapshot without a transaction.
 fn read_statement(connection: &Connection, work: ReadJob) -> Result<(), Failure> {
     connection.begin_statement()?;
     let result = work(connection);

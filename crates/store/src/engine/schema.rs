@@ -1,11 +1,11 @@
-//! Tables, columns and counters, as the engine itself lists them.
+//! Tables, columns and counters, as listed by the engine itself.
 
 use crate::engine::sql::{Connection, Result};
 
-/// A column: its name, and the type that SQLite declares it with (`TEXT`, `INTEGER`, `REAL`, `BLOB`).
+/// A column: its name, and its declared type in SQLite (`TEXT`, `INTEGER`, `REAL`, `BLOB`).
 pub(crate) type DeclaredColumn = (String, String);
 
-/// Tables that hold rows, by name: neither word indexes, which are made of rows, nor the record of migrations.
+/// Tables with rows, by name: without word indexes, which are derived, and without the record of migrations.
 pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
     let statement = match connection {
         Connection::Sqlite(_) => {
@@ -40,7 +40,7 @@ pub(crate) fn columns(connection: &Connection, table: &str) -> Result<Vec<Declar
     statement.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// Columns that the engine numbers by itself without using a number twice: table, column.
+/// Columns that the engine numbers without reusing a number: table, column.
 pub(crate) fn numbered_columns(connection: &Connection) -> Result<Vec<(String, String)>> {
     let statement = match connection {
         Connection::Sqlite(_) => {
@@ -56,7 +56,7 @@ pub(crate) fn numbered_columns(connection: &Connection) -> Result<Vec<(String, S
     statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// The greatest number that such a column was ever given; 0 for none.
+/// The highest number ever given to such a column; 0 for none.
 pub(crate) fn last_number(connection: &Connection, table: &str, column: &str) -> Result<i64> {
     match connection {
         Connection::Sqlite(_) => connection.query_row(

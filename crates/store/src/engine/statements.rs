@@ -1,4 +1,5 @@
-//! Every statement of the store is prepared on both engines: one that only SQLite reads would fail at its first use on a server.
+//! Every statement of the store is prepared on both engines: one that only SQLite accepts would fail at its first use
+//! on a server.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +9,17 @@ use testkit::postgres::fresh_database;
 use super::sql::Connection;
 use super::{ServerAddress, StoreOptions, connection, postgres};
 
-/// Folders and files whose statements are for one engine alone: an archive and a Python home are read into a file.
+/// Folders and files with statements for one engine only: an archive and a Python home are read into a file.
 const SINGLE_ENGINE_PATHS: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
 
-/// A statement that is written as one literal, and where it is.
+/// A statement written as one literal, and its place.
 pub(super) struct FoundStatement {
     file: PathBuf,
     pub(super) statement: String,
 }
 
-/// Statements of the store's source. Those that are put together by `concat!` or `format!` are prepared by the suites that
-/// call them.
+/// Statements in the store's source. Those built by `concat!` or `format!` are prepared by the test suites that call
+/// them.
 pub(super) fn statements() -> Vec<FoundStatement> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut folders, mut found) = (vec![source.clone()], Vec::new());
@@ -52,7 +53,7 @@ pub(super) fn statements() -> Vec<FoundStatement> {
     found
 }
 
-/// Adds the string literals of a source, but those that are parts of a longer text.
+/// Collects the string literals of a source, except for those that are parts of a longer text.
 fn collect_literals(tokens: TokenStream, literals: &mut Vec<String>) {
     let mut name = String::new();
     for token in tokens {

@@ -1,4 +1,4 @@
-//! One thread writes, and commits what has queued as one group: many callers share one flush to the disk.
+//! One writing thread, which commits queued work as one group, so that many callers share one flush to disk.
 
 use std::any::{Any, TypeId};
 use std::sync::Arc;
@@ -15,22 +15,23 @@ use crate::engine::queue::{Queue, Slot};
 use crate::engine::sql::Connection;
 use crate::index::words::{self, Frequencies};
 
-/// Most commands in one transaction: bounds how long the first of them waits for the last.
+/// Maximum commands in one transaction: bounds how long the first of them waits for the last.
 const GROUP_MAX: usize = 1_024;
-/// Time for which writes wait for a database server that went away: a restart or a failover takes seconds.
+/// Time for which writes wait for an unreachable database server: a restart or a failover takes seconds.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(30);
-/// Time between two attempts to reach it. A server that starts refuses at once, so without a pause this would be a busy loop.
+/// Pause between two attempts to reach it. A starting server refuses at once, so without a pause this would be a busy
+/// loop.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 
-/// The connection and the pending index updates of a command. Words wait until the end of the group: the full-text index is
-/// flushed whenever a savepoint begins, and each flush is a segment to be merged later.
+/// The connection and the pending index updates of a command. Terms wait until the end of the group: the full-text
+/// index is flushed whenever a savepoint begins, and each flush makes a segment that has to be merged later.
 pub(crate) struct UnitOfWork<'a> {
     pub(crate) connection: &'a Connection,
     words: Vec<WordEntry>,
 }
 
 struct WordEntry {
-    /// True if the terms are put in or taken out.
+    /// True if the terms are added, false if they are removed.
     goes_in: bool,
     corpus: Corpus,
     seq: i64,
@@ -39,21 +40,21 @@ struct WordEntry {
 }
 
 impl UnitOfWork<'_> {
-    /// Has the terms of a new row indexed in the same transaction.
+    /// Indexes the terms of a new row in the same transaction.
     pub(crate) fn index_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
         if !terms.is_empty() {
             self.words.push(WordEntry { goes_in: true, corpus, seq, scope, terms: terms.to_owned() });
         }
     }
 
-    /// Has the terms of a row that goes taken out of the index, in the same transaction and in its order.
+    /// Removes the terms of a deleted row from the index, in the same transaction and in order.
     pub(crate) fn unindex_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
         if !terms.is_empty() {
             self.words.push(WordEntry { goes_in: false, corpus, seq, scope, terms: terms.to_owned() });
         }
     }
 
-    /// Does the work and keeps what it gives, but of what it wrote only what `keeps` says yes to.
+    /// Does the work and returns its result, but rolls back what it wrote unless `keeps` returns true.
     pub(crate) fn run_in_savepoint<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Failure>,
@@ -62,7 +63,7 @@ impl UnitOfWork<'_> {
         let words_before = self.words.len();
         run_statement(self.connection, "SAVEPOINT attempt")?;
         let outcome = work(self);
-        // A failure rolls the whole command back, this savepoint with it.
+        // A failure rolls the whole command back, including this savepoint.
         let given = outcome?;
         if !keeps(&given) {
             run_statement(self.connection, "ROLLBACK TO attempt")?;
@@ -72,7 +73,7 @@ impl UnitOfWork<'_> {
         Ok(given)
     }
 
-    /// Writes the words to the indexes; true if any were removed.
+    /// Writes the terms to the indexes; true if any were removed.
     fn write_words(&self) -> Result<bool, Failure> {
         for WordEntry { goes_in, corpus, seq, scope, terms } in &self.words {
             let write = if *goes_in { words::insert } else { words::remove };
@@ -82,15 +83,15 @@ impl UnitOfWork<'_> {
     }
 }
 
-/// An item of work that many callers ask for. What they ask for at the same time is done together.
+/// An item of work that many callers request. Concurrent requests are processed together.
 pub(crate) trait Batch: Send + Sized + 'static {
     type Output: Send + 'static;
 
-    /// Does the work for all items, in their order. On an error nothing counts as done for any of them.
+    /// Processes all items, in their order. On an error none of them counts as done.
     fn run(unit: &mut UnitOfWork<'_>, items: &[&Self]) -> Result<Vec<Self::Output>, Failure>;
 }
 
-/// An item of a [`Batch`] and the place of its result.
+/// An item of a [`Batch`] and the slot of its result.
 type BatchItem = Box<dyn Any + Send>;
 type RunBatch = fn(&mut UnitOfWork<'_>, &[&BatchItem]) -> Result<(), Failure>;
 
@@ -105,15 +106,15 @@ fn run_batch<B: Batch>(unit: &mut UnitOfWork<'_>, items: &[&BatchItem]) -> Resul
 
 type BoxedWork = Box<dyn FnMut(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send>;
 
-/// May run more than once, each time after a rollback.
+/// Work that may run more than once, each time after a rollback.
 enum WriteJob {
     InTransaction(BoxedWork),
-    /// Must run by itself, outside of any transaction, as what rewrites the file must.
+    /// Work that must run alone, outside of any transaction, such as rewriting the file.
     Alone(BoxedWork),
     Batched(BatchItem, RunBatch),
 }
 
-/// A command and the caller who waits for it. Its result is where the work has put it ([`Slot`]).
+/// A command, and the caller that waits for it. Its result is in a [`Slot`].
 struct Command {
     work: WriteJob,
     reply: oneshot::Sender<Result<(), StoreError>>,
@@ -129,12 +130,12 @@ impl Command {
     }
 
     fn answer(self, outcome: Result<(), StoreError>) {
-        // A caller who no longer waits changes nothing: what is committed stays.
+        // A caller that no longer waits changes nothing: committed work stays.
         let _ = self.reply.send(outcome);
     }
 }
 
-/// Callbacks of the rest of the store after a commit.
+/// Callbacks into the rest of the store after a commit.
 struct Commits {
     count: AtomicU64,
     frequencies: Arc<Frequencies>,
@@ -148,9 +149,9 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
-    /// The word frequencies are dropped when words are deleted, and counted again when they are needed. `taken_over` becomes true when a write fails because another
-    /// program has taken the home.
+    /// Starts the thread. When the queue closes it writes the remaining items, merges the log into the file and ends.
+    /// The word frequencies are dropped when words are deleted, and counted again on demand. `taken_over` becomes
+    /// true when a write fails because another program has taken the home.
     pub(crate) fn start(
         connection: Connection,
         frequencies: Arc<Frequencies>,
@@ -177,7 +178,7 @@ impl Writer {
         Ok(Self { queue, commits, finished: Mutex::new(Some(finished)) })
     }
 
-    /// Runs the work in a transaction and returns when it is durable, or not done at all.
+    /// Runs the work in a transaction and returns once it is durable, or not done at all.
     pub(crate) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -188,7 +189,7 @@ impl Writer {
         result.take_result()
     }
 
-    /// Runs the work with the next transaction, or in one of its own after a moment: for what nobody waits for.
+    /// Runs the work with the next transaction, or in one of its own after a moment: for work that nobody waits for.
     pub(crate) async fn run_deferred<W>(&self, work: W) -> Result<(), StoreError>
     where
         W: Fn(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send + 'static,
@@ -199,14 +200,14 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(closed_error()))
     }
 
-    /// Has this done with all that is asked for at the same time; returns when it is durable, or not done at all.
+    /// Processes the item together with concurrent ones; returns once it is durable, or not done at all.
     pub(crate) async fn run_batched<B: Batch>(&self, item: B) -> Result<B::Output, StoreError> {
         let result = Slot::default();
         self.submit(WriteJob::Batched(Box::new((item, result.clone())), run_batch::<B>)).await?;
         result.take_result()
     }
 
-    /// Runs the work on the writing connection outside of any transaction, after what has queued before it.
+    /// Runs the work on the writing connection outside of any transaction, after everything queued before it.
     pub(crate) async fn run_alone<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -231,7 +232,7 @@ impl Writer {
         self.queue.close();
     }
 
-    /// Waits until the thread has ended; at once if somebody has waited before.
+    /// Waits until the thread has ended; returns at once if another caller has waited already.
     pub(crate) async fn wait_for_end(&self) -> Result<(), StoreError> {
         let finished = self.finished.lock().take();
         match finished {
@@ -241,7 +242,7 @@ impl Writer {
     }
 }
 
-/// Work that puts its result into a slot.
+/// Work that stores its result in a slot.
 fn with_result_slot<T, W>(work: W) -> (BoxedWork, Slot<T>)
 where
     T: Send + 'static,
@@ -264,7 +265,7 @@ pub(crate) fn thread_error(error: std::io::Error) -> StoreError {
     StoreError::Failed(format!("no thread could be started: {error}"))
 }
 
-/// Commits what can share a transaction together, and lets what can't run between.
+/// Runs commands in order: those that can share a transaction together, the others between them.
 fn run_commands_in_order(connection: &Connection, commands: Vec<Command>, commits: &Commits) {
     let mut group = Vec::new();
     for mut command in commands {
@@ -280,7 +281,7 @@ fn run_commands_in_order(connection: &Connection, commands: Vec<Command>, commit
     commit_all(connection, group, commits);
 }
 
-/// Commits the group, or, if that fails as a whole, each command by itself.
+/// Commits the group, or if it fails as a whole, each command by itself.
 fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commits) {
     if group.is_empty() {
         return;
@@ -294,7 +295,7 @@ fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commit
                 tracing::warn!("{} writes failed as a group, each is tried by itself: {error}", group.len());
                 group.iter_mut().map(|command| commit_one(connection, command, commits)).collect()
             }
-            // Alone it would wait for the other process as long again.
+            // Alone it would wait for the other process just as long.
             error => vec![Err(error); group.len()],
         },
     };
@@ -303,7 +304,7 @@ fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commit
     }
 }
 
-/// Commits the group. If the connection to a server is lost before anything was committed, tries again until the server is back.
+/// Commits the group. If the connection to a server is lost before the commit, repeats it until the server is back.
 fn commit_again_if_lost(
     connection: &Connection,
     group: &mut [Command],
@@ -330,7 +331,7 @@ fn commit_one(connection: &Connection, command: &mut Command, commits: &Commits)
     outcomes.into_iter().collect()
 }
 
-/// One transaction. A command that fails is rolled back alone; an error means that nothing of the group was written.
+/// Runs one transaction. A failed command is rolled back alone; an error means that nothing of the group was written.
 fn commit(
     connection: &Connection,
     group: &mut [Command],
@@ -350,14 +351,14 @@ fn commit(
             commits.taken_over.send_replace(true);
             connection.roll_back()?;
         }
-        // SQLite rolls some failures back by itself.
+        // SQLite rolls back after some failures itself.
         Err(_) if !connection.is_in_transaction() => {}
         Err(_) => connection.roll_back()?,
     }
     outcome
 }
 
-/// The result of each command, and whether words were removed from an index.
+/// The result of each command, and true if words were removed from an index.
 type CommandResults = (Vec<Result<(), StoreError>>, bool);
 
 fn run_all(connection: &Connection, group: &mut [Command]) -> Result<CommandResults, Failure> {
@@ -382,7 +383,7 @@ fn run_all(connection: &Connection, group: &mut [Command]) -> Result<CommandResu
     Ok((outcomes, unit.write_words()?))
 }
 
-/// Runs one command, or several that are batched, and rolls back to before them if they fail. An outer error means that the whole
+/// Runs one command, or several batched ones, and rolls them back if they fail. An outer error means that the whole
 /// transaction must be rolled back.
 fn run_in_savepoint(
     unit: &mut UnitOfWork<'_>,
@@ -409,7 +410,7 @@ fn run_in_savepoint(
     Ok(outcome)
 }
 
-/// Runs one command, or several that are batched.
+/// Runs one command, or several batched ones.
 fn run(unit: &mut UnitOfWork<'_>, part: &mut [Command]) -> Result<(), Failure> {
     if let [Command { work: WriteJob::InTransaction(work) | WriteJob::Alone(work), .. }] = part {
         return work(unit);
@@ -422,7 +423,7 @@ fn run(unit: &mut UnitOfWork<'_>, part: &mut [Command]) -> Result<(), Failure> {
     runs.first().map_or(Ok(()), |run| run(unit, &items))
 }
 
-/// Runs a statement of which only a failure matters, also a later one.
+/// Runs a statement without waiting; a failure is reported later.
 fn send(connection: &Connection, statement: &str) -> Result<(), Failure> {
     Ok(connection.prepare_cached(statement)?.send([])?)
 }

@@ -1,5 +1,5 @@
-//! Changes of entities, and their undoing. A change keeps the columns that it overwrote, and nothing else; a merge moves
-//! nothing, so that undoing it restores both exactly.
+//! Changes of entities, and undoing them. A change stores only the columns that it overwrote; a merge moves nothing,
+//! so that undoing it restores both exactly.
 
 use jiff::Timestamp;
 use memory::entities::{
@@ -15,19 +15,19 @@ use crate::entities::entity_queries::{self, by_id, has_name, is_uncertain};
 use crate::entities::{self, entity_vectors};
 use crate::rows::{self, StoredEnum, microseconds};
 
-/// Values that a change overwrote; only those of its own fields are set.
+/// Values that a change overwrote; only those of the changed fields are set.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Before {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     identities: Vec<Identity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     canonical_name: Option<String>,
-    /// The alias that a new name brought.
+    /// The alias that was added with a new name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     added_alias: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     description: Option<DescriptionColumns>,
-    /// Time of the entity's change before.
+    /// Time of the entity's previous change.
     updated_at: Option<i64>,
 }
 
@@ -48,7 +48,7 @@ struct DescriptionColumns {
     described_at: Option<i64>,
 }
 
-/// Makes a change, and keeps what it replaced.
+/// Changes an entity, and stores the former values.
 pub(crate) fn change(
     connection: &Connection,
     scope: i64,
@@ -66,7 +66,7 @@ pub(crate) fn change(
     }
 }
 
-/// Writes what the memory made of an entity, unless a person has described it.
+/// Stores a description written by the memory, unless a person has described the entity.
 pub(crate) fn describe(
     connection: &Connection,
     scope: i64,
@@ -97,7 +97,7 @@ fn write_description(
     entity_vectors::clear(connection, id)
 }
 
-/// Parts that every change of an entity needs.
+/// State that every change of an entity needs.
 struct EntityWriter<'a> {
     connection: &'a Connection,
     scope: i64,
@@ -121,7 +121,7 @@ impl EntityWriter<'_> {
         self.connection
             .prepare_cached("UPDATE entities SET merged_into = ?2 WHERE id = ?1")?
             .execute(params![part.id.0.into_bytes(), whole.id.0.into_bytes()])?;
-        // Whether it was this one is answered; a doubt about a third one stays.
+        // Only the doubt about these two is settled; one about a third stays.
         if is_uncertain(whole) && whole.merge_target == Some(part.id) {
             self.set_status(whole.id, MergeStatus::Confirmed, None)?;
         }
@@ -140,7 +140,7 @@ impl EntityWriter<'_> {
         if id == other || (!joined && (first != id || second != other)) {
             return Ok(EntityChanged::NotThere);
         }
-        // Of two that were taken for one, the one that was merged in is parted again.
+        // The merged one of the two is separated again.
         let (stays, parted) = if joined && id != first { (first, id) } else { (first, other) };
         let before =
             Before { identities: vec![self.identity(stays)?, self.identity(parted)?], ..Before::default() };
@@ -148,7 +148,8 @@ impl EntityWriter<'_> {
             .prepare_cached("UPDATE entities SET merged_into = NULL WHERE id = ?1")?
             .execute([parted.0.into_bytes()])?;
         for (entity, from) in [(stays, parted), (parted, stays)] {
-            // Only the open question between the two is answered: a settled one stays settled, a question about a third open.
+            // Only the question between the two is settled: a settled entity stays settled, a question about a third
+            // stays open.
             let asked = self.read(entity)?.is_some_and(|entity| {
                 is_uncertain(&entity) && entity.merge_target.is_none_or(|target| target == from)
             });
@@ -287,7 +288,7 @@ impl EntityWriter<'_> {
     }
 }
 
-/// A recorded change, as it is stored for undoing.
+/// A change, as stored for undoing it.
 struct RecordedChange {
     number: i64,
     entity: EntityId,
@@ -296,7 +297,7 @@ struct RecordedChange {
     before: Before,
 }
 
-/// Undoes the last change in which the entity took part.
+/// Undoes the last change that involves the entity.
 pub(crate) fn undo(connection: &Connection, scope: i64, id: EntityId) -> Result<EntityUndone, Failure> {
     if entity_queries::kind_of(connection, scope, id)?.is_none() {
         return Ok(EntityUndone::NotThere);
@@ -339,7 +340,7 @@ fn last_change(connection: &Connection, id: EntityId) -> Result<Option<RecordedC
         .optional()
 }
 
-/// True if it was settled again who this one is, which only makes sense on top of the kept change.
+/// True if the entity's identity was settled again after the stored change, which can then not be undone by itself.
 fn identity_changed_after(connection: &Connection, id: EntityId, kept: &RecordedChange) -> Result<bool> {
     if kept.before.identities.is_empty() {
         return Ok(false);

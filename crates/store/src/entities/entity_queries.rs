@@ -1,4 +1,4 @@
-//! Reading entities: each together with what was merged into it.
+//! Queries for entities, each together with those merged into it.
 
 use jiff::Timestamp;
 use memory::entities::{Entity, EntityKind, MergeStatus, fold_name, kinds_agree};
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds};
 
-/// Merges that are followed from one entity to the one that it is part of. They form no circle; this is the bound.
+/// Maximum merges to follow from one entity to the one that it is part of. They form no circle; this is only a bound.
 const MERGES_FOLLOWED_MAX: usize = 1_000;
 
 /// Columns for [`read`]: `e` is `entities`.
@@ -21,7 +21,7 @@ macro_rules! entity_columns {
 }
 pub(crate) use entity_columns;
 
-/// The entity ?1 and all that was merged into it, the entity first.
+/// The entity ?1 and all entities merged into it, the entity first.
 macro_rules! parts {
     () => {
         "WITH RECURSIVE parts (id, depth) AS (
@@ -32,7 +32,7 @@ macro_rules! parts {
 }
 pub(crate) use parts;
 
-/// Reads [`entity_columns`] and fetches what was merged into the entity.
+/// Reads [`entity_columns`] and the entities merged into the entity.
 pub(crate) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
     let id = EntityId(rows::read_uuid(row, 0)?);
     let mut entity = Entity {
@@ -59,7 +59,7 @@ pub(crate) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
     Ok(entity)
 }
 
-/// All names of the entity and of what was merged into it, each once.
+/// All names of the entity and of those merged into it, each once.
 fn names_of(connection: &Connection, id: EntityId) -> Result<Vec<String>> {
     let mut statement = connection.prepare_cached(concat!(
         parts!(),
@@ -96,7 +96,7 @@ fn describe_by_parts(connection: &Connection, entity: &mut Entity) -> Result<()>
     Ok(())
 }
 
-/// The entity that this one is part of, or itself; none if it is not in the scope.
+/// The entity that this one is part of, or itself; `None` if it is not in the scope.
 pub(crate) fn merged_into(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityId>> {
     if kind_of(connection, scope, id)?.is_none() {
         return Ok(None);
@@ -120,7 +120,7 @@ fn merge_root(connection: &Connection, id: EntityId) -> Result<Option<EntityId>>
     Ok(None)
 }
 
-/// The kind of the entity, merged or not; none if it is not in the scope.
+/// The kind of the entity, merged or not; `None` if it is not in the scope.
 pub(crate) fn kind_of(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityKind>> {
     connection
         .prepare_cached("SELECT kind FROM entities WHERE id = ?1 AND scope = ?2")?
@@ -140,7 +140,7 @@ pub(crate) fn by_id(connection: &Connection, scope: i64, id: EntityId) -> Result
         .optional()
 }
 
-/// Another than `except` that goes by the name and is of an agreeing kind.
+/// Another entity than `except` with the name and a matching kind.
 pub(crate) fn find_by_name(
     connection: &Connection,
     scope: i64,
@@ -192,7 +192,7 @@ pub(crate) fn last_changed_entities(connection: &Connection, scope: i64, limit: 
         .collect()
 }
 
-/// Entities with an open identity first, then the last changed first; with `below`, those that come after it.
+/// Entities of uncertain identity first, then the last changed first; with `below`, those after it in this order.
 pub(crate) fn page_of_entities(
     connection: &Connection,
     scope: i64,
@@ -201,7 +201,7 @@ pub(crate) fn page_of_entities(
 ) -> Result<Vec<Entity>> {
     let (is_open, updated_at, id) = match below {
         Some(place) => (i64::from(place.is_open), microseconds(place.updated_at), place.id.0),
-        // No entity is at or behind it.
+        // There is no entity at or after this position.
         None => (2, 0, Uuid::nil()),
     };
     connection
@@ -236,7 +236,7 @@ pub(crate) fn entities_of_nodes(
     Ok(links)
 }
 
-/// Number of times each was spoken of.
+/// Number of mentions of each entity.
 pub(crate) fn count_mentions(
     connection: &Connection,
     scope: i64,
@@ -295,7 +295,7 @@ pub(crate) fn entities_in_doubt(
     Ok(pairs)
 }
 
-/// Live entities in order of their latest description, for the timeline.
+/// Live entities in the order of their latest description, for the timeline.
 pub(crate) fn entities_before(
     connection: &Connection,
     scope: i64,
@@ -315,12 +315,12 @@ pub(crate) fn entities_before(
         .collect()
 }
 
-/// True if the name is among those of the entity or of what was merged into it.
+/// True if the name belongs to the entity or to one merged into it.
 pub(crate) fn has_name(entity: &Entity, folded: &str) -> bool {
     entity.aliases.iter().any(|alias| fold_name(alias) == folded)
 }
 
-/// True if it is open with whom the entity is one.
+/// True if the entity's identity is uncertain.
 pub(crate) fn is_uncertain(entity: &Entity) -> bool {
     entity.merge_status == MergeStatus::Uncertain
 }

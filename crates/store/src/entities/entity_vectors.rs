@@ -1,4 +1,4 @@
-//! Vectors of entities: few per scope, read as a whole.
+//! Vectors of entities: few per scope, read at once.
 
 use memory::identifiers::EntityId;
 use memory::ports::{Embedding, EntityVector, UnembeddedEntity};
@@ -8,7 +8,7 @@ use crate::entities::entity_queries;
 use crate::index::vectors;
 use crate::rows;
 
-/// Writes the vector of an entity, in place of one it may have.
+/// Writes the vector of an entity, replacing an earlier one.
 pub(crate) fn write_vector(
     connection: &Connection,
     id: EntityId,
@@ -38,7 +38,7 @@ pub(crate) fn clear(connection: &Connection, id: EntityId) -> Result<()> {
     Ok(())
 }
 
-/// Vectors that were made of the texts as they still are.
+/// Writes vectors of texts that have not changed.
 pub(crate) fn write_vectors(
     connection: &Connection,
     fingerprint: &str,
@@ -57,7 +57,7 @@ pub(crate) fn write_vectors(
     Ok(())
 }
 
-/// All vectors of the scope, under the entities that they are part of.
+/// All vectors of the scope, by the entities that they are part of.
 pub(crate) fn vectors_of_scope(
     connection: &Connection,
     scope: i64,
@@ -81,7 +81,7 @@ pub(crate) fn vectors_of_scope(
     Ok(found)
 }
 
-/// Entities without a vector of this model: those with none and those of other models.
+/// Entities without a vector of this model, including those with vectors of other models.
 pub(crate) fn entities_without_vector(
     connection: &Connection,
     fingerprint: &str,

@@ -1,4 +1,4 @@
-//! L5: entities, the names they go by, and the nodes that are about them.
+//! L5: entities, their names, and the nodes about them.
 
 pub(crate) mod entity_queries;
 pub(crate) mod entity_changes;
@@ -173,8 +173,8 @@ impl EntityStore for HomeStore {
     }
 }
 
-/// Writes a new entity with its vector; its own name is its first alias, unless one of its kind goes by it. One that is
-/// as good as known is written as part of the known one, so that a mistake can be undone without a loss.
+/// Inserts an entity with its vector; its name becomes its first alias, unless one of its kind has that name. One
+/// that is almost certainly known is written as part of the known one, so that a mistake can be undone without loss.
 pub(crate) fn insert(
     connection: &Connection,
     scope: i64,
@@ -182,7 +182,8 @@ pub(crate) fn insert(
     model: Option<i64>,
     at: Timestamp,
 ) -> Result<()> {
-    // The newer of two uncertain ones becomes part of the older: so one that is as good as known is uncertain at first.
+    // The newer of two uncertain entities is merged into the older, so an almost certainly known one is uncertain at
+    // first.
     let known = match entity.doubt {
         Some(IdentityDoubt::Perhaps(other) | IdentityDoubt::Same(other)) => {
             entity_queries::merged_into(connection, scope, other)?
@@ -241,7 +242,7 @@ fn create(
     Ok(created.map_or(EntityChanged::NotThere, |entity| EntityChanged::Changed(vec![entity])))
 }
 
-/// Gives the entity a name, unless the entity is gone or another of an agreeing kind goes by it.
+/// Adds a name to the entity, unless the entity is deleted or another of a matching kind has the name.
 pub(crate) fn add_alias(
     connection: &Connection,
     scope: i64,
@@ -277,7 +278,7 @@ pub(crate) fn add_alias(
     Ok(())
 }
 
-/// Records that the node is about the entity, if both are there.
+/// Records that the node is about the entity, if both exist.
 pub(crate) fn link_entity(connection: &Connection, scope: i64, node: NodeId, entity: EntityId) -> Result<()> {
     let Some(node) = new_nodes::number(connection, scope, node)? else { return Ok(()) };
     connection

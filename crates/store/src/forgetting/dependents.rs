@@ -1,4 +1,4 @@
-//! What depends on a node.
+//! Rows that depend on a node.
 
 use memory::Scope;
 use memory::forget::{Dependent, Dependents, ForgetTarget};

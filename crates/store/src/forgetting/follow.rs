@@ -1,4 +1,4 @@
-//! From messages and events to everything that was derived from them.
+//! Follows messages and events to everything that was derived from them.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::engine::sql::{Connection, Result};
 use crate::forgetting::support::{self, SessionTerms, StoredSupport, SupportOutcome, as_strs};
 use crate::rows::{self, column};
 
-/// Adds what depends on the set until nothing more does.
+/// Adds dependent rows to the set until there are no more.
 pub(super) fn add_dependents(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let sessions = changed_session_terms(connection, going)?;
     if going.is_forgotten() {
@@ -45,7 +45,7 @@ pub(super) fn add_dependents(connection: &Connection, going: &mut RemovalSet) ->
     mark_unsupported(connection, going)
 }
 
-/// The words of each session that loses some: those that go and those that stay.
+/// The terms of each session that loses some: removed ones and remaining ones.
 fn changed_session_terms(connection: &Connection, going: &RemovalSet) -> Result<Vec<SessionTerms>> {
     let goes = |seq: i64| going.lost_message(seq).is_some() && going.terms_before(seq).is_none();
     let mut sessions = Vec::new();
@@ -58,7 +58,7 @@ fn changed_session_terms(connection: &Connection, going: &RemovalSet) -> Result<
     Ok(sessions)
 }
 
-/// Repeated mentions all of whose words are lost.
+/// Adds repeated mentions without remaining evidence.
 fn add_mentions(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     for seq in going.lost_messages().into_keys() {
         let merges = "SELECT DISTINCT merge_number FROM mention_evidence WHERE message_seq = ?1";
@@ -91,7 +91,8 @@ fn is_removed_with_node(connection: &Connection, going: &RemovalSet, thought: i6
     }
 }
 
-/// Rejected memories that quote what goes, or say words that only it said; and nodes that a person approved from them.
+/// Adds refused memories that quote removed text, or contain words that only it had; and nodes that a person approved
+/// from them.
 fn add_rejected(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms]) -> Result<()> {
     let gone: BTreeSet<_> = going.messages.values().map(|message| message.id).collect();
     let mut statement = connection.prepare_cached(
@@ -113,7 +114,7 @@ fn add_rejected(connection: &Connection, going: &mut RemovalSet, sessions: &[Ses
         let approved =
             "SELECT approved_node FROM rejected_memories WHERE id = ?1 AND approved_node IS NOT NULL";
         for seq in column::<i64>(connection, approved, rejected)? {
-            // Quotes of its own may still prove it; that is checked with the others.
+            // Its own quotes may still support it; that is checked together with the others.
             let quotes: i64 = connection
                 .prepare_cached("SELECT count(*) FROM node_evidence WHERE node_seq = ?1")?
                 .query_row([seq], |row| row.get(0))?;
@@ -153,7 +154,7 @@ fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTer
     Ok(())
 }
 
-/// Thoughts that cite a rewritten node go if they hold words that it lost and nothing else that they cite says.
+/// Adds thoughts that cite a rewritten node if they contain words that it lost and that nothing else they cite has.
 fn thoughts_on_rewritten(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let changed: Vec<i64> = going.rewritten.keys().copied().collect();
     for node in changed {
@@ -181,7 +182,7 @@ fn thoughts_on_rewritten(connection: &Connection, going: &mut RemovalSet) -> Res
     Ok(())
 }
 
-/// Notes which living nodes lose something that they cite.
+/// Marks live nodes that lose something that they cite.
 fn mark_unsupported(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let mut marks = Vec::new();
     for (seq, node) in &going.nodes {

@@ -18,7 +18,7 @@ use crate::messages;
 use crate::rows::{self, microseconds};
 use crate::sessions::reconciliation;
 
-/// Index terms of a message, and its place.
+/// Index terms of a message, and its position.
 struct StoredMessage {
     seq: i64,
     scope: i64,
@@ -28,12 +28,12 @@ struct StoredMessage {
     terms: String,
 }
 
-/// Changed and removed messages of a scope. What depends on their words is withdrawn for all of them together, because each
-/// withdrawal goes through what the scope knows.
+/// Changed and removed messages of a scope. Memories that depend on their texts are withdrawn for all of them at
+/// once, because each withdrawal reads everything that the scope knows.
 pub(crate) struct MessageChanges {
     going: RemovalSet,
     sessions: BTreeSet<SessionId>,
-    /// Numbers, with the texts before and after.
+    /// Numbers, with the former and the new texts.
     reworded: Vec<(i64, String, String)>,
 }
 
@@ -43,12 +43,12 @@ impl MessageChanges {
         Self { going, sessions: BTreeSet::new(), reworded: Vec::new() }
     }
 
-    /// True if one of the changes is of this message.
+    /// True if this message is changed or removed.
     pub(crate) fn has(&self, seq: i64) -> bool {
         self.going.changed.contains_key(&seq) || self.going.messages.contains_key(&seq)
     }
 
-    /// Gives a message another text. The caller stores the earlier one as a version.
+    /// Replaces the text of a message. The caller stores the former one as a version.
     pub(crate) fn replace_text(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -80,7 +80,7 @@ impl MessageChanges {
         Ok(())
     }
 
-    /// Removes a message at the end.
+    /// Adds a message to those that are removed at the end.
     pub(crate) fn remove(&mut self, unit: &UnitOfWork<'_>, id: MessageId) -> sql::Result<Option<SessionId>> {
         let connection = unit.connection;
         let Some(old) = find_message(unit, id)? else { return Ok(None) };
@@ -96,7 +96,7 @@ impl MessageChanges {
         Ok(Some(old.session))
     }
 
-    /// Has a session extracted again at the end, as its words are others now.
+    /// Adds a session to those that are extracted again, because its texts have changed.
     pub(crate) fn extract_again(&mut self, session: SessionId) {
         self.sessions.insert(session);
         self.going.again.insert(session.0.into_bytes());
@@ -120,7 +120,7 @@ impl MessageChanges {
     }
 }
 
-/// Replaces the text of a message of the user. The same text again changes nothing.
+/// Replaces the text of a user's message. The same text again changes nothing.
 pub(crate) fn edit(
     unit: &mut UnitOfWork<'_>,
     edit: &MessageEdit,
@@ -147,7 +147,8 @@ pub(crate) fn edit(
     Ok(message.map(|message| MessageEditResult { message, withdrawn }))
 }
 
-/// Removes the replies of a turn, with what they supported, before another reply is stored. Returns their session.
+/// Removes the replies of a turn, with the memories that they supported, before another reply is stored. Returns
+/// their session.
 pub(crate) fn replace_replies(
     unit: &mut UnitOfWork<'_>,
     turn: TurnId,

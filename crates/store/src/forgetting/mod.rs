@@ -1,7 +1,8 @@
 //! Removal, in one transaction. Forgetting starts from a selection ([`select`]), an edit or another reply from its
-//! messages ([`message_edits`]). From there both take the same steps on a [`removal::RemovalSet`]: [`follow`] adds what was
-//! derived, [`names`] the entities that nothing supports; [`remains`], [`traces`] and [`mod@remove`] remove it. Forgotten rows are deleted;
-//! nodes that an edit withdraws are marked ([`withdraw`]). [`overwrite`] clears freed pages and the write-ahead log.
+//! messages ([`message_edits`]). From there both take the same steps on a [`removal::RemovalSet`]: [`follow`] adds
+//! what was derived, [`names`] unsupported entities; [`remains`], [`traces`] and [`mod@remove`] remove it. Forgotten
+//! rows are deleted; nodes that an edit withdraws are marked ([`withdraw`]). [`overwrite`] clears freed pages and the
+//! write-ahead log.
 
 mod select;
 mod follow;
@@ -65,7 +66,8 @@ impl ForgetStore for HomeStore {
         receipt: Option<ErasureReceipt>,
     ) -> Result<ForgetOutcome, StoreError> {
         self.write(move |unit| {
-            // Compared before anything goes: within a savepoint each deletion is slower the more were before it.
+            // Compared before anything is deleted: within a savepoint each deletion gets slower the more came before
+            // it.
             if let Some(expected) = &expected
                 && !preview(unit, &act)?.agrees_with(expected)
             {
@@ -112,7 +114,7 @@ impl ForgetStore for HomeStore {
     }
 
     async fn overwrite_freed(&self, at: Timestamp) -> Result<bool, StoreError> {
-        // Asked often and nearly always for nothing: a reader answers without waiting for the writer.
+        // Called often and nearly always without work, so a reader checks first, without waiting for the writer.
         if !self.read_statement(|connection| Ok(overwrite::is_due(connection)?)).await? {
             return Ok(true);
         }
@@ -186,10 +188,10 @@ fn preview(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetSumma
     Ok(unit.run_in_savepoint(|unit| forget(unit, act, true), |_| false)?.taken)
 }
 
-/// Forgets what a person selected. A preview is to be rolled back.
+/// Forgets a person's selection. For a preview, the caller rolls back.
 fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> Result<ForgetResult, Failure> {
     let connection = unit.connection;
-    // Where nobody has talked yet there may be documents.
+    // A scope without messages may have documents.
     let Some(scope) = scopes::number_if_known(connection, &act.scope)? else {
         return Ok(ForgetResult::default());
     };
@@ -225,8 +227,8 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     Ok(ForgetResult { taken, message_seqs, node_seqs, instances })
 }
 
-/// Removes a set that has been followed: rows, names, and what was written from them, in memory and in the hub. Returns
-/// the instances that hold copies of documents from which something went.
+/// Removes a complete set: rows, names, and everything derived from them, in the memory and in the hub. Returns the
+/// instances that have copies of changed documents.
 fn remove(
     unit: &mut UnitOfWork<'_>,
     scope: &Scope,

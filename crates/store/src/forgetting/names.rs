@@ -11,15 +11,15 @@ use crate::engine::sql::{Connection, Result, params};
 use crate::index::words;
 use crate::rows::column;
 
-/// Changes to the scope's entities.
+/// The effect of forgetting on the scope's entities.
 #[derive(Default)]
 pub(super) struct ForgottenNames {
     pub(super) entities: BTreeSet<RowKey>,
-    /// Names that go, of entities that stay, by their number.
+    /// Names to remove from entities that stay, by number.
     pub(super) aliases: BTreeSet<i64>,
-    /// Entities that are called otherwise from now on.
+    /// Entities that get another main name.
     pub(super) renamed: Vec<(RowKey, String)>,
-    /// Entities that stay without their description: it was written from what goes.
+    /// Entities that lose their description, because it was derived from removed text.
     pub(super) undescribed: BTreeSet<RowKey>,
 }
 
@@ -49,12 +49,12 @@ struct Entity {
     /// True if a person wrote the description of the entity.
     owner_override: bool,
     aliases: Vec<(i64, String)>,
-    /// True if it was linked to a node that goes, and whether it still is to one that stays.
+    /// True if the entity was linked to a removed node, and true if it is still linked to a remaining one.
     loses_link: bool,
     keeps_link: bool,
 }
 
-/// Decides for every entity of the scope what is forgotten with the set.
+/// Determines for every entity of the scope what is forgotten with the set.
 pub(super) fn names_to_forget(connection: &Connection, going: &RemovalSet) -> Result<ForgottenNames> {
     let said = folded_texts(going);
     let mut names = ForgottenNames { entities: going.entities.clone(), ..ForgottenNames::default() };
@@ -111,7 +111,7 @@ fn decide(
     Ok(())
 }
 
-/// The texts of everything that goes, folded as names are.
+/// The removed texts, folded like names.
 fn folded_texts(going: &RemovalSet) -> Vec<String> {
     let messages = going.messages.values().map(|message| &message.content);
     let nodes = going.nodes.values().map(|node| &node.description);
@@ -119,13 +119,13 @@ fn folded_texts(going: &RemovalSet) -> Vec<String> {
     messages.chain(nodes).chain(rewritten).map(|text| fold_name(text)).collect()
 }
 
-/// True if a message or node that stays holds the name.
+/// True if a remaining message or node contains the name.
 fn is_name_still_used(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let phrase = Phrase(index_terms(name).split_whitespace().map(str::to_owned).collect());
     if phrase.0.is_empty() {
         return occurs_as_written(connection, going, name);
     }
-    // One more than can go: if so many are found, one of them stays.
+    // One more than can be removed: if that many are found, one of them stays.
     let limit = |going: usize| u32::try_from(going).unwrap_or(u32::MAX).saturating_add(1);
     let messages = limit(going.messages.len());
     let rows = words::newest_rows(connection, Corpus::Messages, going.scope, &phrase, messages)?;
@@ -140,7 +140,7 @@ fn is_name_still_used(connection: &Connection, going: &RemovalSet, name: &str) -
     Ok(rows.iter().any(stays) || in_rewritten())
 }
 
-/// True if a text has a name as it is written: for names without a letter or digit, which no index holds.
+/// True if a text contains a name as written: for names without a letter or digit, which no index has.
 fn occurs_as_written(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE scope = ?1 AND instr(content, ?2) > 0")?;

@@ -1,8 +1,8 @@
-//! What pages and log still hold after rows are gone, and copies that nobody can reach from here.
+//! Erased text in freed pages and in the log, and copies that can't be reached from here.
 //!
-//! `secure_delete` overwrites what is deleted in the pages themselves; the log keeps older pages until it is emptied.
-//! After an erasure, and when much of the file is free, the whole file is written again besides, so that nothing depends
-//! on the former places of rows.
+//! `secure_delete` overwrites deleted data in the pages themselves; the log has older pages until it is emptied.
+//! After an erasure, and when much of the file is free, the whole file is also rewritten, so that nothing depends on
+//! the former positions of rows.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -16,31 +16,33 @@ use crate::engine::database_files;
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::microseconds;
 
-/// First bytes of the files that SQLite keeps beside a database: write-ahead logs in either byte order, and rollback journals. The pages
-/// in them hold words like those of the database.
+/// Magic bytes of SQLite's side files: write-ahead logs in either byte order, and rollback journals. Their pages
+/// contain text, like those of the database.
 const SIDE_FILE_MAGICS: [&[u8]; 3] =
     [b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"];
-/// Largest file that is written again, in bytes: it is held in memory while it is written. In a larger file only
-/// the deleted rows are overwritten.
+/// Maximum size of a file to rewrite, in bytes: it is held in memory meanwhile. In a larger file only the deleted
+/// rows are overwritten.
 const REWRITTEN_MAX: u64 = 1 << 30;
-/// Share of free pages from which the file is written again also when nothing was erased: one in so many.
+/// Divisor of the share of free pages from which the file is also rewritten without an erasure.
 const FREE_PAGE_SHARE: u64 = 4;
 
-/// Rows from which on their words in the indexes are overwritten together. The groups of a large erasure are larger.
+/// Minimum number of rows whose words are overwritten together in the indexes. The groups of a large erasure are
+/// larger.
 const ROWS_OVERWRITTEN_TOGETHER_MIN: usize = 200;
 
 /// Notes that something was forgotten since pages were last overwritten.
 pub(crate) fn mark_overwriting_due(connection: &Connection) -> Result<()> {
     connection
         .prepare_cached(
-            // Written again where it is due already: a server then knows that its last clearing began too early.
+            // Written again even if it is due already, so that a server notices that its last clearing began too
+            // early.
             "INSERT INTO overwriting_due (number) VALUES (1) ON CONFLICT (number) DO UPDATE SET number = 1",
         )?
         .execute([])?;
     Ok(())
 }
 
-/// Prepares for the removal of so many rows, for which overwriting is made due.
+/// Prepares for the removal of this many rows, and makes overwriting due.
 pub(super) fn expect_removals(connection: &Connection, count: usize) -> Result<()> {
     match connection.sqlite() {
         Some(file) if count >= ROWS_OVERWRITTEN_TOGETHER_MIN => Ok(overwrite_words_later(file)?),
@@ -54,8 +56,8 @@ pub(super) fn is_due(connection: &Connection) -> Result<bool> {
         .query_row([], |row| row.get(0))
 }
 
-/// Empties the log, and writes the file again where that is called for. Says whether all of it succeeded; if not, it
-/// stays due. A file that is too large to be written again is done when its log is empty, but its receipts stay open.
+/// Empties the log, and rewrites the file if needed. True if everything succeeded; otherwise it stays due. For a file
+/// too large to rewrite, emptying the log is enough, but its receipts stay open.
 pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> {
     if !is_due(connection)? {
         return Ok(true);
@@ -90,8 +92,8 @@ fn note(connection: &Connection, whole: bool, at: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Other databases and logs of databases beside this one, and in folders beside it that hold backups: by what is in them, not by
-/// their names.
+/// Other databases and logs beside this one, and in adjacent folders with backups: recognised by their content, not
+/// by their names.
 pub(super) fn list_copies(path: &Path) -> std::result::Result<Vec<String>, StoreError> {
     let Some(folder) = path.parent() else { return Ok(Vec::new()) };
     let unreadable =
@@ -115,7 +117,7 @@ pub(super) fn list_copies(path: &Path) -> std::result::Result<Vec<String>, Store
     Ok(names)
 }
 
-/// True if the file may hold memory: a database, its log, its journal, or an archive that a backup is kept in.
+/// True if the file may contain memory: a database, its log, its journal, or an archive with a backup.
 fn is_copy(path: &Path) -> bool {
     let mut head = [0_u8; 16];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));

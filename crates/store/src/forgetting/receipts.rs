@@ -7,8 +7,8 @@ use memory::identifiers::ErasureId;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// Inserts a receipt, or adds to the one of this id what another group of the same erasure took, and which instances are to be
-/// reached. They have to pull past the last change that this hub made in the scope, which is part of the erasure.
+/// Inserts a receipt, or adds the result of another group of the same erasure to it, with the instances to be
+/// reached. These have to pull beyond the hub's last change in the scope, which is part of the erasure.
 pub(super) fn insert_receipt(
     connection: &Connection,
     receipt: &ErasureReceipt,
@@ -44,7 +44,7 @@ pub(super) fn insert_receipt(
     Ok(())
 }
 
-/// Adds a part to a receipt, whose freed pages are to be overwritten again.
+/// Adds a part to a receipt, whose freed pages have to be overwritten again.
 fn insert_part(connection: &Connection, receipt: &ErasureReceipt) -> Result<()> {
     let id = receipt.id.0.into_bytes();
     connection
@@ -59,7 +59,7 @@ fn insert_part(connection: &Connection, receipt: &ErasureReceipt) -> Result<()> 
     Ok(())
 }
 
-/// Adds what the later groups of its erasure took.
+/// Adds the results of later groups of its erasure.
 fn add_parts(connection: &Connection, receipt: &mut ErasureReceipt) -> Result<()> {
     let mut parts =
         connection.prepare_cached("SELECT taken FROM erasure_parts WHERE receipt_id = ?1 ORDER BY number")?;

@@ -1,4 +1,4 @@
-//! What was made of whole talks, and holds their words somewhere inside: summaries, moods, receipts, errors.
+//! Texts derived from whole conversations: summaries, moods, receipts, errors.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::engine::sql::{Connection, Result, Row, params};
 use crate::graph;
 use crate::rows::{self, to_json};
 
-/// Replaces the error of a failed session, which may have held erased text.
+/// Replaces the error of a failed session, which may contain erased text.
 const CAUSE_FORGOTTEN: &str =
     "what it failed of was forgotten with words that stood in it; nothing else was lost, try it again";
 
@@ -26,8 +26,9 @@ pub(super) fn losing_sessions(going: &RemovalSet) -> BTreeSet<RowKey> {
     going.sessions().into_iter().chain(happened.filter_map(|node| node.session)).collect()
 }
 
-/// Takes the summary, the title and the last error of sessions that lose messages or events, and those that contain the
-/// text. Summary and title were written from the whole talk, in words that nobody said: what of it came from where can't be told.
+/// Removes the summary, the title and the last error of sessions that lose messages or events, and those that contain
+/// the text. Summary and title are derived from the whole conversation in other words, so no part of them can be
+/// attributed.
 pub(super) fn clear_summaries(
     connection: &Connection,
     going: &RemovalSet,
@@ -57,8 +58,8 @@ pub(super) fn clear_summaries(
     Ok(())
 }
 
-/// Takes the moods of sessions that lose messages or events, and those that contain the text. A mood of an unknown
-/// session goes with any.
+/// Removes the moods of sessions that lose messages or events, and those that contain the text. Moods without a
+/// session are always removed.
 pub(super) fn clear_moods(
     connection: &Connection,
     going: &RemovalSet,
@@ -90,7 +91,7 @@ pub(super) fn clear_receipts(
     going: &RemovalSet,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
-    // A reply that is replaced gets another receipt of its own.
+    // A replacement reply gets a receipt of its own.
     let lost_turns = || going.messages.values().filter_map(|message| message.turn);
     let turns: BTreeSet<RowKey> = lost_turns().filter(|_| going.is_forgotten()).collect();
     let gone: BTreeSet<Uuid> = going.lost_messages().into_values().map(|id| id.0).collect();
@@ -142,8 +143,8 @@ pub(super) fn clear_receipts(
     Ok(())
 }
 
-/// Turns whose receipts may contain something that was erased. They are found by ids and by the text, because parsing the JSON of
-/// every receipt would take time in proportion to the past.
+/// Turns whose receipts may contain erased data. They are found by ids and by the text, because parsing the JSON of
+/// every receipt would take time proportional to the past.
 fn receipts_to_read(
     connection: &Connection,
     going: &RemovalSet,
@@ -158,7 +159,7 @@ fn receipts_to_read(
     while let Some(row) = &rows.next()? {
         let (turn, receipt): (RowKey, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
         let named = |id: Uuid| gone.contains(&id) || rewritten.contains(&id);
-        // JSON puts a backslash before a quotation mark in the text; the parsed candidates are compared instead.
+        // JSON puts a backslash before a quotation mark in the text, so the parsed candidates are compared.
         let may_hold_text = || {
             going.text.as_ref().is_some_and(|text| text.contains(['"', '\\'])) || going.is_part_of(receipt)
         };
@@ -174,8 +175,8 @@ fn ids_in(json: &str) -> impl Iterator<Item = Uuid> + '_ {
     json.split('"').filter(|piece| piece.len() == 36).filter_map(|piece| Uuid::parse_str(piece).ok())
 }
 
-/// Removes turns of which no message is left, and those that wait for a reply to nothing; forgets why others failed
-/// where that contains the text.
+/// Removes turns without messages, and those waiting for a reply to deleted ones; clears the reason of failures that
+/// contain the text.
 pub(super) fn clear_turns(
     connection: &Connection,
     going: &RemovalSet,
@@ -213,7 +214,8 @@ pub(super) fn clear_turns(
     Ok(())
 }
 
-/// Nodes and edges of the graph that depend on what goes, or contain the text. Counted with the names and the links.
+/// Removes nodes and edges of the graph that depend on removed rows, or contain the text. They are counted with the
+/// names and the links.
 pub(super) fn clear_graph(
     connection: &Connection,
     going: &RemovalSet,
@@ -222,7 +224,7 @@ pub(super) fn clear_graph(
 ) -> Result<()> {
     let messages = going.messages.values().map(|message| message.id.0);
     let nodes = going.nodes.values().map(|node| node.id.0);
-    // What was drawn from a text that loses words may depend on those.
+    // Facts extracted from a text that loses words may depend on those.
     let rewritten = going.rewritten.values().map(|node| node.id.0);
     let memories: Vec<Uuid> = messages.chain(nodes).chain(rewritten).collect();
     let mut gone = hub::graph::GraphWithdrawal::default();

@@ -1,4 +1,4 @@
-//! Everything that one removal has found so far.
+//! The set of everything that one removal has found so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(super) struct RemovedMessage {
     pub(super) terms: String,
 }
 
-/// A node that is removed: deleted if it was forgotten, else marked.
+/// A removed node: deleted if it was forgotten, else marked.
 pub(super) struct RemovedNode {
     pub(super) id: NodeId,
     pub(super) kind: NodeKind,
@@ -32,15 +32,15 @@ pub(super) struct RemovedNode {
     pub(super) terms: String,
 }
 
-/// A message that stays and whose words no longer support anything.
+/// A message that stays and is no longer evidence.
 pub(super) struct ChangedMessage {
     pub(super) id: MessageId,
     pub(super) session: RowKey,
-    /// Index terms before the edit; `None` if the text is the same and only withdrawn as evidence.
+    /// Index terms before the edit; `None` if the text has not changed and was only withdrawn as evidence.
     pub(super) terms_before: Option<String>,
 }
 
-/// A node that stays with a shorter text.
+/// A node that stays with a reduced text.
 pub(super) struct RewrittenNode {
     pub(super) id: NodeId,
     pub(super) before: String,
@@ -49,35 +49,34 @@ pub(super) struct RewrittenNode {
     pub(super) terms_after: String,
 }
 
-/// All of it, by the numbers of the rows.
+/// All rows to remove, by number.
 pub(super) struct RemovalSet {
     pub(super) scope: i64,
     /// `Forgotten` deletes nodes and leaves tombstones; `Edited` marks nodes.
     pub(super) reason: LossReason,
     pub(super) thoughts: ThoughtPolicy,
-    /// The sessions that are extracted again, after an edit.
+    /// Sessions that are extracted again, after an edit.
     pub(super) again: BTreeSet<RowKey>,
     pub(super) text: Option<String>,
-    /// Documents that were pointed at.
     pub(super) documents: BTreeSet<String>,
-    /// True if the words on which forgotten nodes rest are not to be brought up again.
+    /// True to silence the evidence of forgotten nodes.
     pub(super) silences: bool,
-    /// True if documents that all users share are left as they are.
+    /// True to leave documents alone that all users share.
     pub(super) spares_shared: bool,
-    /// True if rows are counted and not removed. Messages, memories, receipts and traces are only read then. The few rows of names,
-    /// of the graph and of documents are written and rolled back, since only the removal shows which of them are affected.
+    /// True to count rows without removing them. Messages, memories, receipts and traces are then only read. The few
+    /// rows of names, of the graph and of documents are written and rolled back, since only their removal shows which
+    /// of them are affected.
     pub(super) is_preview: bool,
     pub(super) messages: BTreeMap<i64, RemovedMessage>,
     pub(super) changed: BTreeMap<i64, ChangedMessage>,
     pub(super) nodes: BTreeMap<i64, RemovedNode>,
     pub(super) rewritten: BTreeMap<i64, RewrittenNode>,
-    /// Nodes that stay and lose support: number of the node, kind of the support (`message` or `node`), its id.
+    /// Remaining nodes that lose support: number of the node, kind of the support (`message` or `node`), its id.
     pub(super) unsupported: BTreeSet<(i64, &'static str, RowKey)>,
-    /// Entities that were pointed at.
     pub(super) entities: BTreeSet<RowKey>,
-    /// Repeated mentions, by their number.
+    /// Repeated mentions, by number.
     pub(super) mentions: BTreeSet<i64>,
-    /// Nodes that stay and were said less often than before.
+    /// Remaining nodes with fewer mentions than before.
     pub(super) said_less: BTreeSet<i64>,
     pub(super) rejected: BTreeSet<RowKey>,
 }
@@ -106,7 +105,7 @@ impl RemovalSet {
         }
     }
 
-    /// True if the text to be forgotten is in this one.
+    /// True if this text contains the text to be forgotten.
     pub(super) fn is_part_of(&self, text: &str) -> bool {
         self.text.as_ref().is_some_and(|wanted| text::fold(text).contains(wanted))
     }
@@ -126,7 +125,7 @@ impl RemovalSet {
         self.messages.values().map(|message| message.session).chain(changed).collect()
     }
 
-    /// Messages whose words no longer support anything, by number.
+    /// Messages that are no longer evidence, by number.
     pub(super) fn lost_messages(&self) -> BTreeMap<i64, MessageId> {
         let changed = self.changed.iter().map(|(seq, message)| (*seq, message.id));
         self.messages.iter().map(|(seq, message)| (*seq, message.id)).chain(changed).collect()
@@ -164,7 +163,7 @@ impl RemovalSet {
         Ok(())
     }
 
-    /// Returns whether the node is new in the set.
+    /// Adds a node; true if it was not in the set.
     pub(super) fn add_node(&mut self, connection: &Connection, seq: i64) -> Result<bool> {
         if self.nodes.contains_key(&seq) {
             return Ok(false);

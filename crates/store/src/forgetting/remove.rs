@@ -1,5 +1,5 @@
-//! Removes rows with their words, vectors, counters and links. What was forgotten is deleted and leaves a tombstone; a
-//! node whose support was edited away is marked.
+//! Removes rows with their words, vectors, counters and links. Forgotten rows are deleted and leave a tombstone; a
+//! node that lost its support by an edit is marked.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::index::vectors;
 use crate::rows::column;
 use crate::scopes;
 
-/// Messages and nodes, with everything that belongs to the rows themselves.
+/// Removes messages and nodes, with everything that belongs to them.
 pub(super) fn remove_rows(
     unit: &mut UnitOfWork<'_>,
     going: &RemovalSet,
@@ -67,7 +67,7 @@ pub(super) fn remove_rows(
     scopes::subtract_counts(connection, going.scope, going.messages.len(), live)
 }
 
-/// Removes what the lost messages support directly: quotes, fulfilled expectations, mentions, rejected memories.
+/// Removes what the lost messages support directly: quotes, fulfilled expectations, mentions, refused memories.
 fn remove_support(connection: &Connection, going: &RemovalSet) -> Result<()> {
     for (seq, id) in going.lost_messages() {
         for statement in [
@@ -79,7 +79,7 @@ fn remove_support(connection: &Connection, going: &RemovalSet) -> Result<()> {
         }
         let quoting = "session_id = (SELECT session_id FROM recall_messages WHERE seq = ?1)
              AND EXISTS (SELECT 1 FROM json_each(evidence) e WHERE e.value ->> 'message_id' = ?2)";
-        // A settled one stays as a record without words: an approval still supports its node.
+        // A settled one stays as a record without text, because an approval still supports its node.
         for statement in [
             format!("DELETE FROM rejected_memories WHERE settled_at IS NULL AND {quoting}"),
             format!("UPDATE rejected_memories SET evidence = '[]', description = '' WHERE {quoting}"),
@@ -90,7 +90,7 @@ fn remove_support(connection: &Connection, going: &RemovalSet) -> Result<()> {
     Ok(())
 }
 
-/// Leaves a node as a mark without content. Nodes that it had replaced are current again.
+/// Deletes a node's content and leaves a tombstone. Nodes that it had replaced become current again.
 fn erase_node_content(connection: &Connection, seq: i64, id: NodeId, at: i64) -> Result<()> {
     vectors::remove(connection, Corpus::Nodes, seq)?;
     for statement in [
@@ -120,7 +120,7 @@ fn erase_node_content(connection: &Connection, seq: i64, id: NodeId, at: i64) ->
     Ok(())
 }
 
-/// Preview of [`remove_rows`], without deleting.
+/// Counts what [`remove_rows`] would remove, without deleting.
 fn preview_rows(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     taken.orphaned.extend(nodes_with_lost_support(connection, going)?);
     taken.counts.mentions += going.mentions.len() as u64;
@@ -132,7 +132,7 @@ fn preview_rows(connection: &Connection, going: &RemovalSet, taken: &mut ForgetS
     Ok(())
 }
 
-/// Nodes that stay without some of the nodes that they depend on.
+/// Remaining nodes that lose some of the nodes that they depend on.
 fn nodes_with_lost_support(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
     let mut ids = BTreeSet::new();
     for (seq, ..) in going.unsupported.iter().filter(|(_, kind, _)| *kind == "node") {
@@ -142,7 +142,7 @@ fn nodes_with_lost_support(connection: &Connection, going: &RemovalSet) -> Resul
     Ok(ids)
 }
 
-/// Leaves a tombstone of what was forgotten.
+/// Stores the spans of forgotten evidence.
 fn note_forgotten(
     connection: &Connection,
     going: &RemovalSet,
@@ -153,7 +153,7 @@ fn note_forgotten(
     if going.is_forgotten() { insert_tombstone(connection, going.scope, kind, id, at) } else { Ok(()) }
 }
 
-/// Gives rewritten nodes their new text. Their vectors are removed, and made again from it.
+/// Stores the reduced texts of rewritten nodes. Their vectors are removed, and computed again.
 pub(super) fn rewrite(
     unit: &mut UnitOfWork<'_>,
     going: &RemovalSet,
@@ -167,8 +167,8 @@ pub(super) fn rewrite(
     recount_mentions(unit.connection, going)
 }
 
-/// Names and entities. After forgetting, earlier names and descriptions are removed in the whole scope, because undoing a
-/// change would restore them and their source is unknown.
+/// Removes names and entities. After forgetting, former names and descriptions are removed in the whole scope,
+/// because undoing a change would restore them and their source is unknown.
 pub(super) fn remove_names(
     connection: &Connection,
     going: &RemovalSet,
@@ -188,13 +188,13 @@ pub(super) fn remove_names(
             .prepare_cached("SELECT count(*) FROM entity_aliases WHERE entity_id = ?1")?
             .query_row([id], |row| row.get(0))?;
         taken.counts.names += aliases;
-        // Whoever was thought to be the same as this one is now somebody.
+        // Entities that may have been the same as this one are certain now.
         connection
             .prepare_cached(
                 "UPDATE entities SET merge_target = NULL, merge_status = 'confirmed' WHERE merge_target = ?1",
             )?
             .execute([id])?;
-        // What was merged into it and is still spoken of by its own names stays.
+        // Entities merged into it that are still mentioned by their own names stay.
         connection
             .prepare_cached(
                 "UPDATE entities SET merged_into = (SELECT merged_into FROM entities WHERE id = ?1)
@@ -226,8 +226,8 @@ pub(super) fn remove_names(
     Ok(())
 }
 
-/// Counts the sessions' messages and events again, and gives back those of the scope that are being consolidated: what
-/// is computed from what was there before can't be committed any more.
+/// Recounts the sessions' messages and events, and returns running consolidations of the scope to the queue: results
+/// computed from the former state can't be committed any more.
 pub(super) fn settle_sessions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     let from_nodes = going.nodes.values().filter_map(|node| node.session);
     let sessions: BTreeSet<RowKey> = going.sessions().into_iter().chain(from_nodes).collect();
@@ -251,7 +251,7 @@ pub(super) fn settle_sessions(connection: &Connection, going: &RemovalSet) -> Re
     Ok(())
 }
 
-/// Inserts a tombstone: the id of something that was removed.
+/// Stores a tombstone: the id of a removed row.
 pub(super) fn insert_tombstone(
     connection: &Connection,
     scope: i64,
@@ -268,7 +268,7 @@ pub(super) fn insert_tombstone(
     Ok(())
 }
 
-/// Nodes that stay and that were replaced by one that goes.
+/// Remaining nodes that a removed one had replaced.
 fn nodes_current_again(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
     let mut revived = BTreeSet::new();
     for node in going.nodes.values() {
@@ -285,7 +285,7 @@ fn nodes_current_again(connection: &Connection, going: &RemovalSet) -> Result<BT
     Ok(revived)
 }
 
-/// Counts what the rows take with them.
+/// Counts the parts that are removed with the rows.
 fn count_parts(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     let mut quotes = BTreeSet::new();
     let quote = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
@@ -327,7 +327,7 @@ fn count_parts(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSu
     Ok(())
 }
 
-/// Marks the lost support of the nodes that stay.
+/// Records the lost support of remaining nodes.
 fn mark_lost_support(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     for (seq, kind, id) in &going.unsupported {
         connection
@@ -340,7 +340,7 @@ fn mark_lost_support(connection: &Connection, going: &RemovalSet, taken: &mut Fo
     Ok(())
 }
 
-/// Repeated mentions whose words are gone. Those of nodes that go, go with them.
+/// Removes mentions without remaining evidence. Those of removed nodes are removed with these.
 fn drop_mentions(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     for number in &going.mentions {
         let gone =
@@ -350,8 +350,8 @@ fn drop_mentions(connection: &Connection, going: &RemovalSet, taken: &mut Forget
     Ok(())
 }
 
-/// Counts the mentions of nodes that lost evidence. If no quote is left, a person's correction is the only source: the text
-/// before it came from erased messages.
+/// Recounts the mentions of nodes that lost evidence. If no quote is left, a person's correction is the only source:
+/// the text before it came from erased messages.
 fn recount_mentions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     for seq in going.said_less.iter().filter(|seq| !going.nodes.contains_key(seq)) {
         support::recount_mentions(connection, *seq)?;

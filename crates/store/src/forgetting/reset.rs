@@ -1,4 +1,4 @@
-//! A persona as if it were new.
+//! Resets a persona.
 
 use jiff::Timestamp;
 use memory::PersonaId;
@@ -11,14 +11,14 @@ use crate::engine::sql::{Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::rows::microseconds;
 
-/// Sets what a persona is back to nothing.
+/// Statement that clears the facts of a persona.
 const FACTS: &str = "full_name = NULL, gender = NULL, birth_date = NULL, ethnicity = NULL, nationality = NULL, \
                      native_language = NULL, locale_region = NULL, education_level = NULL, occupation = NULL, \
                      occupation_field = NULL, location = NULL, timezone = NULL, relationship_status = NULL, \
                      life_stage = NULL, health_status = NULL, voice_enabled = 0, voice_id = NULL, \
                      character_card = NULL";
 
-/// Takes all scopes of the persona with everything in them, its core blocks and their history, and its facts.
+/// Removes all scopes of the persona with everything in them, its core blocks and their history, and its facts.
 pub(super) fn reset(
     unit: &mut UnitOfWork<'_>,
     persona: &PersonaId,
@@ -88,7 +88,7 @@ fn clear(unit: &mut UnitOfWork<'_>, scope: i64, at: i64, counts: &mut ResetCount
             unit.unindex_words(corpus, row.get(0)?, scope, row.get_ref(1)?.as_str()?);
         }
     }
-    // Everything of a scope refers to it and goes with it.
+    // Everything of a scope refers to it and is deleted with it.
     connection.prepare_cached("DELETE FROM scopes WHERE number = ?1")?.execute([scope])?;
     Ok(())
 }

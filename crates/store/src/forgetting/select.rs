@@ -1,4 +1,4 @@
-//! From what a person points at to rows.
+//! Converts a person's selection to rows.
 
 use memory::entities::{fold_name, is_named_in_text};
 use memory::forget::Selection;
@@ -32,7 +32,7 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
             .prepare_cached("SELECT id FROM entities WHERE id = ?1 AND scope = ?2")?
             .query_row(params![key, going.scope], |row| row.get(0))
             .optional()?;
-        // What was found to be the same is the same, also for forgetting.
+        // Entities that were found to be the same are also forgotten together.
         if let Some(key) = known {
             let parts = concat!(parts!(), " SELECT id FROM parts");
             going.entities.extend(column::<RowKey>(connection, parts, key)?);
@@ -50,7 +50,7 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
     Ok(())
 }
 
-/// Selects memories that another program had saved, if the session holds such, with the accepted ones.
+/// Selects memories that another program had saved, if the session has such, including approved ones.
 fn select_saved_memories(connection: &Connection, going: &mut RemovalSet, session: RowKey) -> Result<()> {
     let of_session = concat!(
         "SELECT j.id FROM rejected_memories j JOIN sessions c ON c.id = j.session_id
@@ -68,7 +68,7 @@ fn select_saved_memories(connection: &Connection, going: &mut RemovalSet, sessio
     Ok(())
 }
 
-/// Messages that still say what a selected node or entity says: those that it quotes, and those that name it.
+/// Messages that still contain the text of a selected node or entity: those that it quotes, and those that name it.
 pub(super) fn ids_with_same_text(connection: &Connection, going: &RemovalSet) -> Result<Vec<i64>> {
     let mut seqs = Vec::new();
     for node in going.nodes.keys() {
@@ -97,7 +97,7 @@ fn row_number(connection: &Connection, table: &str, scope: i64, id: RowKey) -> R
         .optional()
 }
 
-/// Nodes that are linked to a selected entity, and those that name it.
+/// Nodes that are linked to a selected entity, or name it.
 fn nodes_about_entities(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     if going.entities.is_empty() {
         return Ok(());
@@ -130,7 +130,7 @@ fn names_of(connection: &Connection, going: &RemovalSet) -> Result<Vec<String>> 
     Ok(names.iter().map(|name| fold_name(name)).collect())
 }
 
-/// Messages, nodes, repeated mentions and refused memories that contain the text. Names are looked through with the
+/// Messages, nodes, repeated mentions and refused memories that contain the text. Names are handled with the
 /// entities.
 fn select_by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     for (seq, content) in texts_of_scope(connection, "recall_messages", "content", going.scope)? {
@@ -171,7 +171,8 @@ fn select_by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()>
     Ok(())
 }
 
-/// Adds messages whose speaker's name contains the text, and messages and nodes of which an earlier version contains it.
+/// Adds messages whose speaker's name contains the text, and messages and nodes with an earlier version that contains
+/// it.
 fn select_by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let versions = "SELECT v.message_seq, v.content FROM message_versions v
          JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1";
@@ -200,7 +201,7 @@ fn earlier_texts(connection: &Connection, statement: &str, scope: i64) -> Result
     connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// A text column of all rows of the scope, with their numbers.
+/// A text column of all rows in the scope, with their numbers.
 fn texts_of_scope(
     connection: &Connection,
     table: &str,

@@ -1,4 +1,4 @@
-//! Places of words that a person had forgotten in messages that stay.
+//! Spans of forgotten text in messages that stay.
 
 use memory::forget::{ForgottenSpan, sentences_repeating};
 use memory::identifiers::{MessageId, SessionId};
@@ -7,7 +7,7 @@ use super::removal::RemovalSet;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 
-/// Marks what the nodes that go rested on in messages that stay.
+/// Records the evidence of removed nodes in messages that stay.
 pub(super) fn mark_spans(connection: &Connection, going: &RemovalSet) -> Result<()> {
     let mut resting = connection
         .prepare_cached("SELECT message_seq, span_start, span_end FROM node_evidence WHERE node_seq = ?1")?;
@@ -27,7 +27,7 @@ pub(super) fn mark_spans(connection: &Connection, going: &RemovalSet) -> Result<
     Ok(())
 }
 
-/// Silences the sentences of the replies to a message that say these words of it again.
+/// Silences sentences of the replies to a message that repeat the silenced text.
 fn silence_replies(connection: &Connection, message: i64, start: u32, end: u32) -> Result<()> {
     let mut replies = connection.prepare_cached(
         "SELECT said.content, reply.seq, reply.content
@@ -47,7 +47,7 @@ fn silence_replies(connection: &Connection, message: i64, start: u32, end: u32) 
     Ok(())
 }
 
-/// Ranges of words in these messages that are not to be brought up again, in the order of the messages.
+/// Silenced spans of these messages, in the order of the messages.
 pub(super) fn silenced_spans(
     connection: &Connection,
     scope: i64,
@@ -66,7 +66,7 @@ pub(super) fn silenced_spans(
     Ok(found.into_iter().map(|(span, _)| span).collect())
 }
 
-/// All of a session.
+/// All forgotten spans of a session.
 pub(super) fn spans_of_session(connection: &Connection, session: SessionId) -> Result<Vec<ForgottenSpan>> {
     connection
         .prepare_cached(
@@ -78,7 +78,7 @@ pub(super) fn spans_of_session(connection: &Connection, session: SessionId) -> R
         .collect()
 }
 
-/// Has the places of a message that was given new words follow those that still stand there.
+/// Moves the spans of an edited message to the same text, if it is still there.
 pub(crate) fn follow_edit(connection: &Connection, message: i64, before: &str, after: &str) -> Result<()> {
     let spans: Vec<(ForgottenSpan, bool)> = connection
         .prepare_cached(
@@ -97,7 +97,7 @@ pub(crate) fn follow_edit(connection: &Connection, message: i64, before: &str, a
 }
 
 fn insert_span(connection: &Connection, message: i64, start: u32, end: u32, is_silenced: bool) -> Result<()> {
-    // What was silenced stays so when another memory of the same words goes.
+    // Silenced text stays silenced when another memory with the same text is forgotten.
     connection
         .prepare_cached(
             "INSERT INTO forgotten_spans (message_seq, span_start, span_end, silenced) VALUES (?1, ?2, ?3, ?4)

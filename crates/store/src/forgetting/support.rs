@@ -1,4 +1,4 @@
-//! What memories depend on, read for the rule that decides what becomes of them when words are lost
+//! Reads the evidence of memories for the rule that decides about them when some is lost
 //! ([`memory::forget::Support`]).
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::rows::{self, column};
 /// The 16 bytes of an id.
 type RowKey = [u8; 16];
 
-/// A session that loses messages or words: the index terms of what goes and of what stays.
+/// A session that loses messages or text: the index terms of the removed and of the remaining texts.
 #[derive(Default)]
 pub(crate) struct SessionTerms {
     pub(crate) id: RowKey,
@@ -28,7 +28,7 @@ pub(crate) struct SessionTerms {
 }
 
 impl SessionTerms {
-    /// `goes` says which messages, by their numbers.
+    /// Reads a session's terms. `goes` is true for the numbers of removed messages.
     pub(crate) fn read(connection: &Connection, id: RowKey, goes: impl Fn(i64) -> bool) -> Result<Self> {
         let mut statement =
             connection.prepare_cached("SELECT seq, terms FROM recall_messages WHERE session_id = ?1")?;
@@ -46,7 +46,7 @@ impl SessionTerms {
     }
 }
 
-/// A memory that may lose words.
+/// A memory that may lose evidence.
 pub(crate) struct StoredSupport {
     pub(crate) id: RowKey,
     pub(crate) description: String,
@@ -74,15 +74,15 @@ struct Mention {
     description: String,
 }
 
-/// Result for a memory, and for its repeated mentions.
+/// The result for a memory and its repeated mentions.
 pub(crate) struct SupportOutcome {
     pub(crate) verdict: SupportDecision,
-    /// Numbers of the mentions that go.
+    /// Numbers of the mentions to remove.
     pub(crate) mentions_lost: Vec<i64>,
 }
 
-/// Nodes that were written from these sessions, quote one of these messages, or lose a mention. Thoughts are followed
-/// along what they cite.
+/// Nodes that were written from these sessions, quote one of these messages, or lose a mention. Thoughts are found
+/// through what they cite.
 pub(crate) fn nodes_written_from(
     connection: &Connection,
     sessions: &BTreeSet<RowKey>,
@@ -168,7 +168,7 @@ impl StoredSupport {
             })
     }
 
-    /// Decides by [`Support::decide_after_loss`]. `sessions` are the words of the sessions that lose some.
+    /// Decides by [`Support::decide_after_loss`]. `sessions` are the terms of the sessions that lose some.
     pub(super) fn decide_outcomes(
         &self,
         connection: &Connection,
@@ -209,7 +209,7 @@ impl StoredSupport {
             gone: own.map(|terms| as_strs(&terms.gone)).unwrap_or_default(),
             left: own.map_or_else(|| as_strs(&untouched), |terms| as_strs(&terms.left)),
         };
-        // Without quotes of its own a node has nothing that its mentions could be weighed by.
+        // Without quotes of its own a node has nothing to compare its mentions with.
         let gone = self.mentions.iter().filter(|m| !self.quotes.is_empty() && !mention_is_left(m));
         Ok(SupportOutcome {
             verdict: support.decide_after_loss(going.reason),
@@ -218,8 +218,8 @@ impl StoredSupport {
     }
 }
 
-/// Gives a node the text that is left of it. Its vector was made from the old one, and is made again. Returns how many
-/// vectors went.
+/// Stores the reduced text of a node. Its vector is deleted, and computed again. Returns the number of deleted
+/// vectors.
 pub(crate) fn reduce_text(
     unit: &mut UnitOfWork<'_>,
     scope: i64,
@@ -237,7 +237,7 @@ pub(crate) fn reduce_text(
         )?
         .execute(params![seq, text, terms])?;
     let vectors = connection.prepare_cached("DELETE FROM node_vectors WHERE seq = ?1")?.execute([seq])?;
-    // What it said before a person changed it may hold what is gone.
+    // Its text before a person's change may contain what was erased.
     connection
         .prepare_cached("UPDATE node_changes SET description = NULL WHERE node_seq = ?1")?
         .execute([seq])?;
@@ -247,7 +247,7 @@ pub(crate) fn reduce_text(
     Ok(vectors as u64)
 }
 
-/// Counts again how many times a node was mentioned, after some of its evidence was removed.
+/// Recounts the mentions of a node after some of its evidence was removed.
 pub(crate) fn recount_mentions(connection: &Connection, seq: i64) -> Result<()> {
     let (own, mentions): (bool, usize) = connection
         .prepare_cached(
@@ -263,7 +263,7 @@ pub(crate) fn recount_mentions(connection: &Connection, seq: i64) -> Result<()> 
     Ok(())
 }
 
-/// The texts as the rules of [`memory::forget`] take them.
+/// The texts in the form that the rules of [`memory::forget`] take.
 pub(crate) fn as_strs(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }

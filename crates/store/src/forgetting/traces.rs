@@ -1,4 +1,4 @@
-//! Which traces of replies, sessions and slow cycles quote what is forgotten.
+//! Finds traces of replies, sessions and slow cycles that quote forgotten text.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,7 +17,7 @@ use crate::engine::sql::{Connection, Result, params};
 use crate::rows::column;
 use crate::scopes;
 
-/// Words in a row that a trace shares with a text when it quotes it. A shorter sentence counts as a whole.
+/// Consecutive words that a trace shares with a text when it quotes it. A shorter sentence must match as a whole.
 const QUOTE_LENGTH: usize = 6;
 
 /// Erased texts, ids, sessions and turns, as traces may quote them.
@@ -28,7 +28,7 @@ pub(super) struct LostTexts {
     ids: HashSet<Uuid>,
     sessions: BTreeSet<RowKey>,
     turns: BTreeSet<RowKey>,
-    /// A turn that ended before this moment could not know what is lost; `None` if any could.
+    /// Time before which a turn that ended can't contain the lost texts; `None` if any turn may.
     oldest_removed_at: Option<i64>,
 }
 
@@ -56,7 +56,7 @@ impl LostTexts {
         for part in sentences.chain([text]) {
             let words = folded_words(part);
             let length = words.len().min(QUOTE_LENGTH);
-            // One word of a longer text does not quote it.
+            // One word of a longer text is not a quote of it.
             if length == 0 || (length == 1 && part.len() < text.len()) {
                 continue;
             }
@@ -88,7 +88,7 @@ fn digest_of_words(words: &[String]) -> u64 {
     hasher.finish()
 }
 
-/// The words of a text, folded; a character of an unspaced script is a word.
+/// The words of a text, folded; each character of an unspaced script counts as a word.
 fn folded_words(text: &str) -> Vec<String> {
     let folded = text::fold(text);
     let mut words = Vec::new();
@@ -108,7 +108,7 @@ fn folded_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Everything that was said by what goes, and what was written from it in other words.
+/// All removed texts, and texts derived from them.
 fn removed_texts(
     connection: &Connection,
     going: &RemovalSet,
@@ -182,8 +182,9 @@ fn oldest_removed_at(connection: &Connection, going: &RemovalSet) -> Result<Opti
     Ok(first)
 }
 
-/// Takes the traces, transcripts of slow cycles and their questions that quote what is lost, and those of turns whose messages go. Where documents changed, traces of replies that read a roll-up go too:
-/// those tell it in other words. If nothing else goes, only those that contain the text.
+/// Removes traces, transcripts of slow cycles and their questions that quote lost text, and traces of turns whose
+/// messages are removed. If documents changed, also traces of replies that read a roll-up, because these use other
+/// words. If nothing else is removed, only those that contain the text.
 pub(super) fn clear_traces(
     connection: &Connection,
     going: &RemovalSet,
@@ -207,7 +208,7 @@ pub(super) fn clear_traces(
             .prepare_cached(select)?
             .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_>>()?;
-        // JSON puts a backslash before a quotation mark, so a text with one is assumed to be anywhere.
+        // JSON puts a backslash before a quotation mark, so a text with one is assumed to be everywhere.
         let escaped = going.text.as_ref().is_some_and(|text| text.contains(['"', '\\']));
         for (key, detail, ended) in kept {
             let is_earlier = ended.zip(lost.oldest_removed_at).is_some_and(|(ended, known)| ended < known);
@@ -226,7 +227,7 @@ pub(super) fn clear_traces(
     clear_session_traces(connection, going, lost, taken, is_losing)
 }
 
-/// Takes the traces that quote lines which were erased from documents, and those of replies that read a roll-up.
+/// Removes traces that quote lines erased from documents, and those of replies that read a roll-up.
 pub(crate) fn clear_traces_quoting(
     connection: &Connection,
     scope: &Scope,
@@ -241,8 +242,8 @@ pub(crate) fn clear_traces_quoting(
     clear_traces(connection, &going, &lost, &mut taken)
 }
 
-/// Takes the steps of traces of sessions. A session that loses words or events loses all of them: they tell of those in numbers
-/// and verdicts too. Of the others only steps that quote what is lost go.
+/// Removes steps of traces of sessions. A session that loses words or events loses all of them, because their numbers
+/// and verdicts depend on those. Other sessions lose only steps that quote lost text.
 fn clear_session_traces(
     connection: &Connection,
     going: &RemovalSet,

@@ -1,4 +1,4 @@
-//! What an edit, another reply or withdrawn evidence does instead of deleting.
+//! Withdrawal by an edit, another reply or lost evidence, instead of deletion.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(crate) fn withdraw_evidence(
     going.map_or_else(|| Ok(Withdrawal::default()), |going| withdraw(unit, going, at))
 }
 
-/// Removes what the set's messages supported and nothing else supports.
+/// Removes memories that only the set's messages supported.
 pub(super) fn withdraw(
     unit: &mut UnitOfWork<'_>,
     mut going: RemovalSet,
@@ -65,8 +65,8 @@ pub(super) fn withdraw(
     })
 }
 
-/// Queues an ended session for extraction; a worker that has claimed it loses it. Its summary and
-/// its mood are removed, because both came from the old words. Returns whether the session had ended.
+/// Queues an ended session for extraction; a worker that has claimed it loses the claim. Its summary and mood are
+/// removed, because both come from the former texts. True if the session had ended.
 pub(super) fn extract_again(connection: &Connection, session: SessionId) -> Result<bool> {
     let key = session.0.into_bytes();
     connection

@@ -1,4 +1,4 @@
-//! Changing and deleting nodes and edges.
+//! Changes and deletions of nodes and edges.
 
 use hub::graph::{
     EdgeChange, GraphEdge, GraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome, entity_kind,
@@ -51,7 +51,7 @@ pub(super) fn change_node(
     Ok(changed.map_or(NodeUpdateOutcome::NotThere, |node| NodeUpdateOutcome::Changed(Box::new(node))))
 }
 
-/// Name and description are the memory's, and change by its rules. Gives why nothing was changed.
+/// Changes an entity by the memory's rules. Returns the reason if nothing was changed.
 fn change_entity(
     connection: &Connection,
     scope: i64,
@@ -115,7 +115,7 @@ fn change_own_node(
         return Ok(other.map(|other| NodeUpdateOutcome::LabelTaken(Box::new(other))));
     }
     let description = change.description.as_deref().unwrap_or(&node.description);
-    // A vector belongs to the text that it was made of.
+    // A vector belongs to the text that it was computed from.
     connection
         .prepare_cached(
             "UPDATE graph_nodes SET type = ?2, label = ?3, folded = ?4, description = ?5,
@@ -202,7 +202,7 @@ pub(super) fn change_edge(
         return Ok(None);
     }
     if let Some(evidence) = &change.evidence {
-        // It stays known from the memories that it rested on before.
+        // It is still supported by the memories that it depended on before.
         let evidence = Some(evidence.as_str()).filter(|text| !text.trim().is_empty());
         connection
             .prepare_cached(

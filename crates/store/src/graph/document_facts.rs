@@ -1,4 +1,4 @@
-//! Lines of documents that the graph is still to be drawn from, and what came of them.
+//! Document lines from which the graph's facts have to be extracted, and the results.
 
 use std::collections::BTreeSet;
 
@@ -16,20 +16,20 @@ use super::{relations, scopes, withdraw, write};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// Lines that are read at once, and their characters.
+/// Maximum lines to read at once, and maximum characters of them.
 const LINES_MAX: usize = 40;
 const CHARACTERS_MAX: usize = 6_000;
-/// Known entities that a question names. They are there to be recognised in the text; each takes a line of the prompt.
+/// Maximum known entities in a prompt. They help to recognise names in the text; each takes a line.
 const ENTITIES_MAX: usize = 40;
 
-/// Unread lines in the order of their numbers. Those that rules have read wait for a model only.
+/// Unread lines in the order of their numbers. Those already read by rules wait only for a model.
 const UNREAD_LINES: &str = "
     SELECT document FROM graph_unread_documents WHERE ?1 <= by_rules
         AND document NOT IN (SELECT value FROM json_each(?2)) ORDER BY document LIMIT 1";
 
 type LineKey = [u8; 16];
 
-/// The text that is shown of a document changed: lines of it may be new or gone.
+/// Marks a document whose shown text changed: its lines may be new or deleted.
 pub(crate) fn mark_unread(connection: &Connection, document: i64, name: &DiaryName) -> Result<()> {
     use hub::names::Granularity::{Daily, Significant};
     if !matches!(name.granularity(), Daily | Significant) {
@@ -105,7 +105,7 @@ fn document_as_unread(
     }))
 }
 
-/// Lines of what is shown that the persona's own memory did not write, without marks and headings, each once.
+/// Shown lines that the persona's own memory did not write, without list marks and headings, each once.
 fn foreign_lines(connection: &Connection, document: i64) -> Result<Vec<(LineKey, String)>> {
     let content: Option<String> = connection
         .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND state = 'shown'")?
@@ -135,7 +135,7 @@ fn line_key(text: &str) -> LineKey {
     key
 }
 
-/// Lines that were read: by a model, or by rules too if that is asked.
+/// Lines that were read by a model, or if requested, by rules too.
 fn read_lines(connection: &Connection, document: i64, by_rules: bool) -> Result<BTreeSet<LineKey>> {
     connection
         .prepare_cached("SELECT digest FROM graph_read_lines WHERE document = ?1 AND by_rules <= ?2")?
@@ -196,7 +196,7 @@ pub(super) fn commit(
     Ok(Some(written))
 }
 
-/// Takes away what this hub drew from lines that are no longer there.
+/// Removes facts that this hub extracted from lines that no longer exist.
 fn withdraw_gone_lines(
     connection: &Connection,
     scope: i64,

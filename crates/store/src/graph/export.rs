@@ -1,4 +1,4 @@
-//! All nodes and edges of a scope, and how they are put into a graph that does not have them.
+//! All nodes and edges of a scope, and inserting them into another graph.
 
 use std::collections::HashMap;
 
@@ -79,8 +79,8 @@ fn export_sources(connection: &Connection, of: &'static str, id: Uuid) -> Result
         .collect()
 }
 
-/// Puts in what is not there, under the same ids where these are free. A node that goes by the name and type of one that
-/// is there is that one.
+/// Inserts what is missing, under the same ids if these are free. A node with the name and type of an existing one is
+/// merged into it.
 pub(crate) fn restore(
     connection: &Connection,
     scope: i64,
@@ -160,11 +160,11 @@ fn restore_node(connection: &Connection, scope: i64, kept: &ExportedNode) -> Res
     Ok(id)
 }
 
-/// The node that is there already: under this id, or by the same name and type.
+/// The existing node with this id, or with the same name and type.
 fn known_node(connection: &Connection, scope: i64, kept: &ExportedNode, id: Uuid) -> Result<Option<Uuid>> {
     let node = &kept.node;
     if let Some(known) = read::load_node(connection, scope, id)? {
-        // An entity may have stayed when what the graph kept beside it went.
+        // An entity may have stayed while its graph row was removed.
         write::ensure_entity_row(connection, scope, known.id, microseconds(node.updated_at))?;
         return Ok(Some(known.id));
     }

@@ -1,4 +1,4 @@
-//! Which memories a query's names lead to.
+//! Links from a query's names to memories.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use crate::engine::sql::{Connection, Result};
 
 type RowKey = [u8; 16];
 
-/// For each memory, the number of nodes named in the folded text that it is linked to.
+/// For each memory, the number of linked nodes that the folded text names.
 pub(super) fn count_links_by_memory(
     connection: &Connection,
     scope: i64,

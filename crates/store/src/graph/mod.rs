@@ -1,4 +1,4 @@
-//! The graph, as [`GraphStore`] promises it: entities seen as nodes, nodes of other types, edges, and what each depends on.
+//! The implementation of [`GraphStore`]: entities as nodes, nodes of other types, edges, and their sources.
 
 mod read;
 mod write;

@@ -1,4 +1,4 @@
-//! Nodes and edges from their rows. An entity without a row of the graph's own is a node like any other.
+//! Reads nodes and edges. An entity without a graph row is a node like any other.
 
 use hub::graph::{GraphEdge, GraphNode};
 use memory::entities::MergeStatus;
@@ -14,7 +14,7 @@ use crate::rows;
 const SETTLED_CERTAINTY: f64 = 1.0;
 const UNSETTLED_CERTAINTY: f64 = 0.5;
 
-/// Beside an entity: `g` is `graph_nodes`.
+/// Columns of a graph node beside those of an entity: `g` is `graph_nodes`.
 macro_rules! beside_columns {
     () => {
         "g.properties, g.confidence, g.source_instance, g.created_at, g.updated_at, g.first_learned_at, \
@@ -48,7 +48,7 @@ pub(super) fn all_nodes(connection: &Connection, scope: i64) -> Result<Vec<Graph
     Ok(nodes)
 }
 
-/// A node by its id; under the id of an entity that was merged away, the one that it is part of.
+/// A node by its id. For the id of a merged entity, returns the entity that it is part of.
 pub(super) fn load_node(connection: &Connection, scope: i64, id: Uuid) -> Result<Option<GraphNode>> {
     if let Some(root) = entity_queries::merged_into(connection, scope, EntityId(id))? {
         return connection
@@ -123,8 +123,9 @@ fn read_own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
     })
 }
 
-/// `e` is `graph_edges`. An edge that depends on nothing but replaced events holds until the last of them was replaced: so
-/// it ends with the change, whether or not the graph was drawn from the newer event, and holds again when that is undone.
+/// Columns of an edge: `e` is `graph_edges`. An edge that depends only on replaced events is valid until the last of
+/// them was replaced: so it ends with the change, even if no facts were extracted from the newer event, and becomes
+/// valid again when that is undone.
 macro_rules! edge_columns {
     () => {
         "e.id, e.from_id, e.to_id, e.type, e.properties, e.weight, e.source_instance, e.created_at, e.updated_at, \
@@ -150,7 +151,7 @@ pub(super) fn edges(connection: &Connection, scope: i64) -> Result<Vec<GraphEdge
         .collect()
 }
 
-/// The edges at these nodes and at what was merged into them, the first written first.
+/// The edges at these nodes and at those merged into them, the first written first.
 pub(super) fn edges_at(connection: &Connection, scope: i64, nodes: &[Uuid]) -> Result<Vec<GraphEdge>> {
     let mut part = connection.prepare_cached(concat!(parts!(), " SELECT id FROM parts"))?;
     let mut statement = connection.prepare_cached(concat!(

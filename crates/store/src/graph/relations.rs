@@ -1,4 +1,4 @@
-//! What the graph is still to be drawn from, and what came of it.
+//! Sessions from which the graph's facts have to be extracted, and the results.
 
 use hub::graph::{GraphWrite, GraphWritten, KnownEntity, UnreadEvent, UnreadSession};
 use memory::entities::EntityKind;
@@ -9,7 +9,7 @@ use super::{scopes, write};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, read_uuid};
 
-/// Goes from the few events that wait to their sessions, never the other way round.
+/// Query from the few waiting events to their sessions, never the other way round.
 const UNREAD_SESSIONS: &str = "
     SELECT s.id FROM graph_unread u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
     CROSS JOIN sessions s ON s.id = n.source_session_id
@@ -18,7 +18,7 @@ const UNREAD_SESSIONS: &str = "
 const UNREAD_EVENTS: &str = "
     SELECT n.seq, n.id, n.description FROM concept_nodes n CROSS JOIN graph_unread u ON u.node_seq = n.seq
     WHERE n.source_session_id = ?1 ORDER BY n.seq";
-/// The oldest sessions with unread events, without those that are to be passed over.
+/// The oldest sessions with unread events, without the given ones.
 pub(super) fn unread_sessions(
     connection: &Connection,
     passed_over: &[SessionId],
@@ -102,7 +102,7 @@ pub(super) fn known_entity(connection: &Connection, id: Uuid) -> Result<Option<K
     Ok(Some(KnownEntity { id: EntityId(id), name, aliases, kind: EntityKind::parse(&kind) }))
 }
 
-/// Writes what was drawn, unless what was read is not there any more as it was.
+/// Writes extracted facts, unless their source has changed.
 pub(super) fn commit(
     connection: &Connection,
     session: &UnreadSession,

@@ -1,4 +1,4 @@
-//! Vectors of nodes; those of entities are kept with the entities.
+//! Vectors of nodes; those of entities are stored with the entities.
 
 use hub::graph::UnembeddedNode;
 use memory::ports::Embedding;
@@ -9,7 +9,7 @@ use crate::entities::entity_vectors;
 use crate::index::vectors;
 use crate::rows;
 
-/// All vectors of the scope that are of this model.
+/// All vectors of this model in the scope.
 pub(super) fn vectors_of_scope(
     connection: &Connection,
     scope: i64,
@@ -33,7 +33,7 @@ pub(super) fn vectors_of_scope(
     Ok(found)
 }
 
-/// Nodes that are no entities and have no vector of this model.
+/// Nodes other than entities without a vector of this model.
 pub(super) fn nodes_without_vector(
     connection: &Connection,
     scope: i64,
@@ -54,7 +54,7 @@ pub(super) fn nodes_without_vector(
         .collect()
 }
 
-/// Writes vectors of texts that are as they were.
+/// Writes vectors of texts that have not changed.
 pub(super) fn write_vectors(
     connection: &Connection,
     fingerprint: &str,

@@ -1,4 +1,4 @@
-//! What goes from the graph when memories go.
+//! Removes facts of the graph when memories are removed.
 
 use hub::DocumentName;
 use hub::graph::GraphWithdrawal;
@@ -12,15 +12,16 @@ use crate::scopes;
 
 type RowKey = [u8; 16];
 
-/// That the memory is named is said twice: the index holds no words of instances, which have no memory.
+/// Statement that removes a memory's sources. The condition on the memory is repeated for the index, which excludes
+/// sources without a memory.
 const FORGET_SOURCES: &str = "DELETE FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND memory <> ''";
 const NODES_OF_MEMORY: &str = "SELECT node_id FROM graph_sources
                              WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND node_id IS NOT NULL";
 const EDGES_OF_MEMORY: &str = "SELECT edge_id FROM graph_sources
                              WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND edge_id IS NOT NULL";
 
-/// Takes away edges and nodes that depend on this memory alone, and its evidence and description from the others. A node
-/// that edges of other memories still need stays.
+/// Removes edges and nodes that depend only on this memory, and its evidence and description from others. A node that
+/// edges of other memories need stays.
 pub(crate) fn withdraw(
     connection: &Connection,
     scope: i64,
@@ -50,7 +51,7 @@ pub(crate) fn withdraw(
     Ok(withdrawn)
 }
 
-/// Takes away what depends on a document that is gone.
+/// Removes what depends on a deleted document.
 pub(crate) fn withdraw_document(
     connection: &Connection,
     scope: &Scope,
@@ -63,7 +64,7 @@ pub(crate) fn withdraw_document(
     withdraw(connection, scope, &name.id(), at)
 }
 
-/// Marks all lines of a document as unread: everything that was drawn from it was withdrawn.
+/// Marks all lines of a document as unread, because everything extracted from it was withdrawn.
 fn unread_all_lines(connection: &Connection, scope: &Scope, name: &DiaryName) -> Result<()> {
     connection
         .prepare_cached(
@@ -77,14 +78,14 @@ fn unread_all_lines(connection: &Connection, scope: &Scope, name: &DiaryName) ->
 
 /// Dependencies on lines that a document no longer has.
 pub(super) struct LostSupport<'a> {
-    /// The instance that drew them: what clients wrote is theirs.
+    /// The instance that extracted them; facts written by clients are not affected.
     pub(super) instance: &'a str,
     pub(super) is_evidence_gone: &'a dyn Fn(&str) -> bool,
-    /// True if a line that is there holds this name.
+    /// True if an existing line contains this name.
     pub(super) is_named: &'a dyn Fn(&str) -> bool,
 }
 
-/// Takes away edges whose evidence is gone, and nodes that no line names any more.
+/// Removes edges without evidence, and nodes that no line names any more.
 pub(super) fn withdraw_unsupported(
     connection: &Connection,
     scope: i64,
@@ -130,7 +131,7 @@ fn rows_of_memory(connection: &Connection, statement: &str, scope: i64, memory: 
     connection.prepare_cached(statement)?.query_map(params![scope, memory], |row| row.get(0))?.collect()
 }
 
-/// Takes a node's description, if it came from the memory. What a memory describes depends on it too.
+/// Removes a node's description if it came from the memory.
 fn withdraw_description(connection: &Connection, id: RowKey, memory: &str) -> Result<()> {
     let described = connection
         .prepare_cached(
@@ -175,7 +176,7 @@ fn withdraw_node(connection: &Connection, id: RowKey, at: i64) -> Result<bool> {
         remove_entity(connection, entity, at)?;
         return Ok(true);
     }
-    // An entity that the memory itself knows stays in the memory; what the graph kept beside it goes.
+    // An entity that the memory itself knows stays there; its graph row is removed.
     let gone = connection.prepare_cached("DELETE FROM graph_nodes WHERE id = ?1")?.execute([id])?;
     Ok(gone > 0)
 }
@@ -186,7 +187,7 @@ fn is_owner_entity(connection: &Connection, id: RowKey) -> Result<bool> {
         .query_row([id], |row| row.get(0))
 }
 
-/// Number of memories that are about an entity or what was merged into it.
+/// Number of memories about an entity or those merged into it.
 pub(super) fn memories_about(connection: &Connection, id: EntityId) -> Result<u64> {
     connection
         .prepare_cached(concat!(
@@ -196,7 +197,7 @@ pub(super) fn memories_about(connection: &Connection, id: EntityId) -> Result<u6
         .query_row([id.0.into_bytes()], |row| row.get(0))
 }
 
-/// Takes an entity that no memory is about, with its names and all that depends on it.
+/// Removes an entity without memories, with its names and everything that depends on it.
 pub(super) fn remove_entity(connection: &Connection, id: EntityId, at: i64) -> Result<()> {
     let id = id.0.into_bytes();
     connection
@@ -214,8 +215,8 @@ pub(super) fn remove_entity(connection: &Connection, id: EntityId, at: i64) -> R
     Ok(())
 }
 
-/// Takes away what contains a text that is erased: nodes, edges, and what depends on memories that are named after it.
-/// Names and descriptions of entities are looked through where those are forgotten.
+/// Removes everything that contains an erased text: nodes, edges, and what depends on memories named after it. Names
+/// and descriptions of entities are handled separately.
 pub(crate) fn forget_text(
     connection: &Connection,
     scope: i64,

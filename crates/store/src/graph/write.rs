@@ -1,4 +1,4 @@
-//! Writing nodes and edges, in one transaction.
+//! Writes nodes and edges in one transaction.
 
 use hub::graph::{
     EdgeEnd, GraphEdge, GraphNode, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode, UnresolvedEdge,
@@ -16,7 +16,7 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::{self, entity_changes, entity_queries};
 use crate::rows::{microseconds, read_uuid, to_json};
 
-/// A write under way.
+/// Writes to the graph within a transaction.
 struct GraphWriter<'a> {
     connection: &'a Connection,
     scope: i64,
@@ -72,7 +72,7 @@ impl GraphWriter<'_> {
         Ok(value.map(|value| WriteResult { value, is_new }))
     }
 
-    /// Writes a node that is an entity. The rules of memory decide if it is a known one.
+    /// Writes a node that is an entity. The memory's rules decide if it is a known one.
     fn write_entity(&self, node: &NewGraphNode, kind: EntityKind) -> Result<(Uuid, bool)> {
         let folded = fold_name(&node.label);
         let known = entity_queries::find_by_name(self.connection, self.scope, &folded, kind, None)?;
@@ -159,7 +159,7 @@ impl GraphWriter<'_> {
         ensure_entity_row(self.connection, self.scope, id, self.at)
     }
 
-    /// The node that an end means.
+    /// The node at the end of an edge.
     fn find_end(&self, end: &EdgeEnd, named: &[(String, Uuid)]) -> Result<Option<Uuid>> {
         let label = match end {
             EdgeEnd::Id(id) => {
@@ -276,7 +276,7 @@ fn merge_patch(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     }
 }
 
-/// Gives an entity the row that edges and the graph's own fields depend on. Any other node has it already.
+/// Adds the row on which edges and the graph's own fields depend to an entity. Other nodes always have it.
 pub(super) fn ensure_entity_row(connection: &Connection, scope: i64, id: Uuid, at: i64) -> Result<()> {
     connection
         .prepare_cached(
@@ -296,8 +296,8 @@ pub(super) enum SourceOwner {
     Edge(Uuid),
 }
 
-/// Keeps what a node or an edge depends on, as the newest; without a memory it is the word of an instance. Evidence that is
-/// not given again stays.
+/// Stores the source of a node or an edge as its newest; without a memory it is the instance itself. Earlier evidence
+/// stays unless it is replaced.
 pub(super) fn add_source(
     connection: &Connection,
     scope: i64,

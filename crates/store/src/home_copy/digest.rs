@@ -2,7 +2,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::engine::sql::{Result, ValueRef};
 
-/// Contents of a table in any order: number of rows, and sum of their digests.
+/// Content of a table, independent of order: number of rows, and sum of their digests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TableDigest {
     pub(super) rows: u64,
@@ -21,7 +21,7 @@ impl TableDigest {
             match value {
                 ValueRef::Null => part(0, &[]),
                 ValueRef::Integer(number) => part(1, &number.to_le_bytes()),
-                // SQLite does not keep the sign of nothing.
+                // SQLite does not preserve the sign of zero.
                 ValueRef::Real(number) => part(2, &(number + 0.0).to_le_bytes()),
                 ValueRef::Text(text) => part(3, text),
                 ValueRef::Blob(bytes) => part(4, bytes),

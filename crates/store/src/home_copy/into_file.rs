@@ -1,4 +1,4 @@
-//! A copy into a database file that does not exist yet.
+//! Copies a home into a new database file.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::engine::sql::{Connection, params};
 use crate::engine::{StoreOptions, check, put_in_place, remove_database_file, schema};
 use crate::index::words::with_scope;
 
-/// The file appears under its name when it is whole and was compared.
+/// Copies a home to a file. The file gets its name once it is complete and compared.
 pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, CopyError> {
     let unwritable = |reason: String| {
         CopyError::Store(StoreError::Unwritable(format!("{}: {reason}. Nothing was copied", path.display())))
@@ -49,7 +49,7 @@ fn fill_target(copy: &mut HomeCopy<'_>, partial: &Path) -> Result<CopyReport, Co
         noted.map_err(CopyError::Target)?;
     }
     index_words(&connection).map_err(CopyError::Target)?;
-    // One file, also for those who only read it.
+    // One file, also for those who can only read it.
     run("COMMIT; PRAGMA journal_mode = DELETE;")?;
     connection.close().map_err(CopyError::Target)?;
     let found = check::check(partial, &options).map_err(CopyError::Store)?;
@@ -59,7 +59,7 @@ fn fill_target(copy: &mut HomeCopy<'_>, partial: &Path) -> Result<CopyReport, Co
     }
 }
 
-/// Fills the word indexes, which hold nothing yet.
+/// Fills the empty word indexes.
 fn index_words(connection: &Connection) -> crate::engine::sql::Result<()> {
     for (words, table) in [("message_words", "recall_messages"), ("node_words", "concept_nodes")] {
         let mut insert =

@@ -1,11 +1,12 @@
-//! A copy into a database on a PostgreSQL server.
+//! Copies a home into a database on a PostgreSQL server.
 
 use super::{CopyError, CopyReport, HomeCopy};
 use crate::engine::postgres::{self, ServerAddress};
 use crate::engine::sql::{Connection, Result, params};
 use crate::engine::{check, schema};
 
-/// Everything is one transaction, the schema with it: what fails leaves the database as it was.
+/// Copies a home to a server in one transaction, including the schema, so that a failure leaves the database
+/// unchanged.
 pub(super) fn copy(
     copy: &mut HomeCopy<'_>,
     address: &ServerAddress,
@@ -26,17 +27,18 @@ pub(super) fn copy(
     if !found.is_whole() {
         return Err(CopyError::Different(format!("{found:?}")));
     }
-    // Until the server has looked at the tables it guesses how many rows they have.
+    // Until the server has analysed the tables it guesses the number of rows.
     connection.execute_batch("ANALYZE").map_err(CopyError::Target)?;
     connection.execute_batch("COMMIT").map_err(CopyError::Target)?;
     connection.close().map_err(CopyError::Target)?;
     Ok(report)
 }
 
-/// Table, name and definition of a reference.
+/// Table, name and definition of a foreign key.
 type Reference = (String, String, String);
 
-/// Empties all tables and takes references and triggers out of force. Only a superuser may put references off.
+/// Empties all tables and disables foreign keys and triggers. Disabling foreign keys needs a superuser, so they are
+/// dropped instead.
 fn empty_tables(connection: &Connection, tables: &[String]) -> Result<Vec<Reference>> {
     let references: Vec<Reference> = connection
         .prepare_cached(
@@ -58,7 +60,7 @@ fn empty_tables(connection: &Connection, tables: &[String]) -> Result<Vec<Refere
     Ok(references)
 }
 
-/// Puts them in force again; the server looks at every reference.
+/// Enables foreign keys and triggers again; the server checks every reference.
 fn restore(connection: &Connection, tables: &[String], references: &[Reference]) -> Result<()> {
     for table in tables {
         connection.execute_batch(&format!("ALTER TABLE \"{table}\" ENABLE TRIGGER USER"))?;
@@ -70,7 +72,7 @@ fn restore(connection: &Connection, tables: &[String], references: &[Reference])
     Ok(())
 }
 
-/// Fills the word indexes. Terms of messages and nodes carry the number of their scope.
+/// Fills the word indexes. Terms of messages and nodes include the id of their scope.
 fn index_words(connection: &Connection) -> Result<()> {
     for (words, table) in [("message_words", "recall_messages"), ("node_words", "concept_nodes")] {
         connection.execute_batch(&format!(

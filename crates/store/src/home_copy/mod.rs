@@ -1,8 +1,8 @@
-//! Copies of a whole home from one database to another, whichever engine each of them is: every row as it is, with the
-//! same numbers. Word indexes are made again of the rows.
+//! Copies of a whole home between databases of any engine: every row unchanged, with the same numbers. Word indexes
+//! are built from the rows.
 //!
-//! A copy is one transaction on the target, of one state of the source: a copy that fails leaves nothing, and is begun
-//! again.
+//! A copy is one transaction on the target, from one snapshot of the source: a failed copy leaves nothing, and can be
+//! repeated.
 
 mod digest;
 mod into_file;
@@ -20,7 +20,7 @@ use crate::engine::{ServerAddress, StoreOptions, migrate, postgres, schema};
 
 use digest::TableDigest;
 
-/// A database that holds a home, or is to hold one.
+/// A database that contains or will contain a home.
 #[derive(Clone, Debug)]
 pub enum HomeDatabase {
     File(PathBuf),
@@ -40,44 +40,44 @@ impl fmt::Display for HomeDatabase {
 /// Settings for copying a home.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CopySettings {
-    /// Refuses a source on a server that a daemon uses. Without it, the copy is of the moment at which it began.
+    /// True to refuse a source on a server that a daemon uses. Otherwise the copy has the state at its beginning.
     pub refuses_used_source: bool,
-    /// Replaces the home that a target on a server holds. A file is never replaced.
+    /// True to replace an existing home on a server. Files are never replaced.
     pub replaces: bool,
 }
 
 /// Progress of copying a home.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyProgress<'a> {
-    /// Table that is being copied.
     pub table: &'a str,
-    /// Rows of it that were copied.
+    /// Number of its rows copied so far.
     pub rows: u64,
-    /// True if these are all of its rows.
+    /// True if all rows of the table are copied.
     pub is_complete: bool,
 }
 
 /// Counts of copied rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyReport {
-    /// Tables, also those without rows.
+    /// Number of tables, including empty ones.
     pub tables: u64,
-    /// Rows of all tables.
+    /// Number of rows of all tables.
     pub rows: u64,
-    /// Counts of rows that are not deleted.
+    /// Counts of live rows.
     pub home: HomeCounts,
 }
 
 /// Rows between two reports of progress. They take a second or less.
 const PROGRESS_ROWS: u64 = 50_000;
 
-/// Copies a home, reads the copy back, and compares every table by the number of its rows and their digest. Blocks: call
-/// it on a thread that may.
+/// Copies a home, reads the copy back, and compares the number of rows and their digest for every table. Blocks: call
+/// it on a thread for blocking work.
 ///
 /// # Errors
-/// [`StoreError::Unusable`] if the source can't be read, is not a home, or is of another schema, or if a target on a server
-/// holds something already. [`StoreError::Unwritable`] if the target can't be written or the file exists. The target is as
-/// it was then.
+///
+/// [`StoreError::Unusable`] if the source can't be read, is not a home, or has another schema, or if a target on a
+/// server is not empty. [`StoreError::Unwritable`] if the target can't be written or the file exists. The target is
+/// then unchanged.
 pub fn copy_home(
     from: &HomeDatabase,
     to: &HomeDatabase,
@@ -93,7 +93,7 @@ pub fn copy_home(
     .map_err(|error| error.into_store_error(from, to))
 }
 
-/// A connection that sees one state of the home, that of now. With `refuses_used`, no program may have a database on a server.
+/// A connection with one snapshot of the home. With `refuses_used`, no program may hold a database on a server.
 pub(crate) fn begin_reading(from: &HomeDatabase, refuses_used: bool) -> Result<Connection, StoreError> {
     let read = |error: Error| Failure::from(error).into_read_error();
     match from {
@@ -126,11 +126,11 @@ pub(crate) fn begin_reading(from: &HomeDatabase, refuses_used: bool) -> Result<C
     }
 }
 
-/// Counts of a home's rows that are not deleted.
+/// Counts of a home's live rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomeCounts {
     pub messages: u64,
-    /// Events, thoughts, intentions and expectations.
+    /// Number of events, thoughts, intentions and expectations.
     pub nodes: u64,
 }
 
@@ -144,10 +144,11 @@ impl HomeCounts {
     }
 }
 
-/// Counts what a database on a server holds; `None` if it is empty. Blocks.
+/// Counts what a database on a server contains; `None` if it is empty. Blocks.
 ///
 /// # Errors
-/// [`StoreError::Unusable`] if it can't be read, is another program's, or of another schema.
+///
+/// [`StoreError::Unusable`] if it can't be read, is another program's, or has another schema.
 pub fn count_home(address: &ServerAddress) -> Result<Option<HomeCounts>, StoreError> {
     if postgres::is_empty(address)? {
         return Ok(None);
@@ -156,7 +157,7 @@ pub fn count_home(address: &ServerAddress) -> Result<Option<HomeCounts>, StoreEr
     HomeCounts::count_rows(&connection).map(Some).map_err(|error| Failure::from(error).into_read_error())
 }
 
-/// Why a copy did not succeed.
+/// Why a copy failed.
 enum CopyError {
     Source(Error),
     Target(Error),
@@ -165,7 +166,7 @@ enum CopyError {
     Different(String),
 }
 
-/// Rows that are read are those of the source.
+/// Errors of reading rows are errors of the source.
 impl From<Error> for CopyError {
     fn from(error: Error) -> Self {
         Self::Source(error)
@@ -194,15 +195,15 @@ impl CopyError {
     }
 }
 
-/// A copy that is being made.
+/// A copy in progress.
 struct HomeCopy<'a> {
     source: &'a Connection,
     progress: &'a mut dyn FnMut(CopyProgress<'_>),
 }
 
 impl HomeCopy<'_> {
-    /// Copies the rows of all tables in a transaction of the target, where neither references nor triggers are in force, and
-    /// compares what the target gives back.
+    /// Copies the rows of all tables in a transaction of the target, with foreign keys and triggers disabled, and
+    /// compares them with the rows read back.
     fn copy_rows(&mut self, target: &Connection) -> Result<CopyReport, CopyError> {
         let tables = schema::tables(self.source)?;
         if tables != schema::tables(target).map_err(CopyError::Target)? {
@@ -250,7 +251,7 @@ impl HomeCopy<'_> {
         Ok(digest)
     }
 
-    /// The greatest number of each column that is numbered by itself on the target, if it has numbered anything.
+    /// The highest number of each numbered column of the target, if it has one.
     fn last_numbers(&self, target: &Connection) -> Result<Vec<(String, String, i64)>, CopyError> {
         let numbered = schema::numbered_columns(target).map_err(CopyError::Target)?;
         let mut numbers = Vec::with_capacity(numbered.len());

@@ -1,4 +1,4 @@
-//! Pieces of memories: cut with the write of a document, found by their words, read with their vectors.
+//! Chunks of memories: split when a document is written, found by their words, read with their vectors.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,14 +20,15 @@ use crate::index::words;
 use crate::rows::{self, to_json};
 use crate::scopes;
 
-/// Weight of the day in a chunk's number: counts below it keep the order of days.
+/// Factor of the day in a chunk's number: the counter below it keeps the order of days.
 const DAY_WEIGHT: i64 = 1 << 40;
-/// Characters behind a piece whose grams it has too. A word or name across the border of two pieces is found by either.
+/// Characters after a chunk whose grams belong to it too, so that a word or name across the boundary of two chunks is
+/// found.
 const GRAM_OVERLAP: usize = 64;
-/// Pieces whose missing grams are made with one reading. The writer makes them, and turns write between two readings.
+/// Chunks per batch of missing grams. The writer computes them, and turns can write between two batches.
 const UNFILLED_AT_ONCE: u32 = 500;
 
-/// Puts the pieces of what a document shows now in the place of those that it had.
+/// Replaces the chunks of a document by those of its shown text.
 pub(super) fn replace_chunks(
     connection: &Connection,
     scope: &Scope,
@@ -64,14 +65,14 @@ pub(super) fn replace_chunks(
     Ok(())
 }
 
-/// Grams of a piece with what follows it up to the next blank: a word may go on in the next piece.
+/// Grams of a chunk and of the text after it up to the next space, because a word may continue in the next chunk.
 fn grams_of(scope: i64, content: &str, piece: &Range<usize>) -> String {
     let after = content[piece.end..].chars().take(GRAM_OVERLAP);
     let beyond: usize = after.take_while(|character| !character.is_whitespace()).map(char::len_utf8).sum();
     words::with_scope(scope, &index_grams(&content[piece.start..piece.end + beyond]))
 }
 
-/// Cuts memories that were written before there were pieces. Only of those that have none the text is looked at.
+/// Splits memories that were written before chunks existed. Reads the texts only of those without chunks.
 pub(super) fn cut_unindexed(connection: &Connection) -> Result<()> {
     let uncut: Vec<(Scope, DocumentName, i64)> = connection
         .prepare_cached(
@@ -89,7 +90,7 @@ pub(super) fn cut_unindexed(connection: &Connection) -> Result<()> {
     fill_grams(connection)
 }
 
-/// Makes the grams of pieces that were cut before there were any.
+/// Computes the grams of chunks that were written before grams existed.
 fn fill_grams(connection: &Connection) -> Result<()> {
     let mut read = connection.prepare_cached(
         "SELECT c.number, c.scope, c.starts_at, c.ends_at, v.content
@@ -227,7 +228,7 @@ pub(super) fn chunks_without_vector(
 ) -> Result<Vec<UnembeddedChunk>> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     let key = params![scope.persona.as_str(), scope.user.as_str(), after, model, limit];
-    // Without the texts: the order is made by sorting, and each row would carry the whole document along.
+    // Without the texts: the rows are sorted, and each would carry the whole document.
     let places: Vec<(i64, DiaryName, i64, Range<usize>)> = connection
         .prepare_cached(
             "SELECT c.number, d.kind, d.stem, d.number, c.starts_at, c.ends_at
@@ -241,7 +242,7 @@ pub(super) fn chunks_without_vector(
     let mut read = connection
         .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND state = 'shown'")?;
     let mut chunks = Vec::with_capacity(places.len());
-    // Chunks of one document follow each other, so one text is held at a time.
+    // Chunks of one document are consecutive, so one text is held at a time.
     let mut current: Option<(i64, Option<String>)> = None;
     for (number, name, document, range) in places {
         if current.as_ref().is_none_or(|(known, _)| *known != document) {
@@ -256,7 +257,7 @@ pub(super) fn chunks_without_vector(
     Ok(chunks)
 }
 
-/// Counts the chunks of all scopes, and those that have a vector of this model.
+/// Counts the chunks of all scopes, and those with a vector of this model.
 pub(super) fn count_coverage(connection: &Connection, fingerprint: &str) -> Result<ChunkCoverage> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     connection
@@ -305,7 +306,7 @@ pub(super) fn embedded_chunks(
         })
 }
 
-/// Takes vectors away; says of how many memories.
+/// Deletes vectors; returns the number of their memories.
 pub(super) fn delete_vectors(connection: &Connection, scope: &Scope) -> Result<u64> {
     let Some(scope) = scopes::number(connection, scope)? else { return Ok(0) };
     let purged = connection
@@ -318,7 +319,7 @@ pub(super) fn delete_vectors(connection: &Connection, scope: &Scope) -> Result<u
     Ok(purged)
 }
 
-/// Names of the memories that are there.
+/// Query for the names of existing memories.
 const MEMORY_NAMES: &str = "
     SELECT d.kind, d.stem FROM hub_documents d CROSS JOIN hub_versions v
     WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
@@ -331,7 +332,7 @@ pub(super) fn diary_names(connection: &Connection, scope: &Scope) -> Result<Vec<
         .collect()
 }
 
-/// Memories whose pieces have the grams of a word, among the newest pieces that do.
+/// Query for memories whose chunks contain the grams of a word, among the newest such chunks.
 const NAMES_WITH_GRAMS: &str = "
     SELECT DISTINCT d.kind, d.stem
     FROM (SELECT rowid AS number FROM hub_gram_words WHERE hub_gram_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2) hit

@@ -1,4 +1,4 @@
-//! One act of the hub: all of it or nothing, and only if nothing was written since it was decided.
+//! Commits of the hub: all of it or nothing, and only if nothing was written since the input was read.
 
 use hub::documents::{Version, core_block_of};
 use hub::names::DocumentName;
@@ -84,7 +84,7 @@ pub(super) fn commit(
     Ok(HubCommitOutcome::Done(revision))
 }
 
-/// True if an event that a line of the commit tells was forgotten since it was read.
+/// True if an event of a line in the commit was forgotten since it was read.
 fn has_lost_an_event(connection: &Connection, commit: &HubCommit) -> Result<bool> {
     for line in &commit.lines {
         let is_there: bool = connection
@@ -99,7 +99,7 @@ fn has_lost_an_event(connection: &Connection, commit: &HubCommit) -> Result<bool
     Ok(false)
 }
 
-/// Puts the new live versions in the place of the old ones, which become past versions.
+/// Replaces the live versions; the former ones become past versions.
 pub(super) fn write_document(
     connection: &Connection,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! Conflicts and the versions that they are about.
+//! Conflicts and their versions.
 
 use hub::documents::{Conflict, Version};
 use hub::names::DocumentName;
@@ -58,7 +58,8 @@ pub(super) fn settle(connection: &Connection, id: Uuid, how: &str, at: Option<Ti
     Ok(())
 }
 
-/// Settles conflicts of a document whose kept version was replaced by one that has seen it: somebody decided elsewhere.
+/// Settles conflicts of a document whose other version was replaced by one that includes it: somebody decided
+/// elsewhere.
 pub(super) fn settle_superseded(
     connection: &Connection,
     scope: &Scope,
@@ -89,7 +90,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
             .map_err(|error| rows::unreadable_column(5, error))?;
         let document: i64 = row.get(6)?;
         let settled_at = rows::optional_time(row, 2)?;
-        // What waits for a decision is compared with what is shown now, also after edits of that.
+        // The waiting version is compared with the shown one in its present state, also after edits.
         let shown = match settled_at {
             None => read_shown_version(connection, document)?,
             Some(_) => find_version(connection, document, row.get(8)?)?,

@@ -1,4 +1,4 @@
-//! Core blocks are documents too. Whichever way one is written, both rows change in one transaction.
+//! Core blocks are also documents. However one is written, both rows change in one transaction.
 
 use hub::documents::{Version, core_block_document};
 use hub::ports::DocumentWrite;
@@ -11,7 +11,7 @@ use super::{commit, documents, state};
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 
-/// Writes the document that a core block is, after the block was written by itself.
+/// Writes the document of a core block after the block itself was written.
 pub(crate) fn follow_core_block(
     connection: &Connection,
     scope: &Scope,
@@ -54,7 +54,7 @@ pub(crate) fn follow_core_block(
     commit::write_document(connection, scope, &write, revision)
 }
 
-/// Takes earlier versions away that say what a forgotten edit said; the present one stays, as the block does.
+/// Removes earlier versions with the text of a forgotten edit; the current one stays, as the block does.
 pub(crate) fn forget_core_block_version(
     connection: &Connection,
     scope: &Scope,
@@ -69,7 +69,7 @@ pub(crate) fn forget_core_block_version(
     Ok(())
 }
 
-/// Makes documents of blocks that were written before there were any.
+/// Creates the documents of blocks that were written before such documents existed.
 pub(super) fn create_block_documents(connection: &Connection) -> Result<()> {
     let mut statement = connection.prepare_cached(
         "SELECT persona_id, user_id, label, content, last_edited_by, updated_at FROM core_blocks",
@@ -102,7 +102,7 @@ struct Block {
 fn read_block(row: &Row<'_>) -> Result<Block> {
     let user: Option<String> = row.get(1)?;
     let persona = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable_column(0, error))?;
-    // A shared block belongs to no user; any user's scope will do.
+    // A shared block belongs to no user, so any user's scope can be used.
     let user = UserId::new(user.unwrap_or_else(|| "self".to_owned()));
     Ok(Block {
         scope: Scope::new(persona, user.map_err(|error| rows::unreadable_column(1, error))?),

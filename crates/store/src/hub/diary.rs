@@ -1,4 +1,4 @@
-//! Events that no diary tells yet, and lines that tell what was corrected since.
+//! Events without a diary line, and lines whose events were corrected.
 
 use hub::names::DocumentName;
 use hub::ports::{DiaryEvent, DiaryLine, OutdatedLine};
@@ -10,7 +10,7 @@ use memory::text::is_han;
 use crate::engine::sql::{Connection, Result};
 use crate::rows;
 
-/// Starts at the list of events that are to be told, so that nothing else is looked at.
+/// Query for events without a diary line. It starts at the list of these events, so that nothing else is read.
 pub(crate) const UNTOLD_EVENTS: &str =
     "SELECT c.persona_id, c.user_id, n.id, s.id, s.first_message_at, n.description
      FROM hub_untold u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
@@ -55,8 +55,8 @@ pub(super) fn outdated_lines(connection: &Connection, limit: u32) -> Result<Vec<
         .collect()
 }
 
-/// The text with the day from which it is no longer so. What is so instead has a line of its own: this one must not keep
-/// it when that one is forgotten.
+/// The line with the day until which its fact was true. The current fact has a line of its own: if that is forgotten,
+/// this one must not contain it.
 fn with_end_day(text: String, replaced_at: Option<Timestamp>) -> String {
     let Some(at) = replaced_at else { return text };
     let day = at.to_zoned(TimeZone::UTC).date();

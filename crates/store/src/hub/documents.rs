@@ -14,7 +14,7 @@ use super::state::{instance_id, owner};
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows;
 
-/// Columns of a version, from `v`.
+/// Columns of a version: `v` is its table.
 macro_rules! version_columns {
     () => {
         "v.number, v.content, v.vector, v.author, v.edited_by, v.by_person, v.chat_ids, v.participants, v.written_at"
@@ -36,10 +36,11 @@ pub(super) fn read_version(row: &Row<'_>, from: usize) -> Result<Version> {
     })
 }
 
-/// The number of a document; none if it was never written.
+/// The number of a document; `None` if it was never written.
 pub(super) fn number(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<i64>> {
     let (persona, kind, stem) = (scope.persona.as_str(), name.kind(), name.stem());
-    // A comparison with NULL or text alike would find neither partial index, and read all documents of the persona.
+    // A comparison that covers both NULL and text would use neither partial index, and read all documents of the
+    // persona.
     let found = if name.is_of_user() {
         connection
             .prepare_cached(
@@ -126,7 +127,8 @@ pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilt
     Ok(found.into_iter().map(|(_, document)| document).filter(there).collect())
 }
 
-/// Live versions of documents that changed at this revision or later, without their texts, each document's shown one first.
+/// Live versions of documents that changed at this revision or later, without their texts, each document's shown
+/// version first.
 const OUTLINES: &str = "
     SELECT d.number, d.kind, d.stem, d.revision, v.vector, octet_length(v.content)
     FROM hub_documents d CROSS JOIN hub_versions v ON v.document = d.number AND v.state <> 'past'
@@ -162,7 +164,7 @@ pub(super) fn outlines(connection: &Connection, scope: &Scope, from: i64) -> Res
         };
         found.push((number, outline));
     }
-    // Which of several versions say the same is seen in their texts alone.
+    // Only the texts show which of several versions are equal.
     for (_, outline) in found.iter_mut().filter(|(_, outline)| outline.heads > 1) {
         if let Some(document) = read_document(connection, scope, &outline.name)? {
             outline.as_shown = vector_of_shown(&document.heads);

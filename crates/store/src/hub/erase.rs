@@ -1,4 +1,4 @@
-//! Words that were erased at another home go from documents here too.
+//! Removes text from documents that was erased at another home.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::forgetting::{self, overwrite};
 use crate::graph;
 use crate::rows::microseconds;
 
-/// Takes the words out of every version, with what was drawn from them. Returns whether anything went.
+/// Removes the text from every version, with everything derived from it. True if anything was removed.
 pub(super) fn apply(
     connection: &Connection,
     scope: &Scope,
@@ -47,7 +47,7 @@ pub(super) fn apply(
         is_live_changed |= is_live;
     }
     take_snapshots(connection, scope, &erasure.name, &is_erased)?;
-    // The row stays without its words, so that the event is not written again before it is forgotten.
+    // The row stays without text, so that the event is not written again before it is forgotten.
     for line in &removed {
         connection
             .prepare_cached("UPDATE hub_lines SET line = '', outdated = 0 WHERE document = ?1 AND line = ?2")?
@@ -81,7 +81,7 @@ pub(super) fn apply(
     Ok(true)
 }
 
-/// Versions with a text: number, whether it is live, text.
+/// Versions with a text: number, true if live, text.
 fn versions_with_text(connection: &Connection, document: i64) -> Result<Vec<(i64, bool, String)>> {
     connection
         .prepare_cached(
@@ -91,7 +91,7 @@ fn versions_with_text(connection: &Connection, document: i64) -> Result<Vec<(i64
         .collect()
 }
 
-/// Gives a document that was marked as changed its revision, and its text its pieces.
+/// Gives a changed document its revision, and creates its chunks.
 fn settle(connection: &Connection, scope: &Scope, row: &Row, revision: i64) -> Result<()> {
     connection
         .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE number = ?1")?
@@ -99,7 +99,7 @@ fn settle(connection: &Connection, scope: &Scope, row: &Row, revision: i64) -> R
     chunks::replace_chunks(connection, scope, &row.name, row.number)
 }
 
-/// Roll-ups made of the document are written again without the words.
+/// Marks roll-ups of the document as outdated, so that they are written again without the text.
 fn rewrite_roll_ups(
     connection: &Connection,
     scope: &Scope,
@@ -139,7 +139,7 @@ fn take_snapshots(
     Ok(())
 }
 
-/// Leaves nothing of a document but a digest of its name.
+/// Deletes a document except for a digest of its name.
 fn erase_document(
     connection: &Connection,
     scope: &Scope,

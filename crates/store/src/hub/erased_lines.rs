@@ -8,7 +8,7 @@ use super::documents;
 use super::state::instance_id;
 use crate::engine::sql::{Connection, Result, params};
 
-/// Records lines of a document as erased by this change of this instance.
+/// Records that this change of this instance erased lines of a document.
 pub(super) fn insert_erased_lines<'a>(
     connection: &Connection,
     scope: &Scope,
@@ -20,7 +20,7 @@ pub(super) fn insert_erased_lines<'a>(
     insert_digests(connection, document, digests.iter(), &(author.clone(), *counter))
 }
 
-/// Records lines, of which the digests are known, as erased by this change.
+/// Records erased lines by their digests.
 pub(super) fn insert_digests<'a>(
     connection: &Connection,
     document: i64,

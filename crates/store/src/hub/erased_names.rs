@@ -1,4 +1,4 @@
-//! Documents that were erased together with their names: a digest of the name keeps them from coming back by themselves.
+//! Documents that were erased together with their names: a digest of the name prevents them from coming back.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub(super) fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// Digests of the names that were erased, of all personas.
+/// Digests of all erased names, of all personas.
 pub(crate) fn all_digests(connection: &Connection) -> Result<BTreeSet<[u8; 32]>> {
     connection
         .prepare_cached("SELECT digest FROM hub_erased_names")?
@@ -32,12 +32,12 @@ pub(crate) fn all_digests(connection: &Connection) -> Result<BTreeSet<[u8; 32]>>
         .collect()
 }
 
-/// Documents of this home whose names have one of these digests, each with a scope that it can be erased from.
+/// Documents of this home whose names have one of these digests, each with a scope in which it can be erased.
 pub(crate) fn documents_with(
     connection: &Connection,
     digests: &BTreeSet<[u8; 32]>,
 ) -> Result<Vec<(Scope, DocumentName)>> {
-    // A document of all users is reached from the memory of any of them.
+    // A document of all users can be reached from the scope of any of them.
     let mut statement = connection.prepare_cached(
         "SELECT s.persona_id, s.user_id, h.kind, h.stem FROM hub_documents h JOIN scopes s ON s.number =
              (SELECT min(number) FROM scopes WHERE persona_id = h.persona_id AND (h.user_id IS NULL OR user_id = h.user_id))",
@@ -50,7 +50,7 @@ pub(crate) fn documents_with(
     Ok(named.into_iter().filter(|(scope, name)| digests.contains(&digest(scope, name))).collect())
 }
 
-/// Stores that a document was erased with its name, the changes that it had seen, and the instance that reported it.
+/// Stores that a document was erased with its name, the changes that it included, and the instance that reported it.
 pub(super) fn insert_erased_name(
     connection: &Connection,
     scope: &Scope,
@@ -67,7 +67,7 @@ pub(super) fn insert_erased_name(
     insert_erasure(connection, scope, owner(scope, name), &kept, revision)
 }
 
-/// Keeps an erasure. Of one that is known it takes nothing away: both are seen, and the later one is the time.
+/// Stores an erasure. For a known one, the changes are joined, and the later time counts.
 pub(super) fn insert_erasure(
     connection: &Connection,
     scope: &Scope,
@@ -105,7 +105,7 @@ pub(super) fn insert_erasure(
     Ok(())
 }
 
-/// Erased names of a scope: those of the user, or the persona's own.
+/// Erased names of a scope: the user's, or the persona's own.
 pub(super) fn list(connection: &Connection, scope: &Scope, user: &str) -> Result<Vec<ErasedName>> {
     connection
         .prepare_cached(
@@ -123,7 +123,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, user: &str) -> Result
         .collect()
 }
 
-/// An erased document as a deleted one; none if no document of this name was erased.
+/// An erased document as a deleted one; `None` if no document of this name was erased.
 pub(super) fn document(
     connection: &Connection,
     scope: &Scope,
@@ -161,7 +161,7 @@ pub(super) fn document(
     }))
 }
 
-/// Keeps the name of an erased document for an instance that holds a copy.
+/// Stores the name of an erased document for an instance that has a copy.
 pub(super) fn keep_name_for_instance(
     connection: &Connection,
     scope: &Scope,
@@ -183,7 +183,7 @@ pub(super) fn keep_name_for_instance(
     Ok(())
 }
 
-/// Deletions of erased documents that this instance was not sent, each as a deleted document.
+/// Deletions of erased documents that were not sent to this instance, each as a deleted document.
 pub(super) fn unsent_erasures(
     connection: &Connection,
     scope: &Scope,
@@ -203,7 +203,7 @@ pub(super) fn unsent_erasures(
     deletions.filter_map(Result::transpose).collect()
 }
 
-/// Number of the first erasure of each author that the instance may not have received.
+/// For each author, the number of the first erasure that the instance may not have received.
 pub(super) fn first_waiting(
     connection: &Connection,
     scope: &Scope,
@@ -223,9 +223,8 @@ pub(super) fn first_waiting(
     Ok(waiting)
 }
 
-/// Notes what an instance has received, as its own pull shows: the names that were kept for it are dropped, and receipts
-/// say that it was reached. An instance that claims changes of this one that were never made is not believed. Returns
-/// whether a name was dropped.
+/// Notes what an instance has received, as its own pull shows: names stored for it are dropped, and receipts say that
+/// it was reached. Claims of changes that were never made here are ignored. True if a name was dropped.
 pub(super) fn note_received(
     connection: &Connection,
     scope: &Scope,
@@ -251,7 +250,7 @@ pub(super) fn note_received(
     Ok(dropped)
 }
 
-/// Notes on receipts that an instance knows what this author erased up to this change.
+/// Notes on receipts that an instance knows this author's erasures up to this change.
 pub(super) fn note_reached(
     connection: &Connection,
     scope: &Scope,
@@ -277,7 +276,7 @@ pub(super) fn note_reached(
     Ok(())
 }
 
-/// Drops the name that was kept for an instance, or for all.
+/// Drops the name stored for an instance, or for all.
 pub(super) fn drop_kept_name(
     connection: &Connection,
     scope: &Scope,
@@ -299,7 +298,7 @@ pub(super) fn drop_kept_name(
     Ok(dropped > 0)
 }
 
-/// A document of this name is there again: its own versions say what was deleted.
+/// Removes an erased name because a document of this name exists again.
 pub(super) fn drop(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<()> {
     connection
         .prepare_cached(

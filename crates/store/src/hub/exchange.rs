@@ -1,4 +1,4 @@
-//! How far a scope is exchanged with the hub that this home is an embodiment of, and which erasures that hub is yet to follow.
+//! The position of the exchange with the hub that this home follows, and erasures that this hub has not applied yet.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::state::instance_id;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// The hub that this scope was exchanged with; `None` if there never was one.
+/// The hub that this scope was exchanged with; `None` if there was none.
 pub(super) fn hub_of(connection: &Connection, scope: &Scope) -> Result<Option<InstanceId>> {
     connection
         .prepare_cached("SELECT hub FROM hub_exchanges WHERE persona_id = ?1 AND user_id = ?2")?
@@ -119,7 +119,7 @@ pub(super) fn note_erasures_reached(
     Ok(is_dropped)
 }
 
-/// Events whose lines were erased elsewhere: their row is left without its words.
+/// Events whose lines were erased elsewhere. Their rows are still there, without text.
 pub(super) fn events_erased_elsewhere(connection: &Connection, scope: &Scope) -> Result<Vec<NodeId>> {
     connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! All of a scope's hub, read at one moment, and put into a hub that does not have it.
+//! The complete hub of a scope from one snapshot, and inserting it into another hub.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ fn read_seen(connection: &Connection, scope: &Scope, user: &str) -> Result<Versi
     Ok(seen)
 }
 
-/// Puts in what is not there: documents that the hub has never had, as they were, and what goes with them.
+/// Inserts documents that the hub never had, unchanged, with everything that belongs to them.
 pub(super) fn restore(
     connection: &Connection,
     scope: &Scope,

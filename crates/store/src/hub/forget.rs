@@ -1,5 +1,5 @@
-//! What forgetting takes from documents: lines that tell what is gone, from every version; roll-ups that were made of
-//! them; documents that hold an erased text.
+//! Forgetting in documents: removes lines about forgotten nodes from every version, roll-ups made from them, and
+//! documents with an erased text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ use crate::rows::{self, to_json};
 
 /// The part of an erasure that concerns documents.
 pub(crate) struct HubForgetting<'a> {
-    /// Nodes that are gone or say something else now.
+    /// Nodes that were deleted or changed.
     pub(crate) nodes: &'a BTreeSet<[u8; 16]>,
-    /// Documents that are erased whole, as `category/file`.
+    /// Documents to erase completely, as `category/file`.
     pub(crate) documents: &'a BTreeSet<String>,
-    /// Folded text that is erased.
+    /// Folded text to erase.
     pub(crate) text: Option<&'a str>,
-    /// True if documents that all users share are left as they are.
+    /// True to leave documents alone that all users share.
     pub(crate) spares_shared: bool,
     /// Microseconds since 1970 (Unix time).
     pub(crate) at: i64,
@@ -45,7 +45,7 @@ impl HubForgetting<'_> {
     }
 }
 
-/// True if a string of the JSON contains the erased text. Its written form has escapes, so it is not searched itself.
+/// True if a string in the JSON contains the erased text. The JSON itself has escapes, so it can't be searched.
 fn holds_text(json: &Value, act: &HubForgetting<'_>) -> bool {
     match json {
         Value::String(text) => act.is_part_of(text),
@@ -55,10 +55,10 @@ fn holds_text(json: &Value, act: &HubForgetting<'_>) -> bool {
     }
 }
 
-/// Beginnings of the names of documents that are made of a character card.
+/// Prefixes of the names of documents made from a character card.
 const CARD_DOCUMENT_PREFIXES: [&str; 3] = ["custom/lore/", "custom/greetings", "self/character"];
 
-/// Takes the stored character card away if it may hold what is erased: documents of a character have their texts from it.
+/// Deletes the stored character card if it may contain erased text: a character's documents come from it.
 pub(crate) fn forget_card(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<()> {
     if act.spares_shared || act.documents.is_empty() && act.text.is_none() {
         return Ok(());
@@ -76,7 +76,7 @@ pub(crate) fn forget_card(connection: &Connection, scope: &Scope, act: &HubForge
     Ok(())
 }
 
-/// A document of the scope as forgetting reads it.
+/// A document of the scope, with the columns that forgetting reads.
 pub(super) struct Row {
     pub(super) number: i64,
     pub(super) name: DocumentName,
@@ -85,15 +85,15 @@ pub(super) struct Row {
 /// The result of erasing from documents.
 #[derive(Default)]
 pub(crate) struct HubForgotten {
-    /// Documents, snapshots and labels that changed or went.
+    /// Number of documents, snapshots and labels that were changed or deleted.
     pub(crate) count: u64,
-    /// Instances that hold copies of those documents.
+    /// Instances that have copies of those documents.
     pub(crate) instances: BTreeSet<InstanceId>,
-    /// Documents that were spared and hold the text.
+    /// Documents that contain the text but were left alone.
     pub(crate) left: BTreeSet<String>,
 }
 
-/// Takes it from the documents of the scope. Core blocks are left: only people write them.
+/// Erases from the documents of the scope. Core blocks are left alone: only people write them.
 pub(crate) fn forget(
     connection: &Connection,
     scope: &Scope,
@@ -137,7 +137,7 @@ pub(crate) fn forget(
         }
         holders.find(&row.name);
         let removed = take_lines(connection, row.number, &gone, act)?;
-        // Which of its lines a fact of the graph came from is unknown.
+        // It is unknown which of its lines a fact of the graph came from.
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
         let change = change_by_this_instance(connection, scope, row)?;
         let removed = removed.iter().map(String::as_str);
@@ -172,16 +172,16 @@ pub(crate) fn forget(
     Ok(HubForgotten { count: count + beside, instances: holders.found, left })
 }
 
-/// Instances that have synchronised, and those among them that hold copies of what goes.
+/// Instances that have synchronised, and those among them that have copies of removed text.
 struct CopyHolders {
     known: Vec<Instance>,
-    /// The hub that this home is an embodiment of: it has a copy of all documents, or will have.
+    /// The hub that this home follows: it has, or will have, a copy of all documents.
     hub: Option<InstanceId>,
     found: BTreeSet<InstanceId>,
 }
 
 impl CopyHolders {
-    /// Finds the instances that hold a copy of this document.
+    /// Finds the instances that have a copy of this document.
     fn find(&mut self, name: &DocumentName) -> Vec<InstanceId> {
         let holders = self.known.iter().filter(|instance| instance.base.has_document(name));
         let holders = holders.map(|instance| instance.id.clone()).chain(self.hub.clone());
@@ -191,7 +191,7 @@ impl CopyHolders {
     }
 }
 
-/// All that a persona's hub holds.
+/// Deletes a persona's hub.
 pub(crate) fn forget_persona(connection: &Connection, persona: &str) -> Result<()> {
     let tables = [
         "hub_documents",
@@ -225,7 +225,7 @@ fn rows_of(connection: &Connection, scope: &Scope) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// Lines that tell a node that goes, by document. They are no longer known afterwards.
+/// Diary lines of a removed node, by document. Their records are removed.
 fn lines_of(
     connection: &Connection,
     scope: &Scope,
@@ -262,7 +262,7 @@ fn holds_forgotten_text(connection: &Connection, document: i64, act: &HubForgett
     Ok(false)
 }
 
-/// Removes lines from every version of a document, and every line that holds the text. Returns all that it removed.
+/// Removes lines from every version of a document, and every line that contains the text. Returns all removed lines.
 fn take_lines(
     connection: &Connection,
     document: i64,
@@ -281,7 +281,7 @@ fn take_lines(
             let kept: Vec<&str> = left.lines().filter(|line| !act.is_part_of(line)).collect();
             left = kept.join("\n") + "\n";
             if act.is_part_of(&left) {
-                // It continues beyond the end of a line.
+                // The text continues beyond the end of a line.
                 left.clear();
             }
         }
@@ -306,8 +306,8 @@ fn version_texts(connection: &Connection, document: i64) -> Result<Vec<(i64, Str
         .collect()
 }
 
-/// Marks a document as changed by this instance, so that others are notified. Returns the instance and the counter of the
-/// change.
+/// Marks a document as changed by this instance, so that others receive the change. Returns the instance and its
+/// counter.
 pub(super) fn change_by_this_instance(
     connection: &Connection,
     scope: &Scope,
@@ -320,8 +320,8 @@ pub(super) fn change_by_this_instance(
         .collect::<Result<_>>()?;
     let is_one = heads.len() == 1;
     for (number, vector) in heads {
-        // With a counter of this instance, each of several live versions would look as if it had seen what the instance wrote
-        // before: it gets an author of its own.
+        // With a counter of this instance, each of several live versions would seem to include what the instance
+        // wrote before, so it gets an author of its own.
         let vector = match is_one {
             true => vector.with_change(&own, counter),
             false => vector.with_change(&own.for_part(&format!("x{counter}-{number}")), 1),
@@ -336,7 +336,7 @@ pub(super) fn change_by_this_instance(
     Ok((own, counter))
 }
 
-/// Deletes the text of a document and keeps a tombstone. A roll-up is written again.
+/// Deletes the text of a document and leaves a tombstone. Roll-ups are marked to be written again.
 pub(super) fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
     let change = change_by_this_instance(connection, scope, row)?;
     let contents = version_texts(connection, row.number)?;
@@ -369,8 +369,8 @@ fn mark_changed(connection: &Connection, document: i64) -> Result<()> {
     Ok(())
 }
 
-/// Deletes snapshots and labels that hold the text, and the rows of selected documents and of those whose names hold it. Returns
-/// the number of deleted rows.
+/// Deletes snapshots and labels that contain the text, and the rows of selected documents and of those whose names
+/// contain it. Returns the number of deleted rows.
 fn delete_related_rows(
     connection: &Connection,
     scope: &Scope,
@@ -415,8 +415,9 @@ fn delete_related_rows(
     Ok(gone + erase_named(connection, scope, act, holders)?)
 }
 
-/// Of significant memories and documents that are selected, or whose very name holds the text, only a digest of the name is left, so
-/// that they do not come back by themselves; and the name itself for the instances that hold a copy, until each was reached.
+/// Deletes significant memories and documents that are selected, or whose name contains the text. Only a digest of
+/// the name stays, so that they do not come back; and the name itself for instances with a copy, until each was
+/// reached.
 fn erase_named(
     connection: &Connection,
     scope: &Scope,
@@ -430,7 +431,7 @@ fn erase_named(
         let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))
             && core_block_of(&row.name, scope).is_none();
         let stem = row.name.stem();
-        // Names are made of titles, with hyphens for blanks.
+        // Names are made from titles, with hyphens for spaces.
         let says_it = act.is_part_of(&stem) || act.is_part_of(&stem.replace(['-', '_'], " "));
         if (is_significant || is_custom) && (says_it || act.is_selected(&row.name)) {
             let mut seen = hub::VersionVector::default();

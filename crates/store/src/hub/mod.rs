@@ -1,4 +1,4 @@
-//! The hub's documents, as [`HubStore`] promises them.
+//! The implementation of [`HubStore`].
 
 mod state;
 mod documents;

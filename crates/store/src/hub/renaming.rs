@@ -1,4 +1,4 @@
-//! The days of an instance that goes on under another name.
+//! Renames the dailies of an instance that continues under another name.
 
 use hub::names::{DiaryName, DocumentName, InstanceId};
 use memory::Scope;
@@ -7,7 +7,7 @@ use super::{chunks, state};
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows;
 
-/// Makes the days of one instance those of another.
+/// Gives the dailies of one instance to another.
 pub(super) fn rename_days(
     connection: &Connection,
     from: &InstanceId,
@@ -37,7 +37,8 @@ pub(super) fn rename_days(
                 format!("UPDATE {table} SET {column} = replace({column}, ?2, ?3) WHERE document = ?1");
             connection.prepare_cached(&statement)?.execute(params![number, old, new])?;
         }
-        // Digests of erased lines hold the name; no copy of the old one can come back, because it is not written any more.
+        // Digests of erased lines include the name; no copy under the old name can come back, because it is not
+        // written any more.
         connection.prepare_cached("DELETE FROM hub_erased_lines WHERE document = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([number])?;
         let revision = state::raise_revision(connection, &scope)?;

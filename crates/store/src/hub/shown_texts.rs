@@ -1,4 +1,4 @@
-//! What a prompt takes from documents: read by name, so that it costs the same after a week and after ten years.
+//! Documents for prompts: read by name, so that the cost does not depend on the length of the past.
 
 use hub::names::{DiaryName, DocumentName};
 use hub::ports::{LoreDocument, LoreState, ShownText};
@@ -8,7 +8,7 @@ use super::state::instance_id;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows;
 
-/// The persona's own documents, then those of the user: each half walks one index.
+/// Query for the persona's own documents, then the user's: each half uses one index.
 const IDENTITY_TEXTS: &str = "
     SELECT d.kind, d.stem, l.label, substr(v.content, 1, ?3)
     FROM hub_documents d
@@ -23,7 +23,7 @@ const IDENTITY_TEXTS: &str = "
     LEFT JOIN hub_labels l ON l.persona_id = d.persona_id AND l.user_id = ?2 AND l.kind = d.kind AND l.stem = d.stem
     WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('user', 'relationship')";
 
-/// A memory is always of a user, so the index of users' documents answers.
+/// Query for memories, which always belong to a user, so that the index of users' documents is used.
 const MEMORY_TEXTS: &str = "
     SELECT d.kind, d.stem, NULL, substr(v.content, 1, ?3)
     FROM hub_documents d
@@ -39,7 +39,7 @@ const LORE_TEXTS: &str = "
     JOIN hub_versions v ON v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL
     WHERE d.persona_id = ?1 AND d.user_id IS NULL AND d.kind = 'custom' AND substr(d.stem, 1, 5) = 'lore/'";
 
-/// The entries of a persona's lorebooks; `None` if they are as known.
+/// The entries of a persona's lorebooks; `None` if they are unchanged.
 pub(super) fn lore(
     connection: &Connection,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! State of the hub: its revision, the changes that it has seen, and the instances that have called it.
+//! State of the hub: its revision, the changes that it includes, and the instances that have connected.
 
 use hub::names::{DocumentName, InstanceId};
 use hub::ports::{HubState, Instance};
@@ -8,13 +8,13 @@ use memory::Scope;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// The user whom a document belongs to, as columns without NULL spell it: empty for the persona's own.
+/// The user of a document for columns without NULL: empty for the persona's own documents.
 pub(super) fn owner<'a>(scope: &'a Scope, name: &DocumentName) -> &'a str {
     if name.is_of_user() { scope.user.as_str() } else { "" }
 }
 
-/// The parts of a state in one statement, since every turn asks for it: the author of this database's own changes, the revision, and
-/// the changes that were seen.
+/// Query for a state in one statement, because every turn asks for it: the author of this database's own changes, the
+/// revision, and the changes that it includes.
 const STATE: &str = "
     SELECT 'author', '', CASE author WHEN '' THEN id ELSE author END, 0 FROM hub_own_instance
     UNION ALL SELECT 'revision', '', '', revision FROM hub_revisions WHERE persona_id = ?1
@@ -46,7 +46,7 @@ pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubState> {
     Ok(state)
 }
 
-/// An id of this database; one that can't be read is replaced by one that can.
+/// The id of this database; an invalid one is replaced.
 fn own_id(row: &Row<'_>, column: usize) -> Result<InstanceId> {
     Ok(row.get_ref(column)?.as_str()?.parse().unwrap_or_else(|_| InstanceId::made_safe("")))
 }
@@ -59,7 +59,7 @@ pub(super) fn revision(connection: &Connection, scope: &Scope) -> Result<i64> {
     Ok(found.unwrap_or(0))
 }
 
-/// Takes the next revision.
+/// Increments the revision and returns it.
 pub(super) fn raise_revision(connection: &Connection, scope: &Scope) -> Result<i64> {
     connection
         .prepare_cached(
@@ -82,7 +82,7 @@ pub(super) fn note_seen(
     Ok(())
 }
 
-/// Notes that the changes of an author were seen up to this one.
+/// Records that the changes of an author were received up to this one.
 pub(super) fn note_author(
     connection: &Connection,
     scope: &Scope,
@@ -99,7 +99,7 @@ pub(super) fn note_author(
     Ok(())
 }
 
-/// The instance that this database is.
+/// The hub's own instance.
 pub(super) fn own_instance(connection: &Connection) -> Result<Option<InstanceId>> {
     connection
         .prepare_cached("SELECT id FROM hub_own_instance")?
@@ -172,8 +172,8 @@ pub(super) fn write_instance(connection: &Connection, scope: &Scope, instance: &
     Ok(())
 }
 
-/// Scopes that have memories, or in which something was said. Asked after each act: it looks for one document of each
-/// scope, not at all of them.
+/// Scopes that have memories or messages. Called after each change: it looks for one document of each scope, not for
+/// all.
 pub(super) fn scopes(connection: &Connection) -> Result<Vec<Scope>> {
     connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Texts of recorded messages that an import changes, and the way back.
+//! Texts of recorded messages that an import changes, and undoing that.
 
 use jiff::Timestamp;
 use memory::identifiers::{ImportId, MessageId, SessionId};
@@ -17,7 +17,7 @@ use crate::messages::versions;
 use crate::rows::microseconds;
 use crate::{messages, scopes};
 
-/// Changes of a run to messages of earlier imports. They are committed with [`ChangedTexts::finish`].
+/// Changes of a run to messages of earlier imports, committed by [`ChangedTexts::finish`].
 pub(super) struct ChangedTexts {
     pub(super) run: i64,
     pub(super) scope: i64,
@@ -27,12 +27,12 @@ pub(super) struct ChangedTexts {
     removed: Vec<(MessageId, String)>,
 }
 
-/// Why a text is shown again.
+/// Why a former text is restored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RestoreReason {
-    /// The import that replaced the text is undone.
+    /// The import that replaced the text is being undone.
     ByUndo,
-    /// A later export shows it.
+    /// A later export has the text again.
     ByExport,
 }
 
@@ -42,12 +42,12 @@ impl ChangedTexts {
         Self { run, scope, at, changes, reworded: Vec::new(), removed: Vec::new() }
     }
 
-    /// True if this message is among the changed ones.
+    /// True if this message was changed.
     pub(super) fn has(&self, seq: i64) -> bool {
         self.changes.has(seq)
     }
 
-    /// Withdraws what depended on the words before.
+    /// Withdraws memories that depended on the former texts.
     pub(super) fn finish(self, unit: &mut UnitOfWork<'_>) -> std::result::Result<ReplacedMessages, Failure> {
         let withdrawn = self.changes.finish(unit, self.at)?;
         let mut reworded = Vec::with_capacity(self.reworded.len());
@@ -57,7 +57,7 @@ impl ChangedTexts {
         Ok(ReplacedMessages { reworded, removed: self.removed, withdrawn })
     }
 
-    /// Gives a message the imported text; the one before becomes a version.
+    /// Replaces a message's text by the imported one; the former text becomes a version.
     pub(super) fn replace_text(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -85,7 +85,8 @@ impl ChangedTexts {
         Ok(())
     }
 
-    /// Restores the text that an earlier import replaced, and the branch that followed it. False if no import replaced this text.
+    /// Restores the text that an earlier import replaced, and the branch after it. False if no import replaced this
+    /// text.
     pub(super) fn restore_earlier_text(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -106,8 +107,8 @@ impl ChangedTexts {
         Ok(true)
     }
 
-    /// Takes a message out of the conversation that is a version of another message now: of the one with this number, with this
-    /// number of the version. Its own versions come along.
+    /// Hides a message that has become a version of another one: of the message with this number, as the version with
+    /// this number. Its own versions are moved too.
     pub(super) fn hide_message(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -168,7 +169,7 @@ impl ChangedTexts {
         connection
             .prepare_cached("DELETE FROM replaced_messages WHERE version = ?1")?
             .execute([replaced.number])?;
-        // A version that came with the message itself stays one.
+        // A version that was imported with the message stays a version.
         connection
             .prepare_cached("DELETE FROM message_versions WHERE number = ?1 AND import_run IS NOT NULL")?
             .execute([replaced.number])?;
@@ -262,8 +263,8 @@ impl ChangedTexts {
     }
 }
 
-/// If the text that replaced this one was replaced in its turn, by a later import or by a person here, this one takes its place
-/// among the versions, and what is shown stays. False if it is shown.
+/// If the replacement of this text was itself replaced, by a later import or a person, moves the text to its place
+/// among the versions; the shown text stays. False if it is shown.
 fn move_replaced_text(connection: &Connection, replaced: &ReplacedText, said_at: Timestamp) -> Result<bool> {
     let later: Option<i64> = connection
         .prepare_cached(
@@ -286,7 +287,7 @@ fn move_replaced_text(connection: &Connection, replaced: &ReplacedText, said_at:
     Ok(true)
 }
 
-/// Brings back what a run replaced, at most `limit` texts. `None` if nothing is left to bring back.
+/// Restores texts that a run replaced, at most `limit`. `None` if nothing is left.
 pub(super) fn restore(
     unit: &mut UnitOfWork<'_>,
     id: ImportId,

@@ -6,14 +6,14 @@ use memory::ports::ImportedDocument;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows;
 
-/// Notes documents that a run is about to write; returns those that an earlier run brought, with their names.
+/// Records documents that a run will write; returns existing ones from earlier runs, with their names.
 pub(super) fn begin(
     connection: &Connection,
     id: ImportId,
     documents: &[ImportedDocument],
 ) -> Result<Vec<ImportedDocument>> {
-    // A run that died between its note and the document has brought nothing, and one that was erased is not there any more. Two
-    // documents of one run may claim the same id: the second would be written under a name that nobody has noted.
+    // A run that died between its note and the document has written nothing, and an erased document no longer exists.
+    // Two documents of one run may have the same id: the second would get a name that is not recorded.
     let mut known = connection.prepare_cached(
         "SELECT d.name FROM import_documents d JOIN import_runs r ON r.number = d.run JOIN scopes s ON s.number = r.scope
          WHERE d.digest = ?2 AND r.scope = (SELECT scope FROM import_runs WHERE id = ?1)

@@ -1,8 +1,8 @@
-//! Names in what runs tell of themselves, and how they are forgotten.
+//! Names in the records of runs, and forgetting them.
 
 use crate::engine::sql::{Connection, Result};
 
-/// Takes names of files and what was skipped out of the scope's runs, where they contain what is forgotten.
+/// Removes names of files and skipped items from the scope's runs if they contain forgotten text.
 pub(crate) fn forget_names(
     connection: &Connection,
     scope: i64,
@@ -36,7 +36,7 @@ pub(crate) fn forget_names(
     )?;
     let documents: Vec<([u8; 16], String)> =
         statement.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
-    // Names are made of titles, with hyphens for blanks.
+    // Names are made from titles, with hyphens for spaces.
     let is_named = |name: &str| is_forgotten(name) || is_forgotten(&name.replace(['-', '_'], " "));
     for (digest, _) in documents.iter().filter(|(_, name)| is_named(name)) {
         connection.prepare_cached("DELETE FROM import_documents WHERE digest = ?1")?.execute([digest])?;

@@ -1,4 +1,4 @@
-//! Imports: runs, their pages and what they skipped.
+//! Import runs, their pages and skipped items.
 
 mod changed;
 mod documents;
@@ -328,7 +328,7 @@ fn record(
     Ok(by_id(connection, id)?.map(|run| RecordedPage { run, replaced }))
 }
 
-/// False if an earlier import proposed it. What a person decided about it then still holds.
+/// Stores a proposal; false if an earlier import proposed it. A person's decision about it stays valid.
 fn record_proposal(
     connection: &Connection,
     run: i64,
@@ -367,7 +367,7 @@ fn record_proposal(
     Ok(true)
 }
 
-/// Inserts a message that no earlier import recorded. Returns its number.
+/// Inserts a new imported message. Returns its number.
 fn insert_message(
     unit: &mut UnitOfWork<'_>,
     run: i64,
@@ -395,8 +395,8 @@ fn insert_message(
     Ok(seq)
 }
 
-/// The session that takes the message, cut as a live one is: a user's message after the silence or the length of the policy
-/// begins another; the persona's goes into the one that is open.
+/// The session for a message, divided like live ones: a user's message after the policy's silence or maximum length
+/// begins another; the persona's goes into the open one.
 fn session_for(
     connection: &Connection,
     run: i64,

@@ -1,4 +1,4 @@
-//! What was made of a run: its sessions and their memories.
+//! The results of a run: its sessions and their memories.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Messages of the memory as an import finds them, and the texts that imports replaced.
+//! Stored messages as an import finds them, and the texts that imports replaced.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -19,7 +19,6 @@ macro_rules! replaced_columns {
     };
 }
 
-/// A message of the memory.
 pub(super) struct RecordedMessage {
     pub(super) seq: i64,
     pub(super) message: Message,
@@ -29,18 +28,18 @@ pub(super) struct RecordedMessage {
 
 /// A text that was replaced.
 pub(super) struct ReplacedText {
-    /// Number of the version that the message belongs to.
+    /// Number of the version that the message became.
     pub(super) number: i64,
-    /// The message whose version it is.
+    /// The message that it is a version of.
     pub(super) message_seq: i64,
     pub(super) digest: Option<[u8; 16]>,
     pub(super) day: Date,
     pub(super) version: MessageVersion,
-    /// The message that is not shown any more, and its session.
+    /// The hidden message, and its session.
     pub(super) hidden: Option<(MessageId, SessionId)>,
 }
 
-/// Texts that imports replaced and that are versions of this message now, in the order of the replacements.
+/// Texts that imports replaced and that are now versions of this message, in the order of the replacements.
 pub(super) fn texts_replaced_in(connection: &Connection, seq: i64) -> Result<Vec<ReplacedText>> {
     connection
         .prepare_cached(concat!(replaced_columns!(), " WHERE v.message_seq = ?1 ORDER BY r.version"))?
@@ -91,7 +90,7 @@ impl RecordedMessage {
         MessageVersion { role, speaker, content, said_at: Some(created_at), model, replaced_at, place }
     }
 
-    /// True if its text is this version's. Files that came with it are named at the end of a shown text only.
+    /// True if its text is that of the version. Names of attached files appear only at the end of a shown text.
     pub(super) fn has_text_of(&self, other: &ImportedVersion) -> bool {
         let rest = self.message.content.strip_prefix(other.version.content.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("\n["))
@@ -130,7 +129,7 @@ pub(super) fn next_message(connection: &Connection, seq: i64) -> Result<Option<R
     next.map_or(Ok(None), |seq| message_by_seq(connection, seq))
 }
 
-/// Sets the time and the model of a message whose text has changed.
+/// Sets the time and the model of a message with a changed text.
 pub(super) fn set_time_and_model(
     connection: &Connection,
     seq: i64,

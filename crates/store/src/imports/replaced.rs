@@ -1,6 +1,6 @@
-//! Messages that a later export shows with another text, or not at all: after a swipe, an edit, another reply. A message that
-//! takes the place of one of an earlier import replaces its text; one that is only a version now is not shown any more. The
-//! texts from before are versions, and [`super::changed`] brings them back when the later import is taken back.
+//! Messages that a later export has with another text, or no longer shows: after a swipe, an edit, another reply. A
+//! message that replaces one of an earlier import changes its text; one that has become a version is hidden. The
+//! former texts become versions, and [`super::changed`] restores them when the later import is undone.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::rows;
 /// Changes that the pages of a run make to messages of earlier imports.
 pub(super) struct MessageReplacer {
     texts: ChangedTexts,
-    /// The message before in the page, if the memory had it, and its channel.
+    /// The preceding message of the page if it was stored before, and its channel.
     previous: Option<(i64, String)>,
 }
 
@@ -27,8 +27,8 @@ impl MessageReplacer {
         Self { texts: ChangedTexts::new(run, scope, at), previous: None }
     }
 
-    /// Compares a message with what earlier imports recorded of it, and changes that if need be. Returns whether its text is new;
-    /// `None` if no earlier import has the message, so that it must be inserted.
+    /// Compares a message with earlier imports and updates the stored one if needed. True if its text is new; `None`
+    /// if no earlier import has the message, so that it must be inserted.
     pub(super) fn settle(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -63,7 +63,7 @@ impl MessageReplacer {
         Ok(Some(is_new))
     }
 
-    /// Adds the versions of a message that was inserted.
+    /// Adds the versions of an inserted message.
     pub(super) fn insert_versions(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -81,12 +81,12 @@ impl MessageReplacer {
         Ok(())
     }
 
-    /// Ends a page: what depended on the texts before is withdrawn.
+    /// Ends a page: memories that depended on the former texts are withdrawn.
     pub(super) fn finish(self, unit: &mut UnitOfWork<'_>) -> std::result::Result<ReplacedMessages, Failure> {
         self.texts.finish(unit)
     }
 
-    /// Adds the versions that an existing message lacks.
+    /// Adds missing versions of an existing message.
     fn add_versions(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -116,8 +116,9 @@ impl MessageReplacer {
         Ok(())
     }
 
-    /// True if the message may be changed: another import brought it in this conversation, and this one has not touched it yet.
-    /// Equal ids in one file are its own matter, and so are copies of a conversation that go on differently.
+    /// True if the message may be changed: another import recorded it in this conversation, and this one has not
+    /// changed it yet. Equal ids within one file are left alone, and so are copies of a conversation that continue
+    /// differently.
     fn is_open(&self, connection: &Connection, shown: &RecordedMessage, new: &NewMessage) -> Result<bool> {
         if shown.run.is_none_or(|run| run == self.texts.run)
             || self.texts.has(shown.seq)
@@ -134,7 +135,7 @@ impl MessageReplacer {
         Ok(!is_replaced)
     }
 
-    /// True if the message shows what the export calls a version of the imported one.
+    /// True if the stored text is one that the export lists as a version of the imported message.
     fn shows_alternative(
         &self,
         connection: &Connection,
@@ -145,7 +146,7 @@ impl MessageReplacer {
         Ok(is_version && self.is_open(connection, shown, &imported.message)?)
     }
 
-    /// True if the text under the message's id is one that the memory has never had: it was edited there.
+    /// True if the text is new under the message's id: it was edited in the other program.
     fn is_later_text(
         &self,
         connection: &Connection,
@@ -167,8 +168,8 @@ impl MessageReplacer {
         Ok(!was_there)
     }
 
-    /// The message of an earlier import whose place a new one takes: a version of it, or, in a format without ids, the message
-    /// that stood there at the same time.
+    /// The message of an earlier import that a new one replaces: one of its versions, or in a format without ids, the
+    /// message at the same position and time.
     fn message_by_place(
         &self,
         connection: &Connection,
@@ -200,7 +201,7 @@ impl MessageReplacer {
             .filter(|next| self.is_open(connection, next, new).unwrap_or(false)))
     }
 
-    /// Takes a message out of the conversation that is a version now. Its own versions come along.
+    /// Hides a message that has become a version. Its own versions are moved too.
     fn withdraw_message(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -220,7 +221,7 @@ impl MessageReplacer {
         Ok(())
     }
 
-    /// The message with this digest, or the message that it is a version of.
+    /// The message with this digest, or the one that it is a version of.
     fn message_by_digest(
         &self,
         connection: &Connection,
@@ -234,7 +235,7 @@ impl MessageReplacer {
     }
 }
 
-/// True if the words are the same. Lines that name files differ with what the other program was told to export.
+/// True if the texts are equal, ignoring lines with names of files, which depend on the export's options.
 fn is_same_text(one: &str, other: &str) -> bool {
     fn words(text: &str) -> &str {
         let mut words = text;
@@ -248,20 +249,20 @@ fn is_same_text(one: &str, other: &str) -> bool {
     one == other || words(one) == words(other)
 }
 
-/// True for a line that the readers write for an attached file, as `[image: cat.jpg]`.
+/// True for a line that import adds for an attached file, such as `[image: cat.jpg]`.
 fn is_file_line(line: &str) -> bool {
     let inner = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
     let kind = inner.map(|inner| inner.split_once(": ").map_or(inner, |(kind, _)| kind));
     matches!(kind, Some("image" | "video" | "audio" | "sticker" | "file"))
 }
 
-/// True if a time is exact enough to tell messages apart. Several messages of a minute have the time of that minute in formats
-/// that know no seconds.
+/// True if a time is precise enough to distinguish messages. In formats without seconds, all messages of a minute
+/// have the same time.
 fn is_finer_than_a_minute(at: Timestamp) -> bool {
     at.as_second() % 60 != 0 || at.subsec_nanosecond() != 0
 }
 
-/// Stores what a version follows, and the version's number under its digest.
+/// Stores what a version follows, and the version's number by its digest.
 fn insert_version(
     connection: &Connection,
     numbers: &mut BTreeMap<[u8; 16], i64>,

@@ -1,4 +1,4 @@
-//! Which models' vectors are stored, and how one model takes another's place.
+//! The stored embedding models, and the change from one to another.
 
 use async_trait::async_trait;
 use memory::Scope;
@@ -123,7 +123,7 @@ impl EmbeddingStore for HomeStore {
 const CORPORA: [Corpus; 2] = [Corpus::Messages, Corpus::Nodes];
 
 fn list_models(connection: &Connection) -> Result<Vec<EmbeddingModel>> {
-    // By scope, because that is how vectors are indexed.
+    // By scope, because vectors are indexed by scope.
     connection
         .prepare_cached(
             "SELECT fingerprint, source,
@@ -155,7 +155,7 @@ fn count_coverage(connection: &Connection, fingerprint: &str) -> Result<VectorCo
     Ok(VectorCoverage { rows, with_vector })
 }
 
-/// A row whose last vector is of the previous model has none of the new one.
+/// Query for rows whose last vector is of the previous model, so that they have none of the new one.
 fn scopes_between(connection: &Connection, fingerprint: &str, previous: &str) -> Result<Vec<Scope>> {
     let Some(previous) = vectors::model(connection, previous)?.filter(|_| fingerprint != previous) else {
         return Ok(Vec::new());

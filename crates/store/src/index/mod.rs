@@ -1,4 +1,4 @@
-//! The indexes: words and vectors, and which embedding models' vectors there are.
+//! The indexes: words, vectors, and embedding models.
 
 pub(crate) mod words;
 pub(crate) mod vectors;

@@ -1,4 +1,4 @@
-//! What an index of vectors in memory is filled from and kept in step with.
+//! The source of the in-memory vector index.
 
 use std::sync::Arc;
 

@@ -20,12 +20,12 @@ pub(crate) fn tables(corpus: Corpus) -> CorpusTables {
     }
 }
 
-/// Numbers of models that were read. They hold for good: a model is never removed.
+/// Numbers of models that were looked up. They never change: a model is never removed.
 #[derive(Default)]
 pub(crate) struct ModelNumbers(RwLock<HashMap<String, i64>>);
 
 impl ModelNumbers {
-    /// As [`model`], which is asked once. `connection` must see only what is committed.
+    /// Like [`model`], with a cache. `connection` must only see committed rows.
     pub(crate) fn number(&self, connection: &Connection, fingerprint: &str) -> Result<Option<i64>> {
         let known = self.0.read().get(fingerprint).copied();
         if known.is_some() {
@@ -40,7 +40,7 @@ impl ModelNumbers {
     }
 }
 
-/// The model's number; none if no vector of it was ever stored.
+/// The model's number; `None` if no vector of it was ever stored.
 pub(crate) fn model(connection: &Connection, fingerprint: &str) -> Result<Option<i64>> {
     connection
         .prepare_cached("SELECT number FROM embedding_models WHERE fingerprint = ?1")?
@@ -48,7 +48,7 @@ pub(crate) fn model(connection: &Connection, fingerprint: &str) -> Result<Option
         .optional()
 }
 
-/// The models that rows without a vector of this one may have: all others, and none.
+/// Models of rows without a vector of this one: all other models, and none.
 pub(crate) fn other_models(connection: &Connection, fingerprint: &str) -> Result<Vec<Option<i64>>> {
     connection
         .prepare_cached("SELECT NULL UNION ALL SELECT number FROM embedding_models WHERE fingerprint <> ?1")?
@@ -65,7 +65,7 @@ pub(crate) fn model_or_new(connection: &Connection, fingerprint: &str) -> Result
         .query_row([fingerprint], |row| row.get(0))
 }
 
-/// Writes the vector of a live row, in place of one it may have of the same model, under a new revision.
+/// Writes the vector of a live row with a new revision, replacing one of the same model.
 pub(crate) fn write_vector(
     connection: &Connection,
     corpus: Corpus,
@@ -89,7 +89,7 @@ pub(crate) fn write_vector(
     Ok(())
 }
 
-/// Takes the vector of a row away; the row waits for another one while it lives.
+/// Deletes the vector of a row; if the row is live, it waits for another one.
 pub(crate) fn remove(connection: &Connection, corpus: Corpus, seq: i64) -> Result<()> {
     let CorpusTables { rows, vectors } = tables(corpus);
     connection.prepare_cached(&format!("DELETE FROM {vectors} WHERE seq = ?1"))?.execute([seq])?;
@@ -117,7 +117,7 @@ pub(crate) fn vectors_after(
     connection.prepare_cached(&select)?.query_map(params![scope, model, after, limit], read_vector)?.collect()
 }
 
-/// The greatest revision; 0 without a vector.
+/// The highest revision; 0 without a vector.
 pub(crate) fn last_revision(connection: &Connection, corpus: Corpus, scope: i64, model: i64) -> Result<i64> {
     let select = format!(
         "SELECT coalesce(max(revision), 0) FROM {} WHERE scope = ?1 AND embedding_model = ?2",
@@ -149,7 +149,7 @@ pub(crate) fn newest_vectors(
         .collect()
 }
 
-/// Vectors of those of the rows that are live and have one of this model.
+/// Vectors of this model of those rows that are live.
 pub(crate) fn vectors_by_number(
     connection: &Connection,
     corpus: Corpus,
@@ -167,7 +167,7 @@ pub(crate) fn vectors_by_number(
     connection.prepare_cached(&select)?.query_map(params![seqs, scope, model], read_vector)?.collect()
 }
 
-/// Numbers of live rows without a vector of this model, newest first: those with none and those of other models.
+/// Numbers of live rows without a vector of this model, newest first, including those with vectors of other models.
 pub(crate) fn rows_without_vector(
     connection: &Connection,
     corpus: Corpus,

@@ -1,6 +1,6 @@
-//! Words: one full-text table for each corpus. Every term carries the number of its scope in front (`17xcat`), so the
-//! list of rows under a term belongs to one scope: frequencies and hits need no filter, and other people's words
-//! change neither. Ranking is the memory's affair.
+//! The word index: one full-text table for each corpus. Every term has the id of its scope as a prefix (`17xcat`), so
+//! the list of rows of a term belongs to one scope: frequencies and hits need no filter, and words of others affect
+//! neither. The memory does the ranking.
 
 mod frequencies;
 
@@ -28,16 +28,17 @@ pub(crate) fn insert(
     connection.prepare_cached(statement)?.send(params![seq, with_scope(scope, terms)])
 }
 
-/// Rows of each phrase that are returned.
+/// Maximum rows to return for each phrase.
 #[derive(Clone, Copy)]
 pub(crate) struct RowsOfPhrase {
-    /// Number of the newest rows that are returned.
+    /// Maximum number of the newest rows.
     pub(crate) newest: u32,
-    /// Of a phrase with at most about this many, all rows, if the engine finds them in one go.
+    /// Number up to which all rows of a phrase are returned, if the engine finds them in one query.
     pub(crate) all_up_to: u32,
 }
 
-/// Looks up the rows of each phrase, and counts them up to [`PhraseHits::FREQUENCY_MAX`]. Also returns the size of the scope.
+/// Looks up the rows of each phrase, and counts them up to [`PhraseHits::FREQUENCY_MAX`]. Also returns the size of
+/// the scope.
 pub(crate) fn look_up(
     connection: &Connection,
     corpus: Corpus,
@@ -53,7 +54,7 @@ pub(crate) fn look_up(
     let size = size.map_or_else(|| scopes::size(connection, scope, corpus), Ok)?;
     let mut found = found.into_iter();
     let mut hits: Vec<PhraseHits> = Vec::with_capacity(phrases.len());
-    // Queries whose rows are still to be counted, with their places.
+    // Queries whose rows have to be counted, with their positions.
     let mut uncounted = Vec::new();
     for (place, query) in queries.iter().enumerate() {
         let (Some(query), rows) = (query, if query.is_some() { found.next() } else { None }) else {
@@ -71,7 +72,7 @@ pub(crate) fn look_up(
     if uncounted.is_empty() {
         return Ok((size, hits));
     }
-    // Counting inside the database is cheaper than taking each row.
+    // Counting inside the database is cheaper than fetching each row.
     let all = match corpus {
         Corpus::Messages => {
             "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2) AS hits"
@@ -96,7 +97,7 @@ pub(crate) fn no_hits() -> PhraseHits {
     PhraseHits { document_frequency: 0, seqs: Vec::new() }
 }
 
-/// Takes a row's terms out; they must be those that were put in. The index overwrites what it removes.
+/// Removes a row's terms, which must be those that were inserted. The index overwrites what it removes.
 pub(crate) fn remove(
     connection: &Connection,
     corpus: Corpus,
@@ -113,7 +114,7 @@ pub(crate) fn remove(
     connection.prepare_cached(statement)?.send(params![seq, with_scope(scope, terms)])
 }
 
-/// The newest rows that hold the phrase.
+/// The newest rows with the phrase.
 pub(crate) fn newest_rows(
     connection: &Connection,
     corpus: Corpus,
@@ -126,7 +127,7 @@ pub(crate) fn newest_rows(
     Ok(newest_rows_matching_each(connection, corpus, asked)?.pop().unwrap_or_default())
 }
 
-/// The newest rows that hold the phrase, whose last term may be the beginning of a longer one.
+/// The newest rows with the phrase, whose last term may be the prefix of a longer one.
 pub(crate) fn rows_beginning(
     connection: &Connection,
     corpus: Corpus,
@@ -143,11 +144,11 @@ pub(crate) fn rows_beginning(
 #[derive(Default)]
 struct FoundRows {
     seqs: Vec<i64>,
-    /// Number of all rows of the phrase, if it is known.
+    /// Number of all rows of the phrase, if known.
     all: Option<u64>,
 }
 
-/// The rows that match each query; with the size of the scope if a query found it.
+/// The rows that match each query, and the size of the scope if a query returned it.
 fn rows_matching_each<'a>(
     connection: &Connection,
     corpus: Corpus,
@@ -159,7 +160,7 @@ fn rows_matching_each<'a>(
     let newest = rows.newest as usize;
     let Some(statements) = connection.word_dialect().newest_or_all.filter(|_| rows.all_up_to > 0) else {
         let found = newest_rows_matching_each(connection, corpus, queries.map(|query| (query, rows.newest)))?;
-        // Fewer than were asked for are all.
+        // Fewer rows than requested are all of them.
         let counted = |seqs: Vec<i64>| FoundRows { all: (seqs.len() < newest).then(|| number(&seqs)), seqs };
         return Ok((None, found.into_iter().map(counted).collect()));
     };
@@ -172,7 +173,7 @@ fn rows_matching_each<'a>(
     })?;
     let counted = |(mut seqs, is_all): (Vec<i64>, bool)| {
         let all = is_all.then(|| number(&seqs));
-        // A word that has become rare is in far more rows than the newest ones let expect.
+        // A word that became rare is in far more rows than the newest ones suggest.
         if seqs.len() > 2 * rows.all_up_to as usize {
             seqs.truncate(newest);
         }
@@ -181,7 +182,7 @@ fn rows_matching_each<'a>(
     Ok((size, found.into_iter().flatten().map(counted).collect()))
 }
 
-/// The newest rows that match each query, at most so many.
+/// The newest rows that match each query, up to a maximum.
 fn newest_rows_matching_each<'a>(
     connection: &Connection,
     corpus: Corpus,
@@ -198,7 +199,7 @@ fn for_corpus(corpus: Corpus, [of_messages, of_nodes]: [&'static str; 2]) -> &'s
     }
 }
 
-/// The numbers that a row holds in 8 bytes each, the greatest first.
+/// Unpacks numbers of 8 bytes each; returns them in descending order.
 fn unpack_numbers(row: &Row<'_>) -> Result<Vec<i64>> {
     let (numbers, _) = row.get_ref(0)?.as_blob()?.as_chunks();
     let mut numbers: Vec<i64> = numbers.iter().copied().map(i64::from_be_bytes).collect();
@@ -206,7 +207,7 @@ fn unpack_numbers(row: &Row<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// The rows that each selection names, newest first.
+/// The rows of each selection, newest first.
 pub(crate) fn rows_holding(
     connection: &Connection,
     corpus: Corpus,
@@ -252,7 +253,7 @@ pub(crate) fn rows_holding(
     Ok(found)
 }
 
-/// The query of a selection; `None` if it names nothing.
+/// The query of a selection; `None` if it is empty.
 fn selection_query(connection: &Connection, scope: i64, wanted: &RowSelection) -> Option<String> {
     let group = |phrases: &Vec<Phrase>| {
         let phrases: Vec<String> =
@@ -263,12 +264,12 @@ fn selection_query(connection: &Connection, scope: i64, wanted: &RowSelection) -
     groups.filter(|groups| !groups.is_empty()).map(|groups| groups.join(connection.word_dialect().and))
 }
 
-/// The phrase in the query language of the full-text index: a quoted string, inner quotes doubled.
+/// Converts a phrase to the query language of the full-text index: a quoted string, inner quotes doubled.
 pub(crate) fn query(connection: &Connection, scope: i64, phrase: &Phrase) -> Option<String> {
     prefix_query(connection, scope, phrase, false)
 }
 
-/// As [`query`]; the last term of a prefix may be the beginning of a longer one.
+/// Like [`query`], for a phrase whose last term may be the prefix of a longer one.
 pub(crate) fn prefix_query(
     connection: &Connection,
     scope: i64,
@@ -292,7 +293,7 @@ pub(crate) fn with_scope(scope: i64, terms: &str) -> String {
     marked
 }
 
-/// Terms as they were before their scope was put in front.
+/// Terms without the prefix of their scope.
 pub(crate) fn without_scope(terms: &str) -> String {
     let own = |term: &str| term.split_once('x').map_or(0, |(scope, _)| scope.len() + 1);
     let mut plain = String::with_capacity(terms.len());

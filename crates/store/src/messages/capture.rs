@@ -1,4 +1,4 @@
-//! Capture: each message is stored before anybody answers it. Messages of users that arrive together are captured together.
+//! Capture: each message is stored before it is answered. Concurrent messages of users are stored together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ impl CaptureStore for HomeStore {
     }
 }
 
-/// A message of a user that waits to be captured.
+/// A user's message to be stored.
 struct UserMessage {
     message: NewMessage,
     policy: SessionPolicy,
@@ -77,7 +77,7 @@ impl Batch for UserMessage {
     }
 }
 
-/// A scope as far as the place of a message depends on it, kept up to date while more messages follow.
+/// The part of a scope's state that the position of a message depends on, updated while more messages follow.
 struct SessionState {
     number: i64,
     last_place: i64,
@@ -86,7 +86,7 @@ struct SessionState {
     captured: usize,
 }
 
-/// A message that has its session and its place.
+/// A message with its session and position.
 struct PlacedMessage {
     scope: i64,
     place: i64,
@@ -96,7 +96,7 @@ struct PlacedMessage {
 }
 
 impl SessionState {
-    /// The state of each scope that the messages are for, read by a fixed number of questions.
+    /// Reads the state of each scope of the messages, with a fixed number of queries.
     fn load_each(
         connection: &Connection,
         items: &[&UserMessage],
@@ -130,7 +130,7 @@ impl SessionState {
         Ok(states)
     }
 
-    /// Gives a message its session, after one that is over was ended.
+    /// Assigns a message to its session, after ending one that is over.
     fn place_message(
         &mut self,
         connection: &Connection,
@@ -162,7 +162,7 @@ impl SessionState {
     }
 }
 
-/// Captures a message of the persona or of somebody else. A reply has a receipt.
+/// Stores a message of the persona or of another speaker. A reply has a receipt.
 pub(crate) fn capture(
     unit: &mut UnitOfWork<'_>,
     new: &NewMessage,
@@ -171,7 +171,7 @@ pub(crate) fn capture(
 ) -> Result<CapturedMessage, Failure> {
     let connection = unit.connection;
     let scope = scopes::number_or_new(connection, &new.scope)?;
-    // Only a reply takes the place of earlier replies.
+    // Only a reply replaces earlier replies.
     let replaced = match (new.role, new.turn_id, receipt) {
         (Role::Persona, Some(turn), Some(_)) => {
             message_edits::replace_replies(unit, turn, scope, new.created_at)?
@@ -196,7 +196,8 @@ pub(crate) fn capture(
         ledger::keep_receipt(connection, scope, receipt)?;
         turns::answer(connection, receipt.turn_id)?;
     }
-    // The reply that fills a session ends it: the turn is complete. A question that fills it still gets its reply.
+    // A reply that reaches the maximum of a session ends it, as the turn is complete. A question that reaches it
+    // still gets its reply.
     let mut ended = Vec::new();
     let open = session.status == SessionStatus::Open;
     if new.role == Role::Persona && open && is_full(session.message_count, session.total_tokens, policy) {
@@ -208,7 +209,7 @@ pub(crate) fn capture(
     Ok(CapturedMessage { message, opened: is_new.then_some(session), ended, replaced })
 }
 
-/// The session of the persona's turn while it is open, else the open one of the channel.
+/// The session of the persona's turn if it is open, else the channel's open one.
 fn session_for_persona(
     connection: &Connection,
     scope: i64,
@@ -222,14 +223,15 @@ fn session_for_persona(
     Ok(sessions::open(connection, scope, &new.channel_id)?)
 }
 
-/// The largest place of a message in this scope. A new message gets this place or a later one, also if the clock went back.
+/// The highest position of a message in this scope. A new message gets at least this position, even if the clock went
+/// back.
 fn last_place(connection: &Connection, scope: i64) -> sql::Result<i64> {
     connection
         .prepare_cached("SELECT coalesce(max(placed_at), 0) FROM recall_messages WHERE scope = ?1")?
         .query_row([scope], |row| row.get(0))
 }
 
-/// A message's row, but for its number.
+/// A message's row, except for its number.
 struct MessageRow<'a> {
     new: &'a NewMessage,
     scope: i64,

@@ -1,4 +1,4 @@
-//! The list of work that failed: sessions and turns together, newest first.
+//! The list of failed work: sessions and turns together, newest first.
 
 use std::cmp::Reverse;
 

@@ -81,7 +81,7 @@ fn messages_of_session(connection: &Connection, id: SessionId) -> sql::Result<Ve
         .collect()
 }
 
-/// Newest first, by their places: what an import recorded today may be old.
+/// Messages newest first, by position: one recorded by an import today may be old.
 fn before_number(
     connection: &Connection,
     scope: i64,
@@ -107,7 +107,7 @@ fn before_number(
         .collect()
 }
 
-/// The place of the message of this number; if it is gone, of the one before it.
+/// The position of the message with this number, or if it is deleted, of the one before it.
 fn place_of(connection: &Connection, scope: i64, seq: i64) -> sql::Result<Option<i64>> {
     connection
         .prepare_cached(
@@ -138,7 +138,8 @@ pub(crate) fn messages_by_number(
         .collect()
 }
 
-/// Each of the messages ?1 of a scope with up to ?3 before it and ?4 after it in its session, in their order.
+/// Query for each of the messages ?1 of a scope, with up to ?3 before it and ?4 after it in its session, in their
+/// order.
 const SURROUNDING_MESSAGES: &str = "
     SELECT m.seq, n.seq FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
         CROSS JOIN recall_messages n ON n.session_id = m.session_id AND n.seq
@@ -152,7 +153,7 @@ const SURROUNDING_MESSAGES: &str = "
             ORDER BY a.seq LIMIT ?4) AS later), m.seq)
     WHERE m.scope = ?2 AND m.deleted_at IS NULL AND n.deleted_at IS NULL ORDER BY n.seq";
 
-/// Each of the messages with those around it in its session.
+/// Each of the messages with its neighbours in its session.
 pub(crate) fn neighbours(
     connection: &Connection,
     scope: i64,
@@ -167,13 +168,13 @@ pub(crate) fn neighbours(
         let (seq, neighbour) = pair?;
         around.entry(seq).or_default().push(neighbour);
     }
-    // Messages that were found together are often neighbours of one another: each is read once.
+    // Messages that were found together are often neighbours of one another, so each is read once.
     let wanted: BTreeSet<i64> = around.values().flatten().copied().collect();
     let wanted: Vec<i64> = wanted.into_iter().collect();
     let messages = messages_by_number(connection, scope, &wanted)?;
     let messages: HashMap<i64, IndexedMessage> =
         messages.into_iter().map(|message| (message.message.seq, message)).collect();
-    // A message that is gone has no neighbours, not even itself.
+    // A deleted message has no neighbours, not even itself.
     let of_each = seqs.iter().filter_map(|seq| Some((*seq, around.get(seq)?)));
     let read = |around: &Vec<i64>| around.iter().filter_map(|seq| messages.get(seq).cloned()).collect();
     Ok(of_each.map(|(seq, around)| (seq, read(around))).collect())

@@ -1,4 +1,4 @@
-//! What is known of messages without their texts: how long each is, and when it was said.
+//! Outlines of messages: their lengths and times, without their texts.
 
 use jiff::Timestamp;
 use memory::ports::MessageOutline;
@@ -24,7 +24,7 @@ pub(crate) fn outlines_by_number(
         .collect()
 }
 
-/// The first message within a span of time, and the last.
+/// Query for the first message within a time span, and the last.
 pub(crate) const ENDS_OF_SPAN: [&str; 2] = [
     "SELECT seq FROM recall_messages WHERE scope = ?1 AND created_at BETWEEN ?2 AND ?3
      ORDER BY created_at, seq LIMIT 1",
@@ -32,8 +32,8 @@ pub(crate) const ENDS_OF_SPAN: [&str; 2] = [
      ORDER BY created_at DESC, seq DESC LIMIT 1",
 ];
 
-/// Numbers of the first and the last message within a span of time. Imported messages have later numbers than their times suggest,
-/// so some of the span may lie outside this range.
+/// Numbers of the first and the last message within a time span. Imported messages have later numbers than their
+/// times suggest, so some messages of the span may be outside of this range.
 pub(crate) fn message_span(
     connection: &Connection,
     scope: i64,

@@ -1,4 +1,4 @@
-//! Turns: what survives between the user's words and the reply.
+//! Turns, as stored between the user's messages and the reply.
 
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, params};
 use crate::home_store::HomeStore;
@@ -55,7 +55,7 @@ impl TurnStore for HomeStore {
     }
 }
 
-/// Makes the turn of a user's message pending, whatever it was before.
+/// Makes the turn of a user's message pending, whatever its state.
 pub(crate) fn await_reply(
     connection: &Connection,
     id: TurnId,
@@ -87,7 +87,7 @@ pub(crate) fn answer(connection: &Connection, id: TurnId) -> Result<()> {
         .send([id.0.into_bytes()])
 }
 
-/// Ends the wait for a reply. A turn that has one already, and was asked for another, keeps it.
+/// Ends the wait for a reply. A turn that already had a reply and waited for another keeps it.
 pub(crate) fn fail(connection: &Connection, id: TurnId, reason: &str) -> Result<()> {
     connection
         .prepare_cached(
@@ -110,7 +110,7 @@ pub(crate) fn reopen(connection: &Connection, id: TurnId) -> Result<Option<Turn>
     if changed == 0 { Ok(None) } else { by_id(connection, id) }
 }
 
-/// Makes an answered turn pending again; its reply stays for now.
+/// Makes an answered turn pending again; its reply stays meanwhile.
 pub(crate) fn ask_again(connection: &Connection, id: TurnId) -> Result<Option<Turn>> {
     let changed = connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Texts that a message does not show.
+//! Versions: texts that a message does not show.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ struct NumberedVersion {
     version: MessageVersion,
 }
 
-/// Other texts of the messages of a session, the oldest first.
+/// Versions of the messages in a session, the oldest first.
 pub(super) fn in_session(
     connection: &Connection,
     session: SessionId,
@@ -46,7 +46,7 @@ pub(super) fn in_session(
     for found in statement.query_map([session.0.into_bytes()], version)? {
         let NumberedVersion { number, follows, message, mut version } = found?;
         let versions = by_message.entry(message).or_default();
-        // One that follows the shown text follows the message.
+        // A version that follows the shown text follows the message.
         version.place = match follows {
             None => VersionPlace::Alternative,
             Some(followed) => index_of
@@ -59,7 +59,7 @@ pub(super) fn in_session(
     Ok(by_message)
 }
 
-/// Says what a version follows: the number of another version, 0 for the message itself.
+/// Stores what a version follows: the number of another version, 0 for the message itself.
 pub(crate) fn set_followed_version(connection: &Connection, number: i64, followed: i64) -> Result<()> {
     connection
         .prepare_cached("UPDATE message_versions SET follows = ?2 WHERE number = ?1")?
@@ -67,8 +67,8 @@ pub(crate) fn set_followed_version(connection: &Connection, number: i64, followe
     Ok(())
 }
 
-/// Inserts a version of the message with this number; `import_run` is the import that adds it to a message of an earlier one.
-/// Returns its number.
+/// Inserts a version of the message with this number; `import_run` is the import that adds it to a message of an
+/// earlier one. Returns its number.
 pub(crate) fn insert(
     connection: &Connection,
     seq: i64,

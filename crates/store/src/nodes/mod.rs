@@ -1,4 +1,4 @@
-//! L3 and L4: the questions that recall, consolidation and people ask about nodes.
+//! L3 and L4: queries of recall, consolidation and people.
 
 pub(crate) mod new_nodes;
 pub(crate) mod node_pages;

@@ -1,4 +1,4 @@
-//! Writing a node with all that belongs to it: evidence or filling, words, vector, counter.
+//! Inserts a node with everything that belongs to it: evidence or cited events, terms, vector, counter.
 
 use jiff::Timestamp;
 use memory::identifiers::{NodeId, SessionId};
@@ -11,17 +11,17 @@ use crate::index::vectors;
 use crate::rows::{StoredEnum, microseconds, to_json};
 use crate::scopes;
 
-/// Fields that the nodes of one commit share.
+/// Fields shared by the nodes of one commit.
 pub(crate) struct CommitOrigin {
     pub(crate) scope: i64,
-    /// The session that the nodes came from; none for what was thought between sessions.
+    /// The session of the nodes; `None` for thoughts between sessions.
     pub(crate) session_id: Option<SessionId>,
     pub(crate) at: Timestamp,
     /// The model of the nodes' vectors.
     pub(crate) model: Option<i64>,
 }
 
-/// Writes a node that quotes messages. Returns `None` and writes nothing if all of these messages are gone.
+/// Inserts a node that quotes messages. `None`, with nothing written, if all of these messages are deleted.
 pub(crate) fn insert_evidenced(
     unit: &mut UnitOfWork<'_>,
     origin: &CommitOrigin,
@@ -37,7 +37,7 @@ pub(crate) fn insert_evidenced(
     Ok(Some(seq))
 }
 
-/// Writes a node that cites events. Returns `None` and writes nothing if all of them are gone.
+/// Inserts a node that cites events. `None`, with nothing written, if all of them are deleted.
 pub(crate) fn insert_filled(
     unit: &mut UnitOfWork<'_>,
     origin: &CommitOrigin,
@@ -55,7 +55,7 @@ pub(crate) fn insert_filled(
     Ok(Some(seq))
 }
 
-/// Writes a node that depends on a person's word, with what evidence it has.
+/// Inserts a node that a person approved, with its evidence.
 pub(crate) fn insert_approved(
     unit: &mut UnitOfWork<'_>,
     origin: &CommitOrigin,
@@ -76,7 +76,7 @@ pub(crate) fn number(connection: &Connection, scope: i64, id: NodeId) -> Result<
         .optional()
 }
 
-/// The quotes whose messages live and still say so at that place, with the messages' numbers.
+/// Quotes that are still at their position in live messages, with the messages' numbers.
 pub(crate) fn quotes_still_said<'a>(
     connection: &Connection,
     scope: i64,
@@ -99,7 +99,7 @@ pub(crate) fn quotes_still_said<'a>(
     Ok(found)
 }
 
-/// Adds quotes to a node; one that it has already is not added twice.
+/// Adds quotes to a node, except for those that it has.
 pub(crate) fn add_evidence(connection: &Connection, node: i64, evidence: &[(i64, &Evidence)]) -> Result<()> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO node_evidence (node_seq, message_seq, span_start, span_end, quote) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -143,7 +143,7 @@ fn insert(unit: &mut UnitOfWork<'_>, origin: &CommitOrigin, node: &NewNode) -> R
     Ok(seq)
 }
 
-/// Records on which events the node rests; those that are gone are left out.
+/// Records the events that a node cites; deleted ones are left out.
 fn insert_fillings(
     connection: &Connection,
     origin: &CommitOrigin,

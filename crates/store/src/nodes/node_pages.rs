@@ -1,4 +1,4 @@
-//! Pages of nodes, and the words and events that nodes depend on.
+//! Pages of nodes, and the evidence of nodes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use memory::ports::{NodeOrigin, NodePageQuery};
 use crate::engine::sql::{Connection, Result, ToSql, params};
 use crate::rows::{self, StoredEnum, node_columns};
 
-/// Times at which the evidence of nodes was said.
+/// Times of the evidence of nodes.
 pub(crate) fn said_at(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, Timestamp>> {
     let mut statement = connection.prepare_cached(
         "SELECT n.seq, COALESCE(
@@ -83,7 +83,7 @@ pub(super) fn add_evidence_and_filling(
     Ok(())
 }
 
-/// Live nodes of a kind, with a condition beside.
+/// Query for live nodes of a kind, with an additional condition.
 macro_rules! of_kind {
     ($columns:expr, $beside:expr) => {
         concat!(
@@ -95,8 +95,8 @@ macro_rules! of_kind {
     };
 }
 
-/// A page of live nodes, superseded ones too, newest first; and the number of them on all pages. Without a subject they are counted
-/// in the index, without reading the rows.
+/// A page of live nodes, newest first, including replaced ones; and their total number. Without a subject they are
+/// counted in the index, without reading the rows.
 pub(crate) fn node_page(
     connection: &Connection,
     scope: i64,

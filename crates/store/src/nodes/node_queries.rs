@@ -1,4 +1,4 @@
-//! The statements behind the questions about nodes.
+//! The statements for queries about nodes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::entities::entity_queries::parts;
 use crate::rows::{self, StoredEnum, microseconds, node_columns};
 
-/// Live, current nodes by number; an expectation that is settled is history. One statement for all: to begin it again for
-/// each would cost as much again. Which expectations are settled is asked only where there are any.
+/// Live, current nodes by number; settled expectations are excluded. One statement for all, because starting it for
+/// each would double the cost. Settled expectations are only looked up if there are expectations.
 pub(crate) fn nodes_by_number(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
@@ -62,7 +62,7 @@ pub(crate) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<No
         .optional()
 }
 
-/// A live node with what it depends on.
+/// A live node with its evidence.
 pub(crate) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<EvidencedNode>> {
     let Some(node) = live_node(connection, id)? else { return Ok(None) };
     let mut origins = BTreeMap::new();
@@ -71,7 +71,7 @@ pub(crate) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<Eviden
     Ok(Some(EvidencedNode { node, evidence, filling }))
 }
 
-/// Live nodes of the kinds, superseded ones too, newest first.
+/// Live nodes of the kinds, newest first, including replaced ones.
 pub(crate) fn before_number(
     connection: &Connection,
     scope: i64,
@@ -93,7 +93,7 @@ pub(crate) fn before_number(
     Ok(newest_first(nodes, limit))
 }
 
-/// Live events since a moment, superseded ones too, oldest first.
+/// Live events since a time, oldest first, including replaced ones.
 pub(crate) fn events_since(
     connection: &Connection,
     scope: i64,
@@ -113,9 +113,10 @@ pub(crate) fn events_since(
     Ok(events)
 }
 
-/// The newest live, current nodes of a kind about a subject, first the pinned ones and then all. Kind and subject are written out,
-/// so that a server knows how many rows there are: of many, the newest are found by their numbers, of few by the kind. What is settled is
-/// asked of expectations alone: in a statement for every kind it would cost each of the others too.
+/// Query for the newest live, current nodes of a kind about a subject, first the pinned ones and then all. Kind and
+/// subject are written into the statement, so that a server's planner knows the number of rows: it finds the newest
+/// of many by number, and those of few by kind. Only expectations are checked for being settled, because the check
+/// would slow down the other kinds too.
 fn select_pinned_then_all(columns: &str, kind: NodeKind, subject: Subject) -> [String; 2] {
     let pending = match kind {
         NodeKind::Expectation => {
@@ -137,8 +138,7 @@ fn select_pinned_then_all(columns: &str, kind: NodeKind, subject: Subject) -> [S
 const OUTLINE_COLUMNS: &str =
     "n.seq, n.pinned, n.emotional_impact, n.event_time_start, n.event_time_end, n.created_at";
 
-/// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
-/// places before others do.
+/// The newest live, current nodes about the subjects; of expectations, the pending ones. Pinned ones come first.
 pub(crate) fn nodes_about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
     let wanted = std::slice::from_ref(wanted);
     let place = |node: &Node| (node.pinned, node.seq);
@@ -146,8 +146,8 @@ pub(crate) fn nodes_about(connection: &Connection, scope: i64, wanted: &NodeQuer
     Ok(found.pop().unwrap_or_default())
 }
 
-/// The condition is that of the index, word by word, so that it serves. It is named because the planner takes one of more
-/// columns for a narrower one.
+/// Condition of a partial index. It must match the index's condition exactly to use it. The index is named in the
+/// statement, because the planner prefers another one with more columns.
 macro_rules! identity_events {
     ($order:literal) => {
         concat!(
@@ -161,7 +161,7 @@ macro_rules! identity_events {
     };
 }
 
-/// Reads the newest events about who the user is, then the oldest.
+/// Query for the newest events about who the user is, then the oldest.
 pub(crate) const IDENTITY_EVENTS: [&str; 2] = [identity_events!("DESC"), identity_events!("ASC")];
 
 /// The newest and the oldest live, current events about who the user is, each once.
@@ -230,8 +230,9 @@ fn read_outline(row: &Row<'_>) -> Result<NodeOutline> {
     })
 }
 
-/// Numbers of live, current nodes linked to any of the entities or their parts, newest first. Each has an equal share of
-/// `limit`: half for its newest, half for the weightiest of its newest [`LINKS_WEIGHED_MAX`].
+/// Numbers of live, current nodes linked to any of the entities or their parts, newest first. Each entity has an
+/// equal share of `limit`: half for its newest nodes, half for those of the highest impact among its newest
+/// [`LINKS_WEIGHED_MAX`].
 pub(crate) fn numbers_linked_to_entities(
     connection: &Connection,
     scope: i64,
@@ -263,8 +264,8 @@ pub(crate) fn numbers_linked_to_entities(
     Ok(seqs.into_iter().rev().take(count(limit)).collect())
 }
 
-/// Numbers of live, current nodes whose time meets the span: first those that begin in it, the latest first, then
-/// those that began before it and last into it.
+/// Numbers of live, current nodes whose time overlaps with the span: first those that begin in it, the latest first,
+/// then those that began before it.
 pub(crate) fn nodes_within(
     connection: &Connection,
     scope: i64,
@@ -294,7 +295,7 @@ pub(crate) fn nodes_within(
     Ok(seqs)
 }
 
-/// Edges between live nodes that touch any of the nodes.
+/// Edges between live nodes that include any of the nodes.
 pub(crate) fn filling_edges(
     connection: &Connection,
     scope: i64,
@@ -310,8 +311,7 @@ pub(crate) fn filling_edges(
     }
 }
 
-/// The edges of all these nodes, many of them from either end, in two statements. Where there are more than `limit`,
-/// some more than that.
+/// The edges of all these nodes, found from either end in two statements. May return somewhat more than `limit`.
 fn edges_of_all(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -> Result<Vec<FillingEdge>> {
     let mut downwards = connection.prepare_cached(
         "SELECT f.thought_seq, f.event_seq, f.created_at
@@ -329,7 +329,7 @@ fn edges_of_all(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -
     downwards.query_map(key, read_edge)?.chain(upwards.query_map(key, read_edge)?).collect()
 }
 
-/// The edges node by node, of each the newest first, until there are enough.
+/// The edges node by node, the newest of each first, until there are enough.
 fn edges_of_each(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -> Result<Vec<FillingEdge>> {
     let mut downwards = connection.prepare_cached(
         "SELECT f.thought_seq, f.event_seq, f.created_at FROM concept_node_filling f

@@ -46,7 +46,7 @@ fn node_entries(connection: &Connection, scope: i64, end: i64, limit: u32) -> Re
     statement.query_map(params![scope, end, limit], |row| rows::read_node(row).map(entry))?.collect()
 }
 
-/// Entities whose identity is settled.
+/// Entities of certain identity.
 fn named_entities(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",

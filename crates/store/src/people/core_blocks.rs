@@ -1,4 +1,4 @@
-//! Core blocks (L1) and the rows that say who changed them.
+//! Core blocks (L1) and their audit rows.
 
 use jiff::Timestamp;
 use memory::Scope;
@@ -28,7 +28,7 @@ pub(crate) fn read(connection: &Connection, scope: &Scope) -> Result<CoreBlocks>
     Ok(blocks)
 }
 
-/// Writes a block for the hub, whose document it is, if it says something else.
+/// Writes a block for the hub, whose document it is, if its text differs.
 pub(crate) fn write_block(
     connection: &Connection,
     scope: &Scope,
@@ -45,7 +45,7 @@ pub(crate) fn write_block(
     write(connection, &Edit { scope: scope.clone(), label, text, edited_by, at })
 }
 
-/// A new text of a block, and by whom and when it was written.
+/// A new text of a block, with its author and time.
 pub(super) struct Edit {
     pub(super) scope: Scope,
     pub(super) label: CoreBlockLabel,
@@ -118,7 +118,7 @@ pub(crate) fn list_block_edits(
         .collect()
 }
 
-/// Takes one audit row away; says whether it was there.
+/// Deletes an audit row; true if it existed.
 pub(crate) fn forget_append(
     connection: &Connection,
     scope: &Scope,
@@ -138,7 +138,7 @@ pub(crate) fn forget_append(
     if let Some(content) = &gone {
         crate::hub::forget_core_block_version(connection, scope, label, content)?;
         if label != CoreBlockLabel::User {
-            // The card that the block was drafted from may hold its text.
+            // The card from which the block was drafted may contain its text.
             forget_card(connection, scope)?;
         }
     }
@@ -152,7 +152,7 @@ pub(crate) fn forget_card(connection: &Connection, scope: &Scope) -> Result<()> 
     Ok(())
 }
 
-/// The user whom a block belongs to; none for the shared ones.
+/// The user of a block; `None` for the shared ones.
 fn owner_of(scope: &Scope, label: CoreBlockLabel) -> Option<&str> {
     (label == CoreBlockLabel::User).then_some(scope.user.as_str())
 }

@@ -7,7 +7,7 @@ use memory::mood::{Mood, MoodShift};
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// The mood as last written, however old.
+/// The last stored mood, however old.
 pub(crate) fn current_mood(connection: &Connection, scope: i64) -> Result<Option<Mood>> {
     connection
         .prepare_cached(
@@ -17,7 +17,7 @@ pub(crate) fn current_mood(connection: &Connection, scope: i64) -> Result<Option
         .optional()
 }
 
-/// Adds the mood that a session left. A session that is extracted again leaves its last.
+/// Stores the mood after a session, replacing that of an earlier extraction of the session.
 pub(crate) fn add(connection: &Connection, scope: i64, session: SessionId, mood: &Mood) -> Result<()> {
     let stored = Mood { updated_at: rows::round_to_microseconds(mood.updated_at), ..mood.clone() };
     let session = session.0.into_bytes();
@@ -30,7 +30,7 @@ pub(crate) fn add(connection: &Connection, scope: i64, session: SessionId, mood:
     Ok(())
 }
 
-/// Shifts from `from` on and before the place `before` (moment and number), newest first.
+/// Shifts since `from` and after the position `before` (time and number), newest first.
 pub(crate) fn list_mood_shifts(
     connection: &Connection,
     scope: i64,

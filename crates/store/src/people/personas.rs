@@ -1,4 +1,4 @@
-//! Personas: names, facts, how they look and sound.
+//! Personas: names, facts, pictures and voices.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -27,7 +27,7 @@ impl PersonaStore for HomeStore {
     ) -> Result<PersonaRecord, StoreError> {
         let (id, name) = (id.clone(), name.to_owned());
         let known = id.clone();
-        // Asked in every turn and nearly always there: a reader answers without waiting for anybody's flush.
+        // Called in every turn and nearly always without a write, so a reader checks first.
         if let Some(record) =
             self.read_statement(move |connection| Ok(persona_record(connection, &known)?)).await?
         {
@@ -294,8 +294,7 @@ impl PersonaStore for HomeStore {
     }
 }
 
-/// False, with nothing written, if there is one of this id.
-/// Takes the stored character card away.
+/// Inserts a persona and removes its stored character card; false, with nothing written, if one with this id exists.
 fn insert_persona(connection: &Connection, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool> {
     let inserted = connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Facts, faces and names elsewhere.
+//! Users and their accounts on other channels.
 
 use async_trait::async_trait;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! The home of the Python EchoVessel: an empty home takes over its `memory.db`, with new ids and all times in UTC.
+//! The home of the Python EchoVessel: an empty home imports its `memory.db`, with new ids and all times in UTC.
 
 mod source;
 mod people;
@@ -24,23 +24,23 @@ use source::{each_row, has_table};
 /// The 16 bytes of an id.
 type RowKey = [u8; 16];
 
-/// Tables that only the Python program has side by side.
+/// Tables that only the Python program has together.
 const PYTHON_TABLES: [&str; 4] = ["personas", "sessions", "recall_messages", "concept_node_filling"];
 
-/// Counts of what a Python home holds, or of what was taken over.
+/// Counts of a Python home's content, or of what was copied from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PythonHome {
     pub messages: u64,
-    /// Events, thoughts, intentions and expectations.
+    /// Number of events, thoughts, intentions and expectations.
     pub nodes: u64,
     pub entities: u64,
-    /// Calls of language models, in the ledger of costs.
+    /// Number of calls to language models, in the cost ledger.
     pub calls: u64,
-    /// Rows that are not taken over, with their number.
+    /// Rows that are not copied, with their number.
     pub left_out: BTreeMap<&'static str, u64>,
 }
 
-/// Why it could not be read or written.
+/// Why a Python home could not be read or copied.
 #[derive(Debug, thiserror::Error)]
 enum TakeError {
     #[error(transparent)]
@@ -49,7 +49,7 @@ enum TakeError {
     Target(#[from] sql::Error),
 }
 
-/// Counts what a Python home holds; `None` if the path is neither its `memory.db` nor a folder that holds one.
+/// Counts the content of a Python home; `None` if the path is neither its `memory.db` nor a folder with one.
 pub fn look_at_python_home(path: &Path) -> Option<PythonHome> {
     let path = database_of(path)?;
     let connection = Connection::from(open_for_reading(&path, &StoreOptions::default()).ok()?);
@@ -73,7 +73,7 @@ pub fn look_at_python_home(path: &Path) -> Option<PythonHome> {
     Some(home)
 }
 
-/// The database at a path, or in the folder at it.
+/// The database at a path, or in a folder at that path.
 fn database_of(path: &Path) -> Option<PathBuf> {
     let path = if path.is_dir() { path.join("memory.db") } else { path.to_owned() };
     let mut head = [0; 15];
@@ -81,11 +81,13 @@ fn database_of(path: &Path) -> Option<PathBuf> {
     (head == *b"SQLite format 3").then_some(path)
 }
 
-/// Makes a database of a Python home. Its local times are those of `zone`. Words are indexed again; the daemon makes the vectors.
+/// Creates a database from a Python home. Its local times are in `zone`. Texts are indexed again; the daemon computes
+/// vectors.
 ///
 /// # Errors
-/// [`StoreError::Unusable`] if it can't be read, [`StoreError::Unwritable`] if the database can't be written. Nothing is left at
-/// `database` then.
+///
+/// [`StoreError::Unusable`] if it can't be read, [`StoreError::Unwritable`] if the database can't be written. Nothing
+/// is left at `database` then.
 pub fn read_python_home(
     home: &Path,
     zone: &TimeZone,
@@ -147,19 +149,19 @@ fn read_into(
     Ok(taken)
 }
 
-/// The rows that were taken over, by their ids in the Python program.
+/// The copied rows, by their ids in the Python program.
 struct PythonHomeCopy<'a> {
     source: &'a Connection,
     target: &'a Connection,
     zone: &'a TimeZone,
     ids: &'a dyn IdGenerator,
-    /// The time of rows that have none.
+    /// Time for rows without one.
     now: Timestamp,
-    /// By persona and user.
+    /// Scopes by persona and user.
     scopes: HashMap<(String, String), i64>,
     sessions: HashMap<String, RowKey>,
     turns: HashMap<String, RowKey>,
-    /// Number and length in characters of the user's messages in a turn.
+    /// Number of a turn's messages of the user, and their total length in characters.
     said_in_turn: HashMap<String, Vec<(i64, usize)>>,
     nodes: HashMap<i64, (i64, RowKey)>,
     entities: HashMap<i64, RowKey>,
@@ -195,7 +197,7 @@ impl PythonHomeCopy<'_> {
         Ok(())
     }
 
-    /// Counters of scopes and sessions, from the rows.
+    /// Recounts scopes and sessions from the rows.
     fn count(&self) -> Result<(), TakeError> {
         self.target.execute_batch(
             "UPDATE scopes SET

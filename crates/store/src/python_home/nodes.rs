@@ -1,4 +1,4 @@
-//! Events, thoughts, intentions and expectations, what they rest on, and the entities that they name.
+//! Events, thoughts, intentions and expectations, their evidence, and the entities that they name.
 
 use memory::entities::fold_name;
 use memory::text::index_terms;
@@ -60,8 +60,8 @@ impl PythonHomeCopy<'_> {
         })
     }
 
-    /// The Python program noted turns, not quotes: each message that the user wrote in them is the evidence, whole. So a memory goes
-    /// when its messages are erased.
+    /// The evidence of a memory. The Python program recorded turns, not quotes: each message of the user in them
+    /// becomes evidence as a whole, so that the memory is erased with its messages.
     fn evidence(&self, row: &SourceRow, node: i64) -> Result<(), TakeError> {
         let mut turns = strings_of_list(row.text_column("source_turn_ids"));
         turns.extend(row.owned_text("source_turn_id"));
@@ -75,7 +75,7 @@ impl PythonHomeCopy<'_> {
         Ok(())
     }
 
-    /// Links between memories: which replaced which, and what thoughts rest on.
+    /// Links between memories: replacements, and events that thoughts cite.
     pub(super) fn links(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "concept_nodes", |row| {
             let older = row.integer_column("id").and_then(|id| self.nodes.get(&id));

@@ -11,7 +11,7 @@ use super::{PythonHomeCopy, TakeError};
 use crate::engine::sql::params;
 use crate::rows::{microseconds, to_json};
 
-/// Longest core block, in characters. It is the limit of the home that is written.
+/// Maximum length of a core block, in characters, as in the home that is written.
 const BLOCK_LENGTH_MAX: usize = 5_000;
 /// Columns that have the same name and meaning in both programs.
 const FACTS: [&str; 15] = [
@@ -32,7 +32,7 @@ const FACTS: [&str; 15] = [
     "health_status",
 ];
 
-/// Persona, and user if the block is of one; label here.
+/// Persona, user if the block belongs to one, and label in this program.
 type BlockKey = (String, Option<String>, &'static str);
 
 impl PythonHomeCopy<'_> {
@@ -105,7 +105,8 @@ impl PythonHomeCopy<'_> {
         Ok(())
     }
 
-    /// The blocks `self` and `relationship` of earlier versions join those of persona and user while there is room.
+    /// Core blocks. Those named `self` and `relationship` in earlier versions are added to the blocks of persona and
+    /// user while there is room.
     pub(super) fn core_blocks(&mut self) -> Result<(), TakeError> {
         let mut blocks: BTreeMap<BlockKey, (String, i64, String, i64)> = BTreeMap::new();
         each_row(self.source, "core_blocks", |row| {
@@ -165,7 +166,7 @@ impl PythonHomeCopy<'_> {
         self.scopes.keys().any(|(known, of)| known == persona && user.is_none_or(|user| user == of))
     }
 
-    /// The persona had one mood; here it has one for each user, and takes the same along to all.
+    /// Moods: the Python program had one per persona; it is copied to each user.
     pub(super) fn moods(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "personas", |row| {
             let Some(mood) = self.mood(&row) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Rows of the Python program's database. Its columns grew over the years: one that is missing reads as `NULL`.
+//! Rows of the Python program's database. Its columns were added over the years: a missing one reads as `NULL`.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::TakeError;
 use crate::engine::sql::{self, Connection, ValueRef};
 use crate::rows::column;
 
-/// A cell of a row. Blobs are not read: only vectors are.
+/// A cell of a row, without blobs.
 #[derive(PartialEq)]
 enum Value {
     Null,
@@ -19,7 +19,7 @@ enum Value {
     Text(String),
 }
 
-/// A row, by the names of its columns.
+/// A row, by column names.
 pub(super) struct SourceRow(HashMap<String, Value>);
 
 impl SourceRow {
@@ -61,7 +61,7 @@ impl SourceRow {
         self.integer_column(column).is_some_and(|value| value != 0)
     }
 
-    /// True if the Python program had deleted the row, which only marks it.
+    /// True if the Python program had deleted the row, which it only marks.
     pub(super) fn is_deleted(&self) -> bool {
         self.0.get("deleted_at").is_some_and(|value| *value != Value::Null)
     }
@@ -71,8 +71,8 @@ impl SourceRow {
     }
 }
 
-/// A time without an offset. The program stamped some with microseconds, in the local time of its machine, and the database others
-/// in whole seconds, in UTC.
+/// Parses a time without an offset. The program wrote some with microseconds, in the local time of its machine, and
+/// the database others in whole seconds, in UTC.
 pub(super) fn time_of(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     if let Ok(instant) = text.parse::<Timestamp>() {
         return Some(instant);
@@ -87,7 +87,7 @@ pub(super) fn has_table(connection: &Connection, table: &str) -> sql::Result<boo
     connection.query_row(known, [table], |row| row.get(0))
 }
 
-/// Reads a table in the order of its rows; nothing if it is not there.
+/// Reads a table in the order of its rows; nothing if it does not exist.
 pub(super) fn each_row(
     connection: &Connection,
     table: &str,

@@ -10,7 +10,7 @@ use crate::rows::microseconds;
 const TRIGGERS: [&str; 5] = ["idle", "max_length", "explicit", "lifecycle", "catchup"];
 
 impl PythonHomeCopy<'_> {
-    /// A session of which memories were made is closed; memories of the others are made here.
+    /// Sessions: those with memories are closed; the others will be consolidated here.
     pub(super) fn sessions(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "sessions", |row| {
             let (Some(scope), Some(id), false) =
@@ -99,7 +99,7 @@ impl PythonHomeCopy<'_> {
         })
     }
 
-    /// The turn of this id, which was answered.
+    /// The answered turn with this id.
     fn turn(
         &mut self,
         turn: &str,
@@ -125,7 +125,7 @@ impl PythonHomeCopy<'_> {
     }
 }
 
-/// The strings of a JSON list; none if it is something else.
+/// The strings of a JSON list; empty for anything else.
 pub(super) fn strings_of_list(json: Option<&str>) -> Vec<String> {
     json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }

@@ -1,11 +1,11 @@
-//! How evidence edges are followed.
+//! Follows evidence edges.
 
 use std::collections::BTreeSet;
 
 use memory::ports::{EdgeReach, FillingEdge};
 
-/// Follows edges from nodes outwards, round by round: the caller asks for the edges of [`Self::next_round`] and tells them to
-/// [`Self::follow_edges`].
+/// Follows edges from nodes outwards, round by round: the caller reads the edges of [`Self::next_round`] and passes
+/// them to [`Self::follow_edges`].
 #[derive(Clone, Debug)]
 pub(crate) struct EdgeWalk {
     reach: EdgeReach,
@@ -16,7 +16,7 @@ pub(crate) struct EdgeWalk {
 }
 
 impl EdgeWalk {
-    /// Begins at these nodes.
+    /// Starts at these nodes.
     pub(crate) fn new(seqs: &[i64], reach: EdgeReach) -> Self {
         Self {
             reach,
@@ -27,8 +27,7 @@ impl EdgeWalk {
         }
     }
 
-    /// The nodes of the next round, those of the greatest numbers first; none when all rounds are done or nothing new
-    /// was reached.
+    /// The nodes of the next round, the newest first; `None` when all rounds are done or nothing new was reached.
     pub(crate) fn next_round(&mut self) -> Option<Vec<i64>> {
         let frontier: Vec<i64> =
             std::mem::take(&mut self.frontier).into_iter().rev().take(self.reach.nodes_max).collect();
@@ -37,14 +36,14 @@ impl EdgeWalk {
         Some(frontier)
     }
 
-    /// The edges that touch the nodes of the last round.
+    /// Adds the edges of the last round's nodes.
     pub(crate) fn follow_edges(&mut self, edges: Vec<FillingEdge>) {
         let ends = edges.iter().flat_map(|edge| [edge.thought_seq, edge.event_seq]);
         self.frontier = ends.filter(|seq| !self.followed.contains(seq)).collect();
         self.edges.extend(edges);
     }
 
-    /// Every edge that was found, once, by its thought, then its event.
+    /// Every edge that was found, once, sorted by thought, then by event.
     pub(crate) fn into_edges(mut self) -> Vec<FillingEdge> {
         self.edges.sort_unstable_by_key(|edge| (edge.thought_seq, edge.event_seq));
         self.edges.dedup();

@@ -1,4 +1,4 @@
-//! What recall asks on its way, each in one snapshot.
+//! The queries of recall, each in one snapshot.
 
 mod edge_walk;
 mod search;
@@ -64,7 +64,7 @@ impl RecallStore for HomeStore {
         if !self.is_on_server() || phrases.len() < 2 {
             return self.look_up(scope, corpus, phrases, rows).await;
         }
-        // A server searches for one phrase after another on a connection, and on two side by side.
+        // A server searches one phrase after another on a connection, and two at the same time on two.
         let (first, second) = phrases.split_at(phrases.len() / 2);
         let ((size, mut hits), (_, others)) =
             try_join!(self.look_up(scope, corpus, first, rows), self.look_up(scope, corpus, second, rows))?;

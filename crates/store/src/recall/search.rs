@@ -1,4 +1,4 @@
-//! As much of rows as search ranks them by.
+//! The parts of rows that search ranks by.
 
 use memory::nodes::NodeKind;
 use memory::ports::{Corpus, PhraseCounter, PhraseCounts};
@@ -65,7 +65,7 @@ pub(super) fn rows_containing(
             )?;
             read(statement.query(params![scope, rows])?)?;
         }
-        // Each kind by itself: an index has them in the order of their numbers.
+        // Each kind separately: an index has them in the order of their numbers.
         Corpus::Nodes => {
             let mut statement = connection.prepare_cached(
                 "SELECT seq, description FROM concept_nodes
@@ -80,7 +80,7 @@ pub(super) fn rows_containing(
     Ok(found)
 }
 
-/// True if a text, folded, holds a folded text. Most texts are compared without folding them.
+/// True if a text, folded, contains a folded text. Most texts are compared without folding them.
 fn contains_folded(text: &str, folded: &str) -> bool {
     if !text.is_ascii() {
         return fold(text).contains(folded);

@@ -1,4 +1,4 @@
-//! The two commits of consolidation, and what a person decides about a refused memory.
+//! The two commits of consolidation, and a person's decision about a refused memory.
 
 use jiff::Timestamp;
 use memory::Scope;
@@ -20,8 +20,7 @@ use crate::rows::{microseconds, to_json};
 use crate::sessions::reconciliation;
 use crate::{scopes, sessions};
 
-/// Writes an extraction. Evidence that was deleted meanwhile is left out, and a node that rested on nothing else with
-/// it.
+/// Writes an extraction. Deleted evidence is left out, and so are nodes that depended only on it.
 pub(crate) fn commit_extraction(
     unit: &mut UnitOfWork<'_>,
     commit: &ExtractionCommit,
@@ -77,8 +76,8 @@ pub(crate) fn commit_extraction(
     Ok(CommitOutcome::Committed)
 }
 
-/// Writes a reflection. A thought whose events were all deleted meanwhile is left out; a run without thoughts leaves
-/// only the session's mark.
+/// Writes a reflection. Thoughts whose events were all deleted are left out; a reflection without thoughts only marks
+/// the session.
 pub(crate) fn commit_reflection(
     unit: &mut UnitOfWork<'_>,
     commit: &ReflectionCommit,
@@ -118,7 +117,8 @@ pub(crate) fn commit_reflection(
     Ok(CommitOutcome::Committed)
 }
 
-/// Records a person's decision; an approved node comes with the model of its vector. One that was taken before, or about what is gone, changes nothing.
+/// Records a person's decision; an approved node has the model of its vector. A second decision, or one about a
+/// deleted memory, changes nothing.
 pub(crate) fn settle_rejected(
     unit: &mut UnitOfWork<'_>,
     id: RejectedId,
@@ -199,7 +199,7 @@ pub(crate) fn keep_rejected(
     Ok(())
 }
 
-/// Does what the user said. About one who is gone, or who is what was said already, nothing is to be done.
+/// Applies a statement of the user about two entities. Nothing changes if one is deleted, or if it is so already.
 fn settle_identity(
     connection: &Connection,
     scope: i64,
@@ -212,7 +212,7 @@ fn settle_identity(
     Ok(())
 }
 
-/// Counts a mention, if the words that repeat it and the node they repeat are still there.
+/// Counts a mention, if its quotes and the node that it repeats still exist.
 fn merge_mention(
     connection: &Connection,
     origin: &CommitOrigin,

@@ -1,4 +1,4 @@
-//! How a session is claimed, becomes memory and is closed, or fails.
+//! Sessions in consolidation: claimed, closed or failed.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -127,7 +127,7 @@ impl ConsolidationStore for HomeStore {
 }
 
 fn claim_session(connection: &Connection, now: Timestamp) -> Result<Option<Session>> {
-    // What was said here comes first, then what imports recorded.
+    // Live sessions come first, then imported ones.
     for next in [
         "SELECT id FROM sessions
          WHERE import_run IS NULL AND status = 'closing' AND (retry_at IS NULL OR retry_at <= ?1)

@@ -69,7 +69,7 @@ pub(crate) fn by_id(connection: &Connection, id: SessionId) -> Result<Option<Ses
         .optional()
 }
 
-/// The open session of channel ?2 in scope ?1.
+/// Query for the open session of channel ?2 in scope ?1.
 const OPEN_SESSION: &str = concat!(
     "SELECT ",
     session_columns!(),
@@ -81,13 +81,13 @@ pub(crate) fn open(connection: &Connection, scope: i64, channel_id: &str) -> Res
     connection.prepare_cached(OPEN_SESSION)?.query_row(params![scope, channel_id], rows::session).optional()
 }
 
-/// The open sessions of channels, each named by the number of its scope and its id.
+/// The open sessions of channels, by the id of the scope and of the channel.
 pub(crate) fn open_in_each(connection: &Connection, channels: Vec<(i64, &str)>) -> Result<Vec<Session>> {
     let open = connection.query_each(OPEN_SESSION, channels, rows::session)?;
     Ok(open.into_iter().flatten().collect())
 }
 
-/// The session of a turn, if it is open.
+/// The session of a turn, if open.
 pub(crate) fn open_session_of_turn(
     connection: &Connection,
     scope: i64,
@@ -123,7 +123,7 @@ pub(crate) fn begin(connection: &Connection, scope: i64, first: &NewMessage) -> 
     by_id(connection, first.session_id_if_new)?.ok_or(sql::Error::QueryReturnedNoRows)
 }
 
-/// Counts one more message in.
+/// Adds a message to a session's counters.
 pub(crate) fn count_message(
     connection: &Connection,
     session: Session,

@@ -1,4 +1,4 @@
-//! Pairs of statements of which the newer one may replace the older one: what waits for an answer, and what the answers do.
+//! Pairs of statements of which the newer one may replace the older one: waiting pairs, and the outcomes.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -18,7 +18,8 @@ use crate::nodes::new_nodes::{self, CommitOrigin};
 use crate::rows::{self, microseconds, node_columns, to_json};
 use crate::scopes;
 
-/// Pairs whose older statement is current. `n` is the newer memory, `o` the older one, `m` the message of older words.
+/// Query for pairs whose older statement is current. `n` is the newer memory, `o` the older one, `m` the message of
+/// an older statement without a memory.
 macro_rules! pairs {
     ($columns:expr, $rest:expr) => {
         concat!(
@@ -165,7 +166,7 @@ fn node_numbered(connection: &Connection, seq: i64) -> Result<Node> {
         .query_row([seq], rows::read_node)
 }
 
-/// The words that prove a memory, the latest first.
+/// The quotes of a memory, the latest first.
 fn evidence_of_node(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
     connection
         .prepare_cached(
@@ -177,7 +178,7 @@ fn evidence_of_node(connection: &Connection, node: i64) -> Result<Vec<Evidence>>
         .collect()
 }
 
-/// All that words which prove a memory can be in.
+/// Texts that may contain the quotes of a memory.
 fn texts_of_evidence(connection: &Connection, node: i64) -> Result<Vec<String>> {
     connection
         .prepare_cached(
@@ -190,7 +191,7 @@ fn texts_of_evidence(connection: &Connection, node: i64) -> Result<Vec<String>> 
         .collect()
 }
 
-/// Position of a statement: its time, its message and the offset in it. A person's own text is behind all messages of its
+/// Position of a statement: its time, its message and its offset. A person's own text comes after all messages of its
 /// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
@@ -223,13 +224,13 @@ impl Position {
     }
 }
 
-/// Time of a memory's statement: of the newest message that proves it, or of a person's correction.
+/// Time of a memory's statement: that of its newest quote, or of a person's correction.
 pub(crate) fn said_at(connection: &Connection, node: i64) -> Result<Timestamp> {
     Position::of_node(connection, node)?.time()
 }
 
-/// Stores a pair, the statement that was said earlier as the older one: an import brings old words later. Two that are not both
-/// current, or that are a pair already, are left out.
+/// Stores a pair, with the earlier statement as the older one, as an import may add old messages later. Pairs that
+/// exist, or of which one statement is not current, are skipped.
 pub(crate) fn insert(connection: &Connection, scope: i64, pair: &NewPair) -> Result<()> {
     let Some(node) = current_number(connection, scope, pair.node)? else { return Ok(()) };
     match &pair.other {
@@ -274,7 +275,8 @@ fn current_number(connection: &Connection, scope: i64, id: NodeId) -> Result<Opt
         .optional()
 }
 
-/// After a memory was said again: its pairs are ordered anew, and open questions about it are asked again with the new words.
+/// Updates the pairs of a memory that was mentioned again: they are ordered by time again, and undecided ones are
+/// asked about with the new quote.
 pub(crate) fn reopen_pairs(connection: &Connection, node: i64) -> Result<()> {
     let pairs: Vec<(i64, i64, i64)> = connection
         .prepare_cached(
@@ -296,7 +298,7 @@ pub(crate) fn reopen_pairs(connection: &Connection, node: i64) -> Result<()> {
     Ok(())
 }
 
-/// Takes the pairs of a memory away, since a person has decided about it.
+/// Removes the pairs of a memory, because a person has decided about it.
 pub(crate) fn remove_of_node(connection: &Connection, node: i64) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM statement_pairs WHERE older_seq = ?1 OR newer_seq = ?1")?
@@ -304,7 +306,7 @@ pub(crate) fn remove_of_node(connection: &Connection, node: i64) -> Result<()> {
     Ok(())
 }
 
-/// Takes the pairs away whose older words are in a message that has other words now.
+/// Removes pairs whose older statement is in a message that was edited.
 pub(crate) fn remove_of_message(connection: &Connection, message: i64) -> Result<()> {
     connection.prepare_cached("DELETE FROM statement_pairs WHERE message_seq = ?1")?.execute([message])?;
     Ok(())
@@ -383,7 +385,8 @@ fn count_attempt(connection: &Connection, pair: i64, session: SessionId) -> Resu
     Ok(())
 }
 
-/// Makes the older memory a former one; gives the number of the change. Nothing ever replaces itself, not by way of others either.
+/// Makes the older memory a former one; returns the number of the change. A memory never replaces itself, not even
+/// through others.
 fn supersede_node(
     connection: &Connection,
     older: i64,

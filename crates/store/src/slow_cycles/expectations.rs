@@ -1,4 +1,4 @@
-//! What became of expectations.
+//! Outcomes of expectations.
 
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId};
@@ -8,7 +8,7 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::nodes::new_nodes;
 use crate::rows::{self, StoredEnum, microseconds};
 
-/// Settles the pending ones, for good.
+/// Settles pending expectations permanently.
 pub(crate) fn settle(
     connection: &Connection,
     scope: i64,
@@ -33,7 +33,7 @@ pub(crate) fn settle(
     Ok(done)
 }
 
-/// Settles every pending one whose time has gone by.
+/// Settles every pending expectation whose time has passed.
 pub(crate) fn expire_expectations(connection: &Connection, now: Timestamp) -> Result<u32> {
     let expired = connection
         .prepare_cached(

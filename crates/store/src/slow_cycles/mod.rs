@@ -1,4 +1,4 @@
-//! Runs of the slow cycle: what their gates go by, what they read and what they write.
+//! Runs of the slow cycle: the state for its limits, its input and its results.
 
 pub(crate) mod expectations;
 
@@ -23,7 +23,7 @@ use crate::nodes::new_nodes::{self, CommitOrigin};
 use crate::rows::{self, microseconds, node_columns, to_json};
 use crate::scopes;
 
-/// The transcripts of a scope, behind a place.
+/// Query for the transcripts of a scope, after a position.
 pub(crate) const TRANSCRIPTS: &str =
     "SELECT id, created_at, length(CAST(transcript AS BLOB)) FROM slow_cycles
      WHERE scope = ?1 AND transcript IS NOT NULL AND (created_at, id) < (?2, ?3)
@@ -130,7 +130,7 @@ fn slow_cycle_state(connection: &Connection, scope: i64, since: Timestamp) -> Re
              FROM slow_cycles WHERE scope = ?1 AND created_at >= ?2",
         )?
         .query_row(params![scope, microseconds(since)], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    // Questions that depend on something that was deleted meanwhile are asked no more.
+    // Questions that depend on deleted rows are not asked any more.
     let last: Option<(Timestamp, Vec<String>)> = connection
         .prepare_cached(
             "SELECT c.created_at,
@@ -146,7 +146,7 @@ fn slow_cycle_state(connection: &Connection, scope: i64, since: Timestamp) -> Re
     Ok(SlowCycleState { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
 }
 
-/// Number of erased rows of a memory. It only grows, as long as the memory exists.
+/// Number of erased rows of a memory. It never decreases while the memory exists.
 fn count_tombstones(connection: &Connection, scope: i64) -> Result<u64> {
     connection
         .prepare_cached("SELECT count(*) FROM tombstones WHERE scope = ?1")?
@@ -189,7 +189,7 @@ fn to_describe(
     linked_min: u32,
 ) -> Result<Vec<Entity>> {
     let mut found: Vec<Entity> = Vec::new();
-    // The newest node first: its entities are the ones to tell of.
+    // The newest node first, as its entities are described first.
     for node in nodes.iter().rev() {
         for (_, id) in entity_queries::entities_of_nodes(connection, &[*node])? {
             if found.iter().any(|known| known.id == id) {
@@ -205,14 +205,14 @@ fn to_describe(
     Ok(found)
 }
 
-/// Writes a cycle. What depends on nothing that lives is left out.
+/// Writes a cycle. Nodes without a live event are left out.
 fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycleReport, Failure> {
     let connection = unit.connection;
     let scope = scopes::number_or_new(connection, &commit.scope)?;
     let fingerprint = commit.fingerprint.as_deref();
     let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
     let numbers = commit.read.iter().map(|id| new_nodes::number(connection, scope, *id));
-    // A memory that lost its words leaves no tombstone, but it is not there any more.
+    // A memory that lost its evidence leaves no tombstone, but no longer exists.
     let withdrawn = numbers.collect::<Result<Vec<_>>>()?.contains(&None);
     let forgotten = withdrawn || count_tombstones(connection, scope)? != commit.tombstones;
     let (asked, told) = match forgotten {

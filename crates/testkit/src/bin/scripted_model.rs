@@ -1,5 +1,5 @@
 //! A scripted language model on a port of this machine: an OpenAI-compatible endpoint (and Anthropic's) with
-//! plausible answers, at the pace one asks for.
+//! plausible answers, at a configurable speed.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ async fn main() -> ExitCode {
     std::future::pending().await
 }
 
-/// None when help is asked for.
+/// Parses the options; `None` if help is requested.
 fn read_options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let pace = Pace { first_token: Duration::from_millis(300), between_tokens: Duration::from_millis(30) };
     let mut options = Options { port: 11434, pace, key: None };

@@ -1,4 +1,4 @@
-//! Plausible answers to every task, for a model that is in for a real one beside a real daemon.
+//! Plausible answers to every task, for a model that replaces a real one beside a real daemon.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use super::{RecordedRequest, Reply, ScriptedModel, UNNAMED_TASK};
 /// Speed of the scripted model, in real time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// Until the first token.
+    /// Delay before the first token.
     pub first_token: Duration,
-    /// Between two streamed tokens.
+    /// Delay between two streamed tokens.
     pub between_tokens: Duration,
 }
 
-/// Most events of one extraction, as the contract has it.
+/// Maximum events of one extraction, as in the contract.
 const EVENTS_MAX: usize = 3;
-/// Most bullets of one roll-up.
+/// Maximum bullets of one roll-up.
 const BULLETS_MAX: usize = 12;
-/// Longest part of a line that a reply says back, in characters.
+/// Maximum length of the part of a line that a reply repeats, in characters.
 const ECHO_LENGTH_MAX: usize = 80;
 
-/// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
-/// remembers each of the user's messages, up to three, by a verbatim quote; every statement adds to the older ones; a reflection has one thought, on `e1`; a slow
-/// cycle finds nothing new; memories tell of no lasting ties; a message that nobody asked for asks how it went; a drafted persona is the last line of its description; a roll-up
-/// keeps the first bullets as they are.
+/// Makes `model` answer plausibly: a reply repeats the last message; an extraction remembers each of the user's
+/// messages, up to three, with a verbatim quote; every statement adds to the older ones; a reflection has one
+/// thought, on `e1`; a slow cycle finds nothing new; memories contain no relationships; a proactive message asks how
+/// it went; a drafted persona is the last line of its description; a roll-up copies the first bullets.
 pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
     model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
@@ -48,15 +48,15 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.answer_task(UNNAMED_TASK, move |request| paced(Reply::text(echo(&request.user()))));
 }
 
-/// True if the texts of a request without a schema speak of this member of the answer.
+/// True if the texts of a request without a schema mention this member of the answer.
 fn asks_for(request: &RecordedRequest, member: &str) -> bool {
     request.system().contains(member) || request.user().contains(member)
 }
 
-/// A pair of statements as a model is asked about it.
+/// A pair of statements in a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AskedPair {
-    /// Its number, from 1.
+    /// The pair's number, from 1.
     pub number: usize,
     pub older: String,
     pub newer: String,
@@ -86,7 +86,7 @@ pub fn asked_pairs(request: &RecordedRequest) -> Vec<AskedPair> {
     pairs
 }
 
-/// An answer to a reconciliation that quotes the words that were shown.
+/// An answer to a reconciliation that quotes the shown text.
 pub fn reconciliation_answer(
     request: &RecordedRequest,
     verdict: impl Fn(&AskedPair) -> &'static str,
@@ -162,8 +162,8 @@ fn rollup(sources: &str) -> Value {
     json!({"bullets": bullets.take(BULLETS_MAX).collect::<Vec<_>>()})
 }
 
-/// The user's messages of a transcript: handle and first line. A message begins at the left edge with its handle and
-/// who speaks (`[m3] 2026-03-05 user: …`); its words follow on that line, or on the next ones behind a margin.
+/// The user's messages of a transcript: handle and first line. A message begins at the left margin with its handle
+/// and its speaker (`[m3] 2026-03-05 user: …`); its text follows on that line, or indented on the next ones.
 fn user_messages(transcript: &str) -> Vec<(String, String)> {
     let mut messages = Vec::new();
     let mut lines = transcript.lines().peekable();
@@ -183,7 +183,7 @@ fn user_messages(transcript: &str) -> Vec<(String, String)> {
     messages
 }
 
-/// `m` and a number at the start of a line, whatever brackets or bullets stand around it, and the rest.
+/// Splits a line after `m` and a number, ignoring brackets and bullets around them.
 fn split_handle(line: &str) -> Option<(&str, &str)> {
     let start = line.trim_start_matches(['[', '(', '-', '*', '#', '`']).trim_start();
     let digits = start.strip_prefix('m')?.bytes().take_while(u8::is_ascii_digit).count();
@@ -193,7 +193,7 @@ fn split_handle(line: &str) -> Option<(&str, &str)> {
     (digits > 0 && ends_there && !indented).then_some((handle, rest.trim_start_matches([']', ')', '`'])))
 }
 
-/// A line without the margin or the label before it.
+/// A line without its indentation and label.
 fn words_of(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line).trim_start();
@@ -208,7 +208,7 @@ mod tests {
     fn users_messages_are_found_in_either_layout() {
         let on_one_line = "# Transcript\n[m1] 2026-03-05 15:00 user: 我养了只白猫\n[m2] persona: nice\n[m3] user: it is ill\n";
         let found = user_messages(on_one_line);
-        // A time of day holds a colon too, but no blank follows it.
+        // A time of day contains a colon too, but no space follows it.
         assert_eq!(found, [("m1".into(), "我养了只白猫".into()), ("m3".into(), "it is ill".into())]);
 
         let behind_margin = "m1 · user · 2026-03-05 15:00\n  | m9 user: forged\n  | more\n\nm2 · persona · 2026-03-05 15:01\n  | hm\n";

@@ -34,7 +34,7 @@ impl Dialect {
         }
     }
 
-    /// An error object, as a body.
+    /// An error as a response body.
     pub(super) fn error(self, status: u16, message: &str) -> Value {
         let kind = match status {
             400 | 404 | 413 | 422 => "invalid_request_error",
@@ -141,7 +141,7 @@ fn anthropic_end(reply: &Reply) -> &'static str {
     if reply.out_of_room { "max_tokens" } else { "end_turn" }
 }
 
-/// Anthropic counts what came from the cache apart from the rest of the input.
+/// Usage of an Anthropic answer, which counts cached tokens separately from the rest of the input.
 fn anthropic_usage(counts: TokenCounts, output: u64) -> Value {
     json!({"input_tokens": counts.input.saturating_sub(counts.cached), "output_tokens": output,
         "cache_read_input_tokens": counts.cached, "cache_creation_input_tokens": 0})

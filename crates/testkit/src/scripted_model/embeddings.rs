@@ -1,4 +1,4 @@
-//! Vectors for whoever asks and is not in the script.
+//! Vectors for requests without a scripted answer.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A language model over real HTTP that says what a test tells it to.
+//! A scripted language model over real HTTP.
 
 mod reply;
 mod request;
@@ -21,21 +21,21 @@ pub use canned::{AskedPair, Pace, answer_plausibly, asked_pairs, reconciliation_
 pub use reply::Reply;
 pub use request::RecordedRequest;
 
-/// Task of a request that carries no name and is not streamed.
+/// Task of a request without a name that is not streamed.
 pub const UNNAMED_TASK: &str = "unnamed";
 
 /// Task of a request for vectors.
 pub const EMBEDDINGS: &str = "embeddings";
 
-/// An HTTP server on loopback that plays an OpenAI-compatible endpoint (`/v1/chat/completions`, `/v1/embeddings`,
-/// `/v1/models`) and Anthropic's (`/v1/messages`) from a script, and records what it was asked.
+/// An HTTP server on loopback that simulates an OpenAI-compatible endpoint (`/v1/chat/completions`, `/v1/embeddings`,
+/// `/v1/models`) and Anthropic's (`/v1/messages`) from a script, and records all requests.
 ///
-/// A request for vectors is the task [`EMBEDDINGS`]; where the script holds no answer for it, it is answered with the
-/// vectors of [`WordHashEmbedder`](crate::WordHashEmbedder). The text of a scripted answer is the whole body.
+/// A request for vectors has the task [`EMBEDDINGS`]; without a scripted answer it gets the vectors of
+/// [`WordHashEmbedder`](crate::WordHashEmbedder). The text of a scripted answer is the whole body.
 ///
-/// A request's task is the name of its JSON schema; else that of the first [`recognise`](Self::recognise) rule that
-/// fits; else `"reply"` when it is streamed, else [`UNNAMED_TASK`]. It is answered by the next reply queued for the task,
-/// else by the task's function, else with 404 and a message that names the task.
+/// The task of a request is the name of its JSON schema; else that of the first matching
+/// [`recognise`](Self::recognise) rule; else `"reply"` if it is streamed, else [`UNNAMED_TASK`]. It is answered by
+/// the next reply queued for the task, else by the task's function, else with 404 and a message that names the task.
 ///
 /// Dropping it stops the server and closes its connections soon after; [`stop`](Self::stop) waits until that is done.
 pub struct ScriptedModel {
@@ -67,18 +67,20 @@ type AnswerFunction = Arc<dyn Fn(&RecordedRequest) -> Reply + Send + Sync>;
 type RecogniseFunction = Arc<dyn Fn(&RecordedRequest) -> bool + Send + Sync>;
 
 impl ScriptedModel {
-    /// Serves on a free port of 127.0.0.1.
+    /// Starts on a free port of 127.0.0.1.
     ///
     /// # Errors
+    ///
     /// When there is no free port.
     pub async fn start() -> io::Result<Self> {
         Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0))).await
     }
 
-    /// Serves on this address.
+    /// Starts on this address.
     ///
     /// # Errors
-    /// When the address is taken.
+    ///
+    /// When the address is in use.
     pub async fn start_at(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -94,13 +96,13 @@ impl ScriptedModel {
         format!("{}/v1", self.origin())
     }
 
-    /// The server's root, under which Anthropic's `/v1/messages` lives.
+    /// The server's root, which contains Anthropic's `/v1/messages`.
     #[must_use]
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Answers every request of this task for which nothing is queued.
+    /// Sets the function that answers requests of this task with an empty queue.
     pub fn answer_task(
         &self,
         task: &str,
@@ -114,35 +116,36 @@ impl ScriptedModel {
         self.shared.script.lock().queued.entry(task.to_owned()).or_default().push_back(reply);
     }
 
-    /// Gives this task to requests that name none and fit.
+    /// Assigns this task to requests without a name that match.
     pub fn recognise(&self, task: &str, fits: impl Fn(&RecordedRequest) -> bool + Send + Sync + 'static) {
         self.shared.script.lock().recognised.push((task.to_owned(), Arc::new(fits)));
     }
 
     /// From now on answers 400 to every request with a `response_format` of this type (`"json_schema"`,
-    /// `"json_object"`), as endpoints do that know no such thing. It is recorded all the same.
+    /// `"json_object"`), like endpoints that do not support it. The request is still recorded.
     pub fn refuse_response_format(&self, format: &str) {
         self.shared.script.lock().refused_formats.insert(format.to_owned());
     }
 
-    /// The names that `/v1/models` lists; at first `scripted`.
+    /// Sets the names listed at `/v1/models`; initially `scripted`.
     pub fn set_models(&self, names: &[&str]) {
         self.shared.script.lock().models = names.iter().map(|&name| name.to_owned()).collect();
     }
 
-    /// From now on answers 401 to every request without this key, and repeats what it got instead, as some endpoints do.
+    /// From now on answers 401 to every request without this key, and repeats the key that it got, as some endpoints
+    /// do.
     pub fn require_key(&self, key: &str) {
         self.shared.script.lock().key = Some(key.to_owned());
     }
 
-    /// Stops the server. From now on its address refuses connections, until [`start_at`](Self::start_at) takes it.
+    /// Stops the server. Its address then refuses connections, until [`start_at`](Self::start_at) uses it again.
     pub async fn stop(mut self) {
         self.shared.stopping.notify_one();
-        // Fails only if the accepting task panicked; then its listener is closed all the same.
+        // Fails only if the accepting task panicked; its listener is closed anyway.
         let _ = (&mut self.accepting).await;
     }
 
-    /// Everything that was asked, in order.
+    /// All requests, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.script.lock().requests.clone()
@@ -154,18 +157,18 @@ impl ScriptedModel {
         self.shared.script.lock().of_task(task).cloned().collect()
     }
 
-    /// Waits until this task was asked for `count` times in all.
+    /// Waits until there were `count` requests of this task in all.
     pub async fn wait_until_asked(&self, task: &str, count: usize) {
         self.shared.wait_for(|script| script.of_task(task).count() >= count).await;
     }
 
-    /// Number of answers the client did not wait for: it closed the connection.
+    /// Number of answers whose client closed the connection early.
     #[must_use]
     pub fn hang_ups(&self) -> usize {
         self.shared.script.lock().hang_ups
     }
 
-    /// Waits until the client has hung up on `count` answers in all.
+    /// Waits until clients have closed `count` connections early in all.
     pub async fn hung_up(&self, count: usize) {
         self.shared.wait_for(|script| script.hang_ups >= count).await;
     }
@@ -195,7 +198,7 @@ impl SharedState {
         }
     }
 
-    /// Names the request's task, records it, and finds its answer.
+    /// Determines the request's task, records it, and finds its answer.
     fn record_request(&self, mut request: RecordedRequest) -> (RecordedRequest, Reply) {
         request.task = self.task_of(&request);
         self.change(|script| script.requests.push(request.clone()));

@@ -1,4 +1,4 @@
-//! What the scripted model answers, and how it misbehaves.
+//! Scripted answers and faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-/// One answer. Streamed or whole is the request's choice; the same reply serves both.
+/// A scripted answer. The request decides if it is streamed.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub(super) content: Content,
@@ -22,11 +22,11 @@ pub struct Reply {
 
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// The text, in the pieces in which it is streamed.
+    /// The text, in the pieces that are streamed.
     Deltas(Vec<String>),
     /// A body that follows no protocol.
     Raw(Vec<u8>),
-    /// A line of a body that never comes to an end.
+    /// A line that never ends.
     EndlessLine,
     /// An error object with the reply's status.
     Error(String),
@@ -41,7 +41,7 @@ pub(super) struct Fault {
 #[derive(Clone, Debug)]
 pub(super) enum FaultKind {
     Cut,
-    /// An error object comes instead of the next delta.
+    /// An error object instead of the next delta.
     Error(String),
 }
 
@@ -53,25 +53,25 @@ pub(super) struct TokenCounts {
 }
 
 impl Reply {
-    /// Says `text`; streamed, one word at a time.
+    /// An answer with `text`; streamed, one word at a time.
     #[must_use]
     pub fn text(text: impl AsRef<str>) -> Self {
         Self::from_pieces(text.as_ref().split_inclusive(' '))
     }
 
-    /// Says these pieces one after the other.
+    /// An answer in these pieces.
     #[must_use]
     pub fn from_pieces<Piece: Into<String>>(pieces: impl IntoIterator<Item = Piece>) -> Self {
         Self::with_content(Content::Deltas(pieces.into_iter().map(Into::into).collect()), 200)
     }
 
-    /// Says this JSON document.
+    /// An answer with this JSON document.
     #[must_use]
     pub fn json(value: impl Into<Value>) -> Self {
         Self::from_pieces([value.into().to_string()])
     }
 
-    /// Says `bytes` times the letter `a`; streamed, in pieces of 64 KiB.
+    /// An answer of `bytes` times the letter `a`; streamed, in pieces of 64 KiB.
     #[must_use]
     pub fn of_size(bytes: usize) -> Self {
         const PIECE_BYTES: usize = 64 * 1024;
@@ -80,31 +80,31 @@ impl Reply {
         Self::from_pieces(pieces)
     }
 
-    /// Fails with this HTTP status and an error object that holds `message`.
+    /// An error with this HTTP status and an error object that contains `message`.
     #[must_use]
     pub fn error(status: u16, message: impl Into<String>) -> Self {
         Self::with_content(Content::Error(message.into()), status)
     }
 
-    /// Answers 429 with `Retry-After: <seconds>`.
+    /// A 429 with `Retry-After: <seconds>`.
     #[must_use]
     pub fn rate_limited(seconds: u64) -> Self {
         Self::error(429, "too many requests, slow down").retry_after(seconds.to_string())
     }
 
-    /// Answers 200 with a body that is neither JSON nor an event stream.
+    /// A 200 with a body that is neither JSON nor an event stream.
     #[must_use]
     pub fn garbage() -> Self {
         Self::raw_body(b"<html>\xff\xfe\x00 bad gateway {]".to_vec())
     }
 
-    /// Answers 200 with exactly this body, whatever was asked for.
+    /// A 200 with exactly this body, for any request.
     #[must_use]
     pub fn raw_body(body: impl Into<Vec<u8>>) -> Self {
         Self::with_content(Content::Raw(body.into()), 200)
     }
 
-    /// Answers 200 with a line that grows until the client hangs up.
+    /// A 200 with a line that grows until the client closes the connection.
     #[must_use]
     pub fn endless_line() -> Self {
         Self::with_content(Content::EndlessLine, 200)
@@ -117,14 +117,14 @@ impl Reply {
         self
     }
 
-    /// Sends the headers and holds the first token back until the test calls `gate.notify_one()`.
+    /// Sends the headers and delays the first token until the test calls `gate.notify_one()`.
     #[must_use]
     pub fn hold_until(mut self, gate: &Arc<Notify>) -> Self {
         self.gate = Some(Arc::clone(gate));
         self
     }
 
-    /// Lets real time pass before the first token. For a model that runs beside a real daemon; a test uses
+    /// Delays the first token by real time. For a model beside a real daemon; a test uses
     /// [`hold_until`](Self::hold_until).
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
@@ -132,7 +132,7 @@ impl Reply {
         self
     }
 
-    /// Lets real time pass between streamed pieces; see [`delay`](Self::delay).
+    /// Delays each streamed piece by real time; see [`delay`](Self::delay).
     #[must_use]
     pub fn delay_between_deltas(mut self, delay: Duration) -> Self {
         self.delay_between_deltas = delay;
@@ -146,22 +146,22 @@ impl Reply {
         self
     }
 
-    /// Sends an error object after `deltas` streamed pieces and ends; an answer that is not streamed is that object,
-    /// with status 200, as some gateways do.
+    /// Sends an error object after `deltas` streamed pieces and ends; an answer that is not streamed consists of that
+    /// object, with status 200, as with some gateways.
     #[must_use]
     pub fn error_after(mut self, deltas: usize, message: impl Into<String>) -> Self {
         self.fault = Some(Fault { after_deltas: deltas, kind: FaultKind::Error(message.into()) });
         self
     }
 
-    /// Usage that the answer reports, in tokens; `cached` is a part of `input`. Without it: 100, 10, 0.
+    /// Sets the usage that the answer reports, in tokens; `cached` is a part of `input`. Default: 100, 10, 0.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64, cached: u64) -> Self {
         self.usage = TokenCounts { input, output, cached };
         self
     }
 
-    /// Says at its end that the room for the answer was used up.
+    /// Reports at its end that the maximum of tokens was reached.
     #[must_use]
     pub fn out_of_room(mut self) -> Self {
         self.out_of_room = true;

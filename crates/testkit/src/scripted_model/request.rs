@@ -1,18 +1,17 @@
-//! What was asked of the scripted model.
+//! Recorded requests.
 
 use serde_json::Value;
 
-/// A request as it came in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedRequest {
-    /// The task as the script matched it; `"models"` for the list of models.
+    /// The task that was determined; `"models"` for the list of models.
     pub task: String,
     pub method: String,
     /// The path, without a query.
     pub path: String,
-    /// Header names in lower case, with their values, in order.
+    /// Headers in order, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body; `Null` when there is none or it is not JSON.
+    /// The body; `Null` if there is none or it is not JSON.
     pub body: Value,
 }
 
@@ -26,26 +25,25 @@ impl RecordedRequest {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The API key that came with it, in either protocol's header.
+    /// The API key of the request, from either protocol's header.
     #[must_use]
     pub fn api_key(&self) -> Option<&str> {
         let bearer = self.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         bearer.or_else(|| self.header("x-api-key"))
     }
 
-    /// The model that was asked for.
     #[must_use]
     pub fn model(&self) -> &str {
         self.body["model"].as_str().unwrap_or_default()
     }
 
-    /// True if the answer is to be streamed.
+    /// True if the answer should be streamed.
     #[must_use]
     pub fn is_streamed(&self) -> bool {
         self.body["stream"] == Value::Bool(true)
     }
 
-    /// The system text: Anthropic's own field, or the messages of that role.
+    /// The system text: Anthropic's own field, or the messages with that role.
     #[must_use]
     pub fn system(&self) -> String {
         match &self.body["system"] {
@@ -54,20 +52,20 @@ impl RecordedRequest {
         }
     }
 
-    /// The text of the user's messages, one after the other.
+    /// The texts of the user's messages, joined.
     #[must_use]
     pub fn user(&self) -> String {
         self.said_by(&["user"])
     }
 
-    /// The JSON schema that came along.
+    /// The JSON schema of the request.
     #[must_use]
     pub fn schema(&self) -> Option<&Value> {
         let schema = &self.body["response_format"]["json_schema"]["schema"];
         (!schema.is_null()).then_some(schema)
     }
 
-    /// `"json_schema"`, `"json_object"`, or nothing.
+    /// The type of `response_format`: `"json_schema"`, `"json_object"`, or `None`.
     #[must_use]
     pub fn response_format(&self) -> Option<&str> {
         self.body["response_format"]["type"].as_str()
@@ -89,7 +87,7 @@ impl RecordedRequest {
     }
 }
 
-/// Content is a text, or a list of parts of which some are text.
+/// The text of a content, which is a text or a list of parts.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! From a connection to an answer on the wire.
+//! Serves connections with scripted answers.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::request::RecordedRequest;
 use super::{EMBEDDINGS, SharedState};
 use platforms::http::{HttpRequest, HttpResponse, begin_chunked, read_request, write_chunk, write_response};
 
-/// Serves every connection until the server is stopped; ends them all then, or when it is dropped.
+/// Serves every connection until the server is stopped or dropped, which ends them.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     let mut connections = JoinSet::new();
     loop {
@@ -38,7 +38,7 @@ enum ConnectionUse {
     Close,
 }
 
-/// Serves a connection until it ends. Errors end it too: the client sees them as its own.
+/// Serves a connection until it ends. Errors end it too: the client sees them.
 async fn serve(connection: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let (reader, mut writer) = connection.into_split();
@@ -61,7 +61,7 @@ async fn serve(connection: TcpStream, shared: Arc<SharedState>) -> io::Result<()
     Ok(())
 }
 
-/// Completes when the client closes its end; never when it sends on.
+/// Returns when the client closes its end; never if it sends more.
 async fn wait_for_close(reader: &mut (impl AsyncBufRead + Unpin)) {
     if let Ok([_, ..]) = reader.fill_buf().await {
         std::future::pending::<()>().await;
@@ -195,7 +195,7 @@ async fn write_json(
     Ok(ConnectionUse::Keep)
 }
 
-/// Ends only by an error: when the client has hung up.
+/// Writes until an error: when the client has closed the connection.
 async fn write_endlessly(writer: &mut (impl AsyncWrite + Unpin), reply: &Reply) -> io::Result<ConnectionUse> {
     begin_chunked(writer, "text/event-stream").await?;
     wait_before_reply(reply).await;

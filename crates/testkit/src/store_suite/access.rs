@@ -1,4 +1,4 @@
-//! Tokens and acts.
+//! Laws of tokens, logins and the audit log.
 
 use memory::UserId;
 use memory::access::{AccessScope, AuditEntry, LOGIN_LIFETIME, Login, NamedToken};
@@ -23,7 +23,7 @@ fn token(name: &str, prefix: &str) -> NamedToken {
     }
 }
 
-/// A token is found by its prefix, listed by its name, counted as used, and gone when it is revoked.
+/// A token is found by its prefix, listed by its name, marked as used, and removed when it is revoked.
 pub async fn a_token_is_kept_until_it_is_revoked(store: &dyn AccessStore) -> Outcome {
     let phone = NamedToken {
         user: Some(UserId::new("ann")?),
@@ -87,7 +87,8 @@ fn login(id: &str, token_prefix: Option<&str>, seconds: i64) -> Login {
     }
 }
 
-/// A login is listed by its last use and lasts until it is ended, its token is revoked, or it was unused for too long.
+/// A login is listed by its last use and exists until it is ended, its token is revoked, or it was unused for too
+/// long.
 pub async fn a_login_ends_with_its_token_by_hand_or_unused(store: &dyn AccessStore) -> Outcome {
     assert!(store.add_token(token("laptop", "a1")).await?);
     for made in [login("1", None, 1), login("2", Some("a1"), 2), login("3", None, 3)] {
@@ -116,7 +117,7 @@ pub async fn a_login_ends_with_its_token_by_hand_or_unused(store: &dyn AccessSto
     Ok(())
 }
 
-/// Users that a token created and replies that it asked for are counted, and forgotten with it.
+/// Users that a token created and replies that it requested are counted, and removed with it.
 pub async fn replies_of_a_token_are_counted(store: &dyn AccessStore) -> Outcome {
     assert!(store.add_token(token("phone", "b2")).await?);
     let (ann, ben, cat) = (UserId::new("ann")?, UserId::new("ben")?, UserId::new("cat")?);

@@ -1,4 +1,4 @@
-//! L2: where a message goes, and that it comes back.
+//! Laws of L2: where a message is stored, and that it can be read.
 
 use memory::messages::Role;
 use memory::ports::{NewMessage, Store};
@@ -33,7 +33,7 @@ pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A message of somebody else keeps their name. A name without that role, or the role without a name, is refused.
+/// A message of another speaker has their name. A name without that role, or the role without a name, is refused.
 pub async fn a_message_of_another_keeps_their_name(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let tom = Some("Tom 汤姆".to_owned());
@@ -67,7 +67,8 @@ pub async fn silence_ends_a_session(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The user's message that fills a session still gets its reply there; the reply that fills it ends it.
+/// The user's message that reaches the maximum of a session still gets its reply in it; a reply that reaches it ends
+/// the session.
 pub async fn length_ends_a_session(store: &dyn Store) -> Outcome {
     let mut stage = Stage::set(store).await?;
     stage.policy.max_messages = 3;
@@ -134,7 +135,7 @@ pub async fn a_reply_goes_where_its_turn_is(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The recent window, rows by number, and what was said around them.
+/// Reads of the recent window, of rows by number, and of their neighbours.
 pub async fn the_log_is_read_backwards(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! What a person puts right, and the way back.
+//! Laws of corrections and undoing them.
 
 use memory::corrections::{Approval, Author, ChangeKind, Correction, ReplacedQuery, VersionKind};
 use memory::entities::EntityKind;
@@ -22,8 +22,8 @@ fn correction(node: &NewNode, text: &str, seconds: i64) -> Correction {
     }
 }
 
-/// A new text is found at once by words and by vectors, and the old one no longer. The old one stays in the history
-/// and can be restored.
+/// A new text is found at once by words and by vectors, and the former one no longer. The former one stays in the
+/// history and can be restored.
 pub async fn a_correction_keeps_the_old_text_and_can_be_taken_back(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
@@ -93,7 +93,7 @@ pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Ou
     assert_eq!(found("他说绿色的颜色好看").await?, ["用户最喜欢的颜色是绿色"]);
     assert_eq!(found("it rained").await?, Vec::<String>::new());
 
-    // Changed again, changed back, and taken back.
+    // Changed again, changed back, and undone.
     store.correct_node(correction(&cat, "The user's cat is called Bean", 12)).await?;
     assert_eq!(found("Snow and Mochi").await?.len(), 2);
     store.undo_last_change(cat.id, at(13)).await?.ok_or("it was corrected")?;
@@ -103,7 +103,7 @@ pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Ou
     store.undo_last_change(cat.id, at(15)).await?.ok_or("it was corrected")?;
     assert_eq!(found("Snow and Mochi").await?, ["The user's cat is called Mochi"]);
 
-    // However many later changes were taken back.
+    // However many later changes were undone.
     for turn in 0..80 {
         store.correct_node(correction(&colour, "用户最喜欢的颜色是红色", 16 + 2 * turn)).await?;
         assert_eq!(found("他说蓝色的颜色好看").await?, ["用户最喜欢的颜色是蓝色"]);
@@ -113,7 +113,7 @@ pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// A pin is set and taken away; what is not there can't be pinned.
+/// A node can be pinned and unpinned; a missing one can't be pinned.
 pub async fn a_pin_is_set_and_taken_away(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
@@ -128,7 +128,7 @@ pub async fn a_pin_is_set_and_taken_away(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Undoing a merge restores both memories, each with its own words.
+/// Undoing a merge restores both memories, each with its own quotes.
 pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user plays chess", 0).await?;
@@ -175,7 +175,8 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
     Ok(())
 }
 
-/// Both are current again, whichever of them is asked for. No memory replaces itself, directly or through others.
+/// Both memories become current again, whichever of them is named. No memory replaces itself, directly or through
+/// others.
 pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut line: Vec<NewNode> = Vec::new();
@@ -187,7 +188,7 @@ pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn
         let mut commit = stage.extraction(&session, seconds + 1, vec![node.clone()]);
         if let Some(older) = line.last() {
             commit.pairs = vec![pair(node.id, older.id), pair(older.id, node.id), pair(node.id, node.id)];
-            // By way of others.
+            // Through other memories.
             commit.pairs.push(pair(line[0].id, node.id));
         }
         store.commit_extraction(commit).await?;

@@ -1,4 +1,4 @@
-//! L5: who is whom, by likeness, by the user's word and by a person's hand, and all of it taken back.
+//! Laws of L5: identities by similarity, by the user's statement and by a person, and undoing them.
 
 use memory::entities::{
     ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus,
@@ -14,7 +14,7 @@ use super::Outcome;
 use super::forgetting::{forget, messages, node_with_quotes, talk};
 use super::stage::{MODEL, Stage, at, embedding};
 
-/// Has people named in a session of their own, each with one event that is about them.
+/// Stores entities from a session of their own, each with one event about it.
 async fn name_entities(
     stage: &Stage<'_>,
     entities: Vec<NewEntity>,
@@ -61,7 +61,7 @@ async fn all_entities(stage: &Stage<'_>) -> Result<Vec<Entity>, Box<dyn std::err
     Ok(entities)
 }
 
-/// A merge keeps every name, link and description; undoing it restores both verbatim.
+/// A merge preserves every name, link and description; undoing it restores both exactly.
 pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (ines, cousin, kim) =
@@ -129,7 +129,7 @@ pub async fn defect_07_merging_two_settled_entities_has_an_effect(store: &dyn St
     Ok(())
 }
 
-/// A likeness is written as a merge that can be undone, a doubt as a question that the user answers.
+/// A similar name is stored as a merge that can be undone, a doubtful one as a question for the user.
 pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (sam, tim) = (new_person(&stage, "Sam"), new_person(&stage, "Tim"));
@@ -172,7 +172,7 @@ pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A person names and describes; what a person wrote is never overwritten by anybody else.
+/// A person names and describes; nobody else overwrites a person's text.
 pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
@@ -225,7 +225,7 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A vector is removed when its text changes, and comes back when it is made again.
+/// A vector is removed when its text changes, and can be stored again.
 pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
@@ -258,7 +258,7 @@ pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// For somebody with many memories, the newest are returned and the weightiest of the older ones.
+/// For an entity with many memories, the newest are returned and those of the highest impact among the older ones.
 pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let kim = new_person(&stage, "Kim");

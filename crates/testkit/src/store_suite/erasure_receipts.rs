@@ -1,4 +1,4 @@
-//! Receipts of erasures: only what was shown goes, and groups of one erasure share a receipt.
+//! Laws of receipts: only what was shown is erased, and groups of one erasure share a receipt.
 
 use memory::forget::{ErasureReceipt, ForgetMode, ForgetOutcome, ForgetSummary};
 use memory::identifiers::ErasureId;

@@ -1,4 +1,4 @@
-//! Phase B: what an extraction leaves, once and whole.
+//! Laws of phase B: an extraction is stored once and completely.
 
 use memory::entities::{EntityKind, MergeStatus};
 use memory::identifiers::{MessageId, RejectedId};
@@ -12,7 +12,7 @@ use super::Outcome;
 use super::stage::{Stage, at, phrase, quote_all};
 use crate::{pair, replace_waiting};
 
-/// Everything is there after the commit, and a retry after a crash adds nothing.
+/// Everything exists after the commit, and a retry after a crash adds nothing.
 pub async fn an_extraction_is_written_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("my cat is named Coal", 0).await?;
@@ -68,7 +68,7 @@ pub async fn an_extraction_is_written_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A worker whose claim was given back writes nothing.
+/// A worker whose claim was revoked writes nothing.
 pub async fn an_extraction_needs_a_claim(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("hello", 0).await?;
@@ -87,7 +87,7 @@ pub async fn an_extraction_needs_a_claim(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A quote of a message that is not there is dropped; what depends on nothing else is not written.
+/// A quote of a missing message is dropped; a node that depends only on it is not written.
 pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("one thing", 0).await?;
@@ -115,7 +115,7 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Of two statements the one that was said later is current, whichever was extracted first.
+/// Of two statements the later one is current, whichever was extracted first.
 pub async fn earlier_statements_never_replace_later_ones(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = stage.claim_session_of(stage.user_line("I live in Porto", 5_000)).await?;
@@ -144,7 +144,7 @@ pub async fn earlier_statements_never_replace_later_ones(store: &dyn Store) -> O
     Ok(())
 }
 
-/// The older node leaves recall and stays in history and in the index.
+/// The older node is excluded from recall and stays in the history and in the index.
 pub async fn a_superseded_node_stays_in_history(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
@@ -169,7 +169,7 @@ pub async fn a_superseded_node_stays_in_history(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A repetition adds its quote and one to the count, not a node.
+/// A repetition adds its quote and increments the count, but adds no node.
 pub async fn a_merged_mention_is_counted(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user plays chess", 0).await?;
@@ -225,7 +225,7 @@ pub async fn a_taken_name_stays_where_it_is(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Refused proposals are listed until they are settled, once.
+/// Refused proposals are listed until they are settled once.
 pub async fn a_refused_memory_waits_for_a_person(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("grandma died", 0).await?;

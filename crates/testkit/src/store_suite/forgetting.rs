@@ -1,4 +1,4 @@
-//! Forgetting: what goes with what, what stays, and that a preview promises no more and no less.
+//! Laws of forgetting: what is removed with what, what stays, and that a preview is exact.
 
 use memory::core_blocks::CoreBlockLabel;
 use memory::entities::EntityKind;
@@ -16,7 +16,7 @@ use super::Outcome;
 use super::stage::{MODEL, Stage, at, embedding, phrase, quote_all, receipt};
 use crate::{pair, replace_waiting};
 
-/// An act in the stage's scope.
+/// A request to forget in the stage's scope.
 pub(super) fn act(stage: &Stage<'_>, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
     ForgetRequest { scope: stage.scope.clone(), selection, thoughts, at: at(1_000) }
 }
@@ -47,12 +47,12 @@ pub(super) async fn forget(
     }
 }
 
-/// A line with the terms that a real one has.
+/// A message with the terms of a real one.
 fn spoken_line(stage: &Stage<'_>, content: &str, seconds: i64) -> NewMessage {
     NewMessage { terms: index_terms(content), ..stage.user_line(content, seconds) }
 }
 
-/// Lines of one session that is claimed for consolidation.
+/// Messages of one session that is claimed for consolidation.
 pub(super) async fn talk(
     stage: &Stage<'_>,
     lines: &[&str],
@@ -141,7 +141,7 @@ async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
     Ok(())
 }
 
-/// An event with other evidence stays, without the erased quote and without what it said in the erased words.
+/// An event with other evidence stays, without the erased quote and without its content.
 pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["我养了一只猫", "它叫小黑", "猫很乖"], 0).await?;
@@ -181,7 +181,7 @@ pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A repeated mention keeps a memory alive when its first words are gone, in the mention's own words.
+/// A repeated mention preserves a memory without its first evidence, with the mention's text.
 pub async fn a_mention_outlives_the_first_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, session) = talk(&stage, &["I play chess with Ines"], 0).await?;
@@ -205,7 +205,7 @@ pub async fn a_mention_outlives_the_first_words(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A name goes with the last text that holds it, an entity with the last of its names.
+/// A name is removed with the last text that contains it, an entity with the last of its names.
 pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) =
@@ -315,7 +315,8 @@ pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> O
     Ok(())
 }
 
-/// A turn is erased with its last message, a receipt with any message of its turn. Others lose only the text.
+/// A turn is removed with its last message, a receipt with any message of its turn. Other receipts lose only the
+/// text.
 pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (secret, turn, unanswered) = (stage.say("my secret", 0).await?, stage.turn_id(), stage.turn_id());
@@ -364,7 +365,7 @@ pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Erasing a persona erases everything of it, for all its users. Another persona loses nothing.
+/// Erasing a persona removes everything of it, for all its users. Another persona is not affected.
 pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
@@ -391,7 +392,7 @@ pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// An edit of a core block can be forgotten; the block stays as it is.
+/// An edit of a core block can be forgotten; the block does not change.
 pub async fn an_edit_of_a_core_block_can_be_forgotten(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for (text, seconds) in [("too much", 1), ("enough", 2)] {

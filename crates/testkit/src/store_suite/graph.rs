@@ -1,4 +1,4 @@
-//! Nodes, edges, and what they depend on.
+//! Laws of nodes, edges, and their sources.
 
 use hub::DocumentName;
 use hub::graph::{EdgeChange, EdgeEnd, GraphStore, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode};
@@ -45,7 +45,7 @@ impl Stage<'_> {
         }
     }
 
-    /// The user is joined with a topic, as a memory says.
+    /// Writes an edge from the user to a topic, with a memory as its source.
     fn likes_topic(&self, topic: &str, seconds: i64, memory: Option<&str>) -> GraphWrite {
         GraphWrite {
             nodes: vec![self.graph_node("user", "user", memory), self.graph_node("topic", topic, memory)],
@@ -56,7 +56,7 @@ impl Stage<'_> {
     }
 }
 
-/// Types of the edges that exist and are valid, in alphabetical order, with what they depend on.
+/// Types of the existing, valid edges, in alphabetical order, with their sources.
 async fn live_edge_types<S: Store + GraphStore>(
     stage: &Stage<'_>,
     store: &S,
@@ -80,7 +80,7 @@ async fn labels<S: Store + GraphStore>(
     Ok(labels)
 }
 
-/// The same edge again is the same edge, stronger; an end that is not there is named, and nothing else is lost.
+/// Writing an edge again increases its weight; a missing end is reported, and nothing else is lost.
 pub async fn an_edge_is_written_once_and_gains_what_it_rests_on<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let first = store.write_graph(&stage.scope, stage.likes_topic("tea", 1, Some("m1"))).await?;
@@ -136,7 +136,7 @@ pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(st
     Ok(())
 }
 
-/// Nodes and edges of an archive are added where they are missing, with all that they depend on.
+/// Nodes and edges of an archive are added where they are missing, with all their sources.
 pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let written = store.write_graph(&stage.scope, stage.likes_topic("tea", 1, Some("m1"))).await?;
@@ -177,7 +177,7 @@ pub async fn dependent_memories_are_deleted_with_their_source<S: Store + GraphSt
     Ok(())
 }
 
-/// A session is read once; what changed while it was read is read again, and nothing of the first reading is kept.
+/// A session is read once; one that changed meanwhile is read again, and nothing of the first reading stays.
 pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("Kim loves tea", 0).await?;
@@ -223,14 +223,14 @@ pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store
     assert_eq!(store.unread_sessions(&[], 10).await?, []);
     assert_eq!(store.commit_facts(&anew, write(6)).await?, None, "it is read already");
 
-    // Another text takes what was drawn from the old one, and is read.
+    // Another text removes the facts of the former one, and is read.
     store.correct_node(correction("Kim hates tea", 7)).await?;
     assert_eq!(live_edge_types(&stage, store, 8).await?, []);
     assert_eq!(store.unread_sessions(&[], 10).await?.len(), 1);
     Ok(())
 }
 
-/// Draws one edge from the only session that waits.
+/// Extracts one edge from the only session that waits.
 async fn draw_edge<S: Store + GraphStore>(
     stage: &Stage<'_>,
     store: &S,
@@ -273,7 +273,7 @@ pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(
     Ok(())
 }
 
-/// A search that names something finds the diary of the day whose event speaks of it, once.
+/// A search with a name finds the diary of the day whose event mentions it, once.
 pub async fn names_lead_to_the_diaries_that_tell_of_them<S: Store + HubStore + GraphStore>(
     store: &S,
 ) -> Outcome {

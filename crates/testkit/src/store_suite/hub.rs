@@ -1,4 +1,4 @@
-//! Documents of the shared self: versions, conflicts, labels, pieces that are searched, and the diary's lines.
+//! Laws of documents: versions, conflicts, labels, chunks for search, and the diary's lines.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn laptop_instance() -> Result<InstanceId, Box<dyn std::error::Error>> {
     Ok("laptop".parse()?)
 }
 
-/// A version that the laptop wrote, with the number of its change.
+/// A version by the instance `laptop`, with the counter of its change.
 fn laptop_version(content: &str, counter: u64) -> Result<Version, Box<dyn std::error::Error>> {
     let author = laptop_instance()?;
     Ok(Version {
@@ -66,7 +66,7 @@ pub(super) async fn commit(
     }
 }
 
-/// One version of a document.
+/// Writes one version of a document.
 pub(super) async fn put_version(
     store: &dyn HubStore,
     scope: &Scope,
@@ -97,7 +97,7 @@ pub async fn hub_transactions_are_atomic<S: Store + HubStore>(store: &S) -> Outc
         [notes.to_string(), day.to_string()]
     );
     assert!(all.iter().all(|document| document.heads.len() == 1 && document.revision == revision));
-    // What is the persona's own is everybody's; what was lived with one user is theirs.
+    // The persona's own documents belong to everybody; memories with one user belong to that user.
     let others = store.documents(&stage.other, DocumentFilter::all_documents()).await?;
     assert_eq!(others.iter().map(|document| &document.name).collect::<Vec<_>>(), [&notes]);
     assert_eq!(store.document(&stage.other, &day).await?, None);
@@ -134,7 +134,7 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
     Ok(())
 }
 
-/// A prompt is given identity and the memories that it names: what is shown of them, from its beginning.
+/// A prompt receives identity and the memories that it names: the beginnings of their shown texts.
 pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     for (counter, (kind, stem, content)) in (1..).zip([
@@ -199,7 +199,7 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
     Ok(())
 }
 
-/// A version that lost to a concurrent one is kept, and is reported until somebody decides.
+/// A version that lost to a concurrent one is stored, and is reported until somebody decides.
 pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let wants = document_name("self", "my_wants")?;
@@ -289,7 +289,7 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
     Ok(())
 }
 
-/// A memory is split into pieces when it is written. They are found by their words, get a vector each, and are
+/// A memory is split into chunks when it is written. They are found by their words, get a vector each, and are
 /// removed when the text changes.
 pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
@@ -368,7 +368,7 @@ pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) ->
     Ok(())
 }
 
-/// An erased name stays erased as of the latest time, whatever an older archive contains.
+/// An erased name keeps the latest time of erasure, whatever an older archive contains.
 pub async fn an_erasure_is_not_taken_back_by_an_older_one<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     store.set_own_instance(&laptop_instance()?).await?;

@@ -1,6 +1,6 @@
-//! What every storage must do, said once for all databases: each chapter gets a fresh store and says what it expects.
+//! The laws of storage, written once for all databases: each test gets an empty store and checks its behaviour.
 //!
-//! A database runs it with [`store_suite!`](crate::store_suite!) in its tests.
+//! A database runs them with [`store_suite!`](crate::store_suite!) in its tests.
 
 mod access;
 mod capture;
@@ -130,8 +130,8 @@ pub use withdrawal::{
 /// The result of a test.
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Makes a test of every chapter. `$open` is an async function without arguments; it gives `Result<(store, guard), _>`
-/// with a store that holds nothing. The guard, say a temporary folder, lives as long as the chapter.
+/// Defines a test for every law. `$open` is an async function without arguments that returns `Result<(store, guard),
+/// _>` with an empty store. The guard, such as a temporary folder, lives as long as the test.
 #[macro_export]
 macro_rules! store_suite {
     ($open:path) => {

@@ -1,4 +1,4 @@
-//! Lists that are read page by page: each row once, in the order of the list, whatever else is stored.
+//! Laws of paged lists: each row once, in the order of the list, whatever else is stored.
 
 use memory::core_blocks::CoreBlockLabel;
 use memory::entities::EntityKind;
@@ -55,7 +55,7 @@ pub async fn nodes_are_paged_by_subject(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Entities whose identity is open come first, then the last changed; ties are broken by the id.
+/// Entities of uncertain identity come first, then the last changed; ties are broken by the id.
 pub async fn entities_are_paged_with_the_open_ones_first(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("many people", 0).await?;
@@ -83,7 +83,7 @@ pub async fn entities_are_paged_with_the_open_ones_first(store: &dyn Store) -> O
     Ok(())
 }
 
-/// Refused memories and edits of a core block go on behind a place, also where rows share a moment.
+/// Refused memories and edits of a core block continue after a position, also if rows have the same time.
 pub async fn refused_memories_and_edits_are_paged(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("grandma died", 0).await?;

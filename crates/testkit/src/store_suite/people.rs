@@ -1,4 +1,4 @@
-//! Personas and users as people keep them.
+//! Laws of personas and users as people edit them.
 
 use memory::core_blocks::CoreBlocks;
 use memory::facts::{Fact, Facts};
@@ -13,7 +13,7 @@ use memory::{PersonaId, Scope, UserId};
 use super::Outcome;
 use super::stage::{Stage, at};
 
-/// The second of two personas with the same id is refused and changes nothing.
+/// Creating a persona with an existing id is refused and changes nothing.
 pub async fn a_persona_is_made_once(store: &dyn Store) -> Outcome {
     let luna = Scope::new(PersonaId::new("luna 小月")?, UserId::new("self")?);
     let first = |name: &str, style: &str| FirstPersona {
@@ -76,7 +76,7 @@ pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A name on a channel belongs to one user until that user gives it up.
+/// An account on a channel belongs to one user until that user's link is removed.
 pub async fn names_elsewhere_belong_to_one_user(store: &dyn Store) -> Outcome {
     let (ann, bob) = (UserId::new("ann")?, UserId::new("bob 小明")?);
     let discord =

@@ -1,4 +1,4 @@
-//! Who there is, what people wrote about them, and what it cost.
+//! Laws of personas, users, core blocks and costs.
 
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::facts::Fact;
@@ -30,7 +30,7 @@ pub async fn personas_and_users_are_kept(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A page says of each persona how it looks, and whether anything is written for the user who asks.
+/// A page has the look of each persona, and shows if texts for the current user are written.
 pub async fn personas_are_listed_in_pages(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let own = stage.scope.persona.clone();
@@ -86,7 +86,7 @@ pub async fn the_first_persona_is_written_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The block `user` is each user's own; the others are shared.
+/// The block `user` belongs to each user; the others are shared.
 pub async fn core_blocks_belong_to_whom_they_should(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     assert_eq!(store.core_blocks(&stage.scope).await?, CoreBlocks::default());
@@ -116,7 +116,7 @@ pub async fn core_blocks_belong_to_whom_they_should(store: &dyn Store) -> Outcom
     Ok(())
 }
 
-/// The ledger takes every call, with a turn or without.
+/// The ledger stores every call, with or without a turn.
 pub async fn costs_are_kept(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for turn_id in [Some(stage.turn_id()), None] {

@@ -1,4 +1,4 @@
-//! Decisions about messages that nobody asked for.
+//! Laws of decisions about proactive messages.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ pub async fn a_trigger_is_used_once<S: Store + ProactiveStore>(store: &S) -> Out
         use_of("waits", false, 0, None),
     ];
     assert_eq!(uses().await?, known);
-    // What used a trigger, or failed, stays as long as the trigger may come again.
+    // A decision that used a trigger, or failed, stays as long as the trigger may come again.
     assert_eq!(store.drop_decisions(at(10)).await?, 1);
     assert_eq!(uses().await?, known[..3]);
     store.keep_decision(stage.decision("cut off", None, 11)).await?;
@@ -122,7 +122,7 @@ pub async fn a_trigger_is_used_once<S: Store + ProactiveStore>(store: &S) -> Out
     Ok(())
 }
 
-/// Quiet holds until its end, and a message goes where the user wrote last.
+/// Muting lasts until its end, and a message goes to the channel that the user used last.
 pub async fn quiet_and_channels_are_known<S: Store + ProactiveStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut elsewhere = stage.user_line("hello from the phone", 1);

@@ -1,4 +1,4 @@
-//! What recall asks for, by words, names and times; and that one memory never shows in another.
+//! Laws of recall: by words, names and times; and that one scope never shows in another.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::Outcome;
 use super::stage::{MODEL, Stage, at, phrase};
 use crate::{pair, replace_waiting};
 
-/// Two users with the same words: neither rows nor frequencies nor vectors of one are seen by the other.
+/// Two users with the same words: rows, frequencies and vectors of one are never visible to the other.
 pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut seqs = Vec::new();
@@ -51,7 +51,7 @@ pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The terms of a phrase are consecutive, and nothing in them is read as query syntax.
+/// The terms of a phrase are consecutive, and nothing in them is interpreted as query syntax.
 pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut seqs = Vec::new();
@@ -88,7 +88,7 @@ pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// An address or encoded data is one word of any length; it is stored, found and taken away as any other.
+/// An address or encoded data is one word of any length; it is stored, found and removed like any other.
 pub async fn a_word_of_any_length_is_found(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut long = format!("https://example.org/{}", "data/猫".repeat(2_000));
@@ -102,7 +102,7 @@ pub async fn a_word_of_any_length_is_found(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The word index names the rows that hold a phrase of each group, within a span of numbers, and of one memory alone.
+/// The word index finds the rows with a phrase of each group, within a range of numbers, and of one scope only.
 pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut seqs = Vec::new();
@@ -132,7 +132,8 @@ pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// Terms for ranking are read without the rest of the rows; a text without searchable words is found within the texts.
+/// Terms for ranking are read without the rest of the rows; a text without index terms is searched in the texts
+/// themselves.
 pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claim_session_of(stage.user_line("我喝 Earl GREY, 茶", 0)).await?;
@@ -182,7 +183,7 @@ pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Length and time of messages are read without their texts, and which were said within a span of time.
+/// Length and time of messages, and which are within a time span, are read without their texts.
 pub async fn messages_are_outlined_and_found_by_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut said = Vec::new();
@@ -206,7 +207,7 @@ pub async fn messages_are_outlined_and_found_by_time(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// The frequency of a phrase is right at any time, also if it was counted before: rows are added and removed meanwhile.
+/// The frequency of a phrase is always right, even if it was counted before rows were added and removed.
 pub async fn frequencies_follow_added_and_removed_rows(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let frequency = async |newest: u32| -> Result<u64, StoreError> {
@@ -237,7 +238,7 @@ pub async fn frequencies_follow_added_and_removed_rows(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// A store may name all rows of a phrase instead of the newest; which it does changes neither counts nor order.
+/// A store may return all rows of a phrase instead of the newest; that changes neither counts nor order.
 pub async fn all_rows_of_a_phrase_may_come_at_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (mut of_tea, mut of_milk) = (Vec::new(), Vec::new());
@@ -315,7 +316,7 @@ pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Recalls are counted; recency stays as it is.
+/// Recalls are counted; recency does not change.
 pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("a memory", 0).await?;
@@ -370,7 +371,8 @@ pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Events about who the user is are found, the newest and the oldest; nobody else's, and none that was replaced or forgotten.
+/// Events about who the user is are found, the newest and the oldest; none of other people, and none that was
+/// replaced or forgotten.
 pub async fn events_of_identity_are_found(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let identity = RelationalTag::IdentityBearing;

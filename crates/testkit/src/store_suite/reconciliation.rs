@@ -1,4 +1,4 @@
-//! Pairs of statements: asked about until they are answered, and what the answers leave.
+//! Laws of pairs of statements: asked about until they are answered, and the results.
 
 use memory::corrections::ReplacedQuery;
 use memory::identifiers::SessionId;
@@ -23,14 +23,14 @@ async fn settle(
     Ok(store.commit_reconciliation(commit).await?)
 }
 
-/// A pair without an answer waits for other sessions, a few times; then both statements stay.
+/// A pair without a verdict waits for other sessions, a few times; then both statements stay.
 pub async fn a_pair_is_asked_about_until_it_is_answered(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
     let (message, session) = stage.claimed_session("I moved to Ulm", 10).await?;
     let newer = stage.event("user lives in Ulm", &message);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
-    // Named the other way about, and twice.
+    // Named in reverse order, and twice.
     commit.pairs = vec![pair(older.id, newer.id), pair(newer.id, older.id)];
     store.commit_extraction(commit).await?;
     assert_eq!(store.waiting_pairs(&stage.other, session.id, 9).await?, []);
@@ -51,7 +51,7 @@ pub async fn a_pair_is_asked_about_until_it_is_answered(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// A decided pair is not asked about again until one of the two is said again.
+/// A decided pair is not asked about again until one of the statements is repeated.
 pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
@@ -83,7 +83,8 @@ pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) ->
     Ok(())
 }
 
-/// A statement without a memory becomes a former memory. A part that stays true is a memory until undo.
+/// A statement without a memory becomes a former memory. The part that stays true is a memory until the change is
+/// undone.
 pub async fn an_answer_leaves_former_memories_and_what_stays_true(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("sister Mea lives in Bonn", 0).await?;

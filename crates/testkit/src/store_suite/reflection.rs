@@ -1,4 +1,4 @@
-//! Phase E, the edges it leaves, and the timeline of all that was remembered.
+//! Laws of phase E, its edges, and the timeline.
 
 use memory::entities::EntityKind;
 use memory::identifiers::NodeId;
@@ -8,7 +8,7 @@ use memory::ports::{CommitOutcome, EdgeReach, FillingEdge, NewEntity, NewMessage
 use super::Outcome;
 use super::stage::{Stage, at};
 
-/// Thoughts are written with the events they depend on, and the run is counted.
+/// Thoughts are stored with the events that they cite, and the reflection is counted.
 pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user was promoted", 0).await?;
@@ -33,7 +33,7 @@ pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A reflection that gave no thoughts is settled, and is not counted.
+/// A reflection without thoughts is settled, but not counted.
 pub async fn a_reflection_without_thoughts_leaves_only_its_mark(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("hello", 0).await?;

@@ -1,4 +1,4 @@
-//! Sessions on their way from talk to memory.
+//! Laws of sessions on their way to memory.
 
 use memory::forget::{ForgetMode, ForgetRequest, Selection};
 use memory::ports::{FailedAttempt, NewMessage, SessionFilter, Store};
@@ -7,7 +7,7 @@ use memory::sessions::{CloseTrigger, SessionStatus};
 use super::Outcome;
 use super::stage::{Stage, at, receipt};
 
-/// The sweep leaves a session alone while its user waits for a reply.
+/// Quiet sessions stay open while their user waits for a reply.
 pub async fn quiet_sessions_end_unless_a_reply_is_due(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let on = |channel: &str, seconds| NewMessage {
@@ -33,7 +33,7 @@ pub async fn quiet_sessions_end_unless_a_reply_is_due(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// Ending is for open sessions only.
+/// Only open sessions can be ended.
 pub async fn a_person_can_end_a_session(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let message = stage.say("goodbye", 0).await?;
@@ -46,7 +46,7 @@ pub async fn a_person_can_end_a_session(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Each waiting session goes to exactly one worker, the oldest first, none before its time.
+/// Each waiting session is claimed by exactly one worker, the oldest first, none before its time.
 pub async fn sessions_are_claimed_once_and_in_order(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     assert_eq!(store.claim_closing_session(at(0)).await?, None);
@@ -79,7 +79,7 @@ pub async fn sessions_are_claimed_once_and_in_order(store: &dyn Store) -> Outcom
     Ok(())
 }
 
-/// A session that was given up stays visible until a person asks again.
+/// A failed session stays visible until a person retries it.
 pub async fn a_failed_session_can_be_retried(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("hello", 0).await?;
@@ -104,7 +104,7 @@ pub async fn a_failed_session_can_be_retried(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Newest first, by scope, by status, from a session on; and those with a summary.
+/// Sessions are listed newest first, by scope, by status, from a session on; and those with a summary.
 pub async fn sessions_are_listed(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut ids = Vec::new();

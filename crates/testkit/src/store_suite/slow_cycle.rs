@@ -1,4 +1,4 @@
-//! Phase G, and what becomes of expectations.
+//! Laws of phase G, and of the outcomes of expectations.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::Outcome;
 use super::stage::{MODEL, Stage, at};
 
 impl Stage<'_> {
-    /// A cycle that read these nodes and thought these.
+    /// Stores a cycle that read these nodes and wrote these.
     async fn run_cycle(
         &self,
         seconds: i64,
@@ -58,7 +58,7 @@ impl Stage<'_> {
     }
 }
 
-/// A cycle leaves its thoughts, its counts and its questions; what it read is counted.
+/// A cycle stores its thoughts, its counts and its questions; the nodes that it read are counted.
 pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("she moves to the sea", 10).await?;
@@ -119,7 +119,7 @@ pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// An expectation is settled once, leaves the pending ones, and stays in history.
+/// An expectation is settled once, is then no longer pending, and stays in the history.
 pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("she has an interview", 10).await?;
@@ -190,7 +190,7 @@ pub async fn entities_are_described_from_their_memories(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// Thoughts about a memory are erased when its words are, and a cycle that read it keeps only its counts.
+/// Thoughts about a memory are erased together with its evidence, and a cycle that read it keeps only its counts.
 pub async fn thoughts_about_withdrawn_memories_are_erased(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("she moves to the sea", 10).await?;
@@ -223,7 +223,7 @@ pub async fn thoughts_about_withdrawn_memories_are_erased(store: &dyn Store) -> 
     Ok(())
 }
 
-/// An erasure also erases what was said about it, and a cycle that runs meanwhile keeps only its counts.
+/// An erasure also removes derived thoughts, and a concurrent cycle stores only its counts.
 pub async fn thoughts_about_erased_memories_are_erased(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn_id = stage.turn_id();

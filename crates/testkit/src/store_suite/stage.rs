@@ -1,4 +1,4 @@
-//! The stage of every chapter: one persona, two users, times that pass and identifiers that repeat.
+//! The stage of every test: one persona, two users, simulated time and deterministic identifiers.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::SequentialIds;
 
-/// The model whose vectors the nodes have.
+/// The model of the nodes' vectors.
 pub(super) const MODEL: &str = "word-hash-3";
 
 pub(super) struct Stage<'a> {
@@ -29,7 +29,7 @@ pub(super) struct Stage<'a> {
     ids: SequentialIds,
 }
 
-/// A moment of the story, in seconds from its beginning.
+/// A time of the story, in seconds after its start.
 pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 20_000) + SignedDuration::from_secs(seconds)
 }
@@ -43,7 +43,7 @@ pub(super) fn embedding(components: [f32; 3]) -> Embedding {
 }
 
 impl<'a> Stage<'a> {
-    /// The persona `luna` with the users `ann` and `bob`.
+    /// Creates the persona `luna` and the users `ann` and `bob`.
     pub(super) async fn set(store: &'a dyn Store) -> Result<Stage<'a>, Box<dyn std::error::Error>> {
         let (persona, ann, bob) = (PersonaId::new("luna")?, UserId::new("ann")?, UserId::new("bob")?);
         store.ensure_persona(&persona, "Luna", at(0)).await?;
@@ -62,7 +62,7 @@ impl<'a> Stage<'a> {
         self.ids.next(at(0))
     }
 
-    /// A line of the user on the channel `web`; its terms are its words.
+    /// A message of the user on the channel `web`; its terms are its words.
     pub(super) fn user_line(&self, content: &str, seconds: i64) -> NewMessage {
         NewMessage {
             id: MessageId(self.id()),
@@ -83,7 +83,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A line of the persona.
+    /// A message of the persona.
     pub(super) fn reply(&self, content: &str, seconds: i64) -> NewMessage {
         NewMessage { role: Role::Persona, ..self.user_line(content, seconds) }
     }
@@ -96,7 +96,7 @@ impl<'a> Stage<'a> {
         Ok(self.capture(self.user_line(content, seconds)).await?.message)
     }
 
-    /// One line of the user, in a session that is claimed for consolidation.
+    /// A message of the user, in a session that is claimed for consolidation.
     pub(super) async fn claimed_session(
         &self,
         content: &str,
@@ -116,12 +116,12 @@ impl<'a> Stage<'a> {
         Ok((message, session))
     }
 
-    /// An event that depends on the whole of a message; its terms are its words.
+    /// An event that quotes a whole message; its terms are its words.
     pub(super) fn event(&self, description: &str, message: &Message) -> NewNode {
         NewNode { evidence: vec![quote_all(message)], ..self.new_node(NodeKind::Event, description) }
     }
 
-    /// A thought that depends on events.
+    /// A thought that cites events.
     pub(super) fn thought(&self, description: &str, events: &[NodeId]) -> NewNode {
         NewNode { filling: events.to_vec(), ..self.new_node(NodeKind::Thought, description) }
     }
@@ -184,7 +184,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Has one event remembered, from a session of its own.
+    /// Stores one event, from a session of its own.
     pub(super) async fn remember(
         &self,
         description: &str,
@@ -210,7 +210,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The whole of a message as evidence.
+/// A quote of a whole message.
 pub(super) fn quote_all(message: &Message) -> Evidence {
     let end = u32::try_from(message.content.chars().count()).unwrap_or(u32::MAX);
     Evidence { message_id: message.id, quote: message.content.clone(), start: 0, end }

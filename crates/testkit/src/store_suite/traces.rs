@@ -1,4 +1,4 @@
-//! What calls cost, and how replies and memories came to be.
+//! Laws of costs and traces.
 
 use memory::identifiers::SessionId;
 use memory::ledger::{ModelCall, TokenUsage};
@@ -62,7 +62,7 @@ pub async fn costs_are_added_up(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A trace belongs to its turn, the last one counts, and it expires.
+/// A trace belongs to its turn, the last one replaces earlier ones, and it expires.
 pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut heads = Vec::new();
@@ -105,7 +105,7 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
-/// The phases of a session are listed in order, each as its last attempt left it.
+/// The phases of a session are listed in order, each from its last attempt.
 pub async fn traces_of_sessions_are_kept_for_a_while(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("hello", 10).await?;

@@ -1,4 +1,4 @@
-//! Turns: nothing that the user said is left without a reply or a reason.
+//! Laws of turns: no message of the user stays without a reply or a reason.
 
 use memory::messages::TurnStatus;
 use memory::ports::{NewMessage, Store};
@@ -6,7 +6,7 @@ use memory::ports::{NewMessage, Store};
 use super::Outcome;
 use super::stage::{Stage, at, receipt};
 
-/// The user's words make a turn pending; the receipt of the reply, in the same transaction, makes it answered.
+/// The user's message makes a turn pending; the receipt of the reply, in the same transaction, makes it answered.
 pub async fn a_turn_is_pending_until_its_receipt(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn_id = stage.turn_id();
@@ -31,7 +31,7 @@ pub async fn a_turn_is_pending_until_its_receipt(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A failure keeps its reason until somebody asks again.
+/// A failure stores its reason until somebody retries.
 pub async fn a_failed_turn_can_be_reopened(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.turn_id(), stage.turn_id());

@@ -1,4 +1,4 @@
-//! Vectors: which rows wait for one, and how an index keeps in step.
+//! Laws of vectors: which rows wait for one, and how an index stays up to date.
 
 use memory::identifiers::{MessageId, NodeId};
 use memory::ports::{Corpus, Store, VectorCoverage};
@@ -6,7 +6,7 @@ use memory::ports::{Corpus, Store, VectorCoverage};
 use super::Outcome;
 use super::stage::{MODEL, Stage, embedding};
 
-/// A row without a vector of the model waits for one, the newest first; a row that is gone is passed over.
+/// A row without a vector of the model waits for one, the newest first; a deleted row is skipped.
 pub async fn vectors_follow_their_rows(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.say("one", 0).await?, stage.say("two", 1).await?);
@@ -89,7 +89,7 @@ pub async fn vectors_are_numbered_by_their_writing(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// The newest rows come first, whenever their vectors were written; nothing of another scope or model is among them.
+/// The newest rows come first, whenever their vectors were written; rows of other scopes or models are excluded.
 pub async fn the_newest_vectors_come_first(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut said = Vec::new();
@@ -118,12 +118,12 @@ pub async fn the_newest_vectors_come_first(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// While one model takes another's place, rows have a vector of each; afterwards only the newer ones are left.
+/// While one model replaces another, rows have vectors of both; afterwards only those of the newer one.
 pub async fn one_model_takes_the_place_of_another(store: &dyn Store) -> Outcome {
     const NEXT_MODEL: &str = "next model";
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.say("one", 0).await?, stage.say("two", 1).await?);
-    // The line that it depends on has no vector at all, which keeps no scope with the older model.
+    // Its message has no vector at all, which does not make a scope use the older model.
     let event = stage.remember("an event", 10).await?;
     let both = vec![(first.id, embedding([1.0, 0.0, 0.0])), (second.id, embedding([0.0, 1.0, 0.0]))];
     store.put_message_vectors(MODEL, both).await?;

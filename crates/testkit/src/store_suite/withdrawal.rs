@@ -1,4 +1,4 @@
-//! Words that are taken back, and what goes with them.
+//! Laws of withdrawal: text that is edited or replaced, and what depends on it.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,8 @@ fn edit(message: &Message, content: &str, seconds: i64) -> MessageEdit {
     }
 }
 
-/// The old words are not found any more, what depended on them is gone, what they had replaced is current again, and
-/// the session is consolidated once more.
+/// The former text is not found any more, memories that depended on it are deleted, those that they had replaced are
+/// current again, and the session is consolidated again.
 pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
@@ -77,8 +77,8 @@ pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// Only the user's own messages can be edited. An edit to the same words changes nothing. A worker loses its
-/// claim on the session.
+/// Only the user's own messages can be edited. An edit to the same text changes nothing. A worker loses its claim on
+/// the session.
 pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("I moved to Ulm", 0).await?;
@@ -273,7 +273,7 @@ pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) ->
     Ok(())
 }
 
-/// The positions of erased text in a message are recorded once each, moved by edits, and erased with it.
+/// The spans of erased text in a message are recorded once each, moved by edits, and erased with it.
 pub async fn forgetting_records_the_places_of_the_text(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let forget = async |selection| {
@@ -314,8 +314,8 @@ pub async fn forgetting_records_the_places_of_the_text(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// Silenced words are listed by message, with the words of a reply that repeat them. An edit moves them, and another
-/// memory of the same words does not undo it.
+/// Silenced spans are listed by message, with those of a reply that repeat them. An edit moves them, and another
+/// memory with the same text does not undo it.
 pub async fn silenced_words_are_known_by_message(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn = stage.turn_id();
@@ -355,8 +355,8 @@ fn quote_part(message: &Message, start: u32, end: u32) -> Evidence {
     Evidence { message_id: message.id, quote, start, end }
 }
 
-/// A memory with edited words is erased if its session is consolidated again, even if it quotes other words too. One
-/// that words of another session prove keeps what is left.
+/// A memory with edited text is erased if its session is consolidated again, even if it quotes other text too. One
+/// with evidence in another session is reduced to that.
 pub async fn edited_words_leave_every_memory(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let cat = stage.say("I keep a cat", 0).await?;
@@ -386,7 +386,7 @@ pub async fn edited_words_leave_every_memory(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A bare yes proves nothing once its question is deleted, and the question proves nothing without the yes.
+/// A bare yes is no evidence once its question is deleted, and the question is none without the yes.
 pub async fn a_yes_goes_with_its_question(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for (place, deletes_yes) in [(0, true), (1, false)] {

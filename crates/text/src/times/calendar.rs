@@ -1,4 +1,4 @@
-//! Days, weeks, months and years around a day.
+//! Days, weeks, months and years relative to a day.
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
@@ -6,15 +6,15 @@ use jiff::{Span, ToSpan};
 /// First and last day of a named time.
 pub(super) type Days = (Date, Date);
 
-/// Numbers that are read as years. Others of four digits are mostly prices, rooms and parts of addresses.
+/// Numbers that are interpreted as years. Others with four digits are mostly prices, rooms and parts of addresses.
 pub(super) const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
-/// Furthest "… ago" that is understood, in its own unit.
+/// Maximum number in "… ago", in its own unit.
 const AGO_MAX: i64 = 1_000;
-/// Days on either side of "three weeks ago", which nobody means to the day.
+/// Days of tolerance for "three weeks ago", which nobody means exactly.
 const WEEKS_AGO_SLACK: i64 = 3;
-/// Months on either side of "a year ago". Nobody means it to the day.
+/// Months of tolerance for "a year ago", which nobody means exactly.
 const YEAR_AGO_SLACK: i64 = 2;
-/// Months on either side of "three years ago". People count in calendar years.
+/// Months of tolerance for "three years ago", because people count calendar years.
 const YEARS_AGO_SLACK: i64 = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) enum Season {
     Winter,
 }
 
-/// The present day, and on which day weeks begin.
+/// The present day, and the first day of a week.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calendar {
     pub(super) today: Date,
@@ -45,7 +45,7 @@ impl Calendar {
         shift_date(self.today, offset.days()).map(|date| (date, date))
     }
 
-    /// From `first` to `last` days from now.
+    /// The days from `first` to `last`, counted from now.
     pub(super) fn days_between(self, first: i64, last: i64) -> Option<Days> {
         Some((self.day_at_offset(first)?.0, self.day_at_offset(last)?.0))
     }
@@ -56,27 +56,27 @@ impl Calendar {
         Some((first, shift_date(first, 6.days())?))
     }
 
-    /// A day of this week, of the last (−1), of the next (1).
+    /// A weekday of this week, of the last (−1), of the next (1).
     pub(super) fn weekday_of_week(self, weekday: Weekday, offset: i64) -> Option<Days> {
         let (first, _) = self.week(offset)?;
         let date = shift_date(first, i64::from(weekday.since(self.week_start)).days())?;
         Some((date, date))
     }
 
-    /// The latest such day before today.
+    /// The latest such weekday before today.
     pub(super) fn latest_weekday(self, weekday: Weekday) -> Option<Days> {
         let date = self.today.nth_weekday(-1, weekday).ok()?;
         Some((date, date))
     }
 
-    /// The first such day after today.
+    /// The first such weekday after today.
     pub(super) fn next_weekday(self, weekday: Weekday) -> Option<Days> {
         let date = self.today.nth_weekday(1, weekday).ok()?;
         Some((date, date))
     }
 
-    /// Saturday and Sunday of this week, of the last (−1), of the next (1); by weeks that begin on Monday, or a weekend
-    /// would be torn apart.
+    /// Saturday and Sunday of this week, of the last (−1), of the next (1); always by weeks that begin on Monday, to
+    /// keep a weekend together.
     pub(super) fn weekend(self, offset: i64) -> Option<Days> {
         let from_monday = Self { week_start: Weekday::Monday, ..self };
         Some((
@@ -99,27 +99,27 @@ impl Calendar {
         self.today.year().checked_add(offset)
     }
 
-    /// The latest month of this name that has begun; without `current`, the latest that is over.
+    /// The latest month with this name that has begun; without `current`, the latest that is over.
     pub(super) fn latest_month(self, number: i8, current: bool) -> Option<Days> {
         let over = number < self.today.month() || (current && number == self.today.month());
         month_of(if over { self.today.year() } else { self.year_number(-1)? }, number)
     }
 
-    /// The first month of this name that has not begun.
+    /// The first month with this name that has not begun.
     pub(super) fn next_month_named(self, number: i8) -> Option<Days> {
         let ahead = number > self.today.month();
         month_of(if ahead { self.today.year() } else { self.year_number(1)? }, number)
     }
 
-    /// The latest such day that is not ahead.
+    /// The latest such day that is not in the future.
     pub(super) fn latest_day(self, month: i8, day: i8) -> Option<Days> {
         let this_year = one_day(self.today.year(), month, day).filter(|(date, _)| *date <= self.today);
-        // A leap day is looked for back to the last leap year.
+        // A leap day refers back to the last leap year.
         this_year.or_else(|| (1..=8).find_map(|back| one_day(self.year_number(-back)?, month, day)))
     }
 
-    /// So many units ago, or (negative) ahead. A day is exact; a week means some days about it, a month the calendar's
-    /// month, a year some months about the day, which for a leap day is the 28th.
+    /// A number of units ago, or (negative) ahead. A day is exact; a week has some days of tolerance, a month is the
+    /// calendar month, a year has some months of tolerance around the day, which for a leap day is the 28th.
     pub(super) fn units_ago(self, count: i64, unit: CalendarUnit) -> Option<Days> {
         if !(1..=AGO_MAX).contains(&count.abs()) {
             return None;
@@ -138,7 +138,7 @@ impl Calendar {
         }
     }
 
-    /// "A few … ago": from two to six.
+    /// "A few … ago": two to six.
     pub(super) fn few_units_ago(self, unit: CalendarUnit) -> Option<Days> {
         self.span_of_units_ago(2, 6, unit)
     }
@@ -149,13 +149,13 @@ impl Calendar {
         Some((early.0, late.1))
     }
 
-    /// The same day of another year, exactly; of a leap day the 28th.
+    /// The same day of another year, exactly; for a leap day the 28th.
     pub(super) fn same_day(self, years: i64) -> Option<Days> {
         shift_date(self.today, years.years()).map(|date| (date, date))
     }
 }
 
-/// The months that meteorologists of the northern half of the world give a season; winter ends in the next year.
+/// The months of a season on the northern hemisphere, as in meteorology; winter ends in the next year.
 pub(super) fn season_of(year: i16, season: Season) -> Option<Days> {
     let (first, last_year, last) = match season {
         Season::Spring => (3, year, 5),

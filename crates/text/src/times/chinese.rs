@@ -11,7 +11,7 @@ use super::calendar::{
 };
 
 const DIGITS: &str = "一二三四五六七八九";
-/// Days by their names, the longer before the shorter: (name, days from now).
+/// Names of days, the longer before the shorter: (name, days from now).
 const DAYS: [(&str, i64); 22] = [
     ("大前天", -3),
     ("前天", -2),
@@ -46,11 +46,11 @@ const UNITS: [(&str, CalendarUnit); 7] = [
     ("月", CalendarUnit::Month),
     ("年", CalendarUnit::Year),
 ];
-/// Characters after 年 or 月 that make another word: 前年轻, 晚上月亮.
+/// Characters after 年 or 月 that make it part of another word: 前年轻, 晚上月亮.
 const WORD_CONTINUATIONS: &str = "亮球经饼轻龄级";
-/// Days of a vague 前几天. It means less than two weeks to everybody.
+/// Maximum days of the vague 前几天. Nobody means two weeks or more.
 const FEW_DAYS_MOST: i64 = 10;
-/// Parts of a month by their names, the longer before the shorter: first and last day.
+/// Names of parts of a month, the longer before the shorter: first and last day.
 const PARTS_OF_MONTH: [(&str, (i8, i8)); 7] = [
     ("上旬", (1, 10)),
     ("中旬", (11, 20)),
@@ -60,9 +60,9 @@ const PARTS_OF_MONTH: [(&str, (i8, i8)); 7] = [
     ("底", (21, 31)),
     ("末", (21, 31)),
 ];
-/// Characters after 中 that make another word: 6月中国, 9月中秋.
+/// Characters after 中 that make it part of another word: 6月中国, 9月中秋.
 const NOT_AFTER_MIDDLE: &str = "国午秋学";
-/// Feasts of a fixed day, and how many days they last: (name, month, day, days).
+/// Holidays on a fixed day, with their length: (name, month, day, days).
 const FEASTS: [(&str, i8, i8, i64); 10] = [
     ("元旦", 1, 1, 3),
     ("情人节", 2, 14, 1),
@@ -76,7 +76,7 @@ const FEASTS: [(&str, i8, i8, i64); 10] = [
     ("圣诞", 12, 24, 2),
 ];
 
-/// The times of a folded text, each with its place.
+/// The times in a folded text, each with its position.
 pub(super) fn scan_times(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
     let (mut at, mut found) = (0, Vec::new());
     while let Some(character) = folded[at..].chars().next() {
@@ -92,7 +92,7 @@ pub(super) fn scan_times(folded: &str, calendar: Calendar) -> Vec<(Range<usize>,
     found
 }
 
-/// True if a text names a span ahead of less than a day: 十分钟后, 半小时后, 两个小时以后.
+/// True if a text names a time less than a day ahead: 十分钟后, 半小时后, 两个小时以后.
 pub(super) fn names_span_ahead(folded: &str) -> bool {
     const UNITS: [&str; 5] = ["分钟", "小时", "钟头", "刻钟", "秒"];
     folded.char_indices().any(|(at, _)| {
@@ -109,7 +109,7 @@ pub(super) fn names_span_ahead(folded: &str) -> bool {
     })
 }
 
-/// The time that a text begins with, if it is one, and how many bytes it takes.
+/// The time at the start of a text, and its length in bytes.
 fn time_phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let named = || {
         day_name(text, calendar)
@@ -123,7 +123,7 @@ fn time_phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(
     Some(ends_a_word).filter(|ends| !ends).and_then(|_| named()).or_else(|| number_phrase(text, calendar))
 }
 
-/// True if the text goes on with the end of another word: 晚上, 马上, 以前, 以后, 每周, 过去.
+/// True if the text continues a word whose beginning looks like a time: 晚上, 马上, 以前, 以后, 每周, 过去.
 fn is_end_of_word(before: char, text: &str) -> bool {
     let others = match text.chars().next() {
         Some('上') => "早晚马以加路网身线楼桌床",
@@ -142,7 +142,7 @@ fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usiz
     Some((calendar.day_at_offset(offset).map(named), name.len()))
 }
 
-/// 国庆, 清明: the latest that has begun.
+/// Parses 国庆, 清明: the latest one that has begun.
 fn feast_day(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (name, month, day, days) = FEASTS.into_iter().find(|(name, ..)| text.starts_with(name))?;
     let named = || {
@@ -152,7 +152,7 @@ fn feast_day(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usi
     Some((named(), name.len()))
 }
 
-/// 上周, 上周三, 这个星期天, 下下周, 上周末; 周三 alone.
+/// Parses 上周, 上周三, 这个星期天, 下下周, 上周末, or 周三 alone.
 fn parse_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (offset, length) =
         parse_offset(text, &[("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)]);
@@ -179,7 +179,7 @@ fn parse_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
             calendar.week(offset).map(|days| NamedPeriod::without_slack(days).with_slack(1)),
             taken(rest),
         )),
-        // By itself it may be past or ahead; a question is mostly about the past.
+        // By itself it may be past or future; questions are mostly about the past.
         (None, Some(weekday)) => {
             Some((calendar.latest_weekday(weekday).map(NamedPeriod::uncertain), taken(rest)))
         }
@@ -187,7 +187,7 @@ fn parse_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
     }
 }
 
-/// 上个月, 上个月底, 下月3号, 本月.
+/// Parses 上个月, 上个月底, 下月3号, 本月.
 fn parse_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let words = [("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)];
     let (offset, length) = parse_offset(text, &words);
@@ -206,20 +206,20 @@ fn parse_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, u
     Some((days.map(NamedPeriod::without_slack), text.len() - rest.len()))
 }
 
-/// 初, 上旬, 中旬, 底 after a month: its first and last day, and the bytes taken.
+/// Parses 初, 上旬, 中旬, 底 after a month: its first and last day, and the bytes used.
 fn part_of_month(text: &str) -> Option<((i8, i8), usize)> {
     let (word, days) = PARTS_OF_MONTH.into_iter().find(|(word, _)| text.starts_with(word))?;
     let begins_a_word = word == "中" && text[word.len()..].starts_with(|c| NOT_AFTER_MIDDLE.contains(c));
     (!begins_a_word).then_some((days, word.len()))
 }
 
-/// These days of a month; the last of them may be beyond its end.
+/// These days of a month; the last of them may exceed its end.
 fn within_month((first, last): Days, (from, to): (i8, i8)) -> Option<Days> {
     let day = |day: i8| first.with().day(day.min(last.day())).build().ok();
     Some((day(from)?, day(to)?))
 }
 
-/// 去年, 去年六月, 前年夏天, 去年今天, 明年年底.
+/// Parses 去年, 去年六月, 前年夏天, 去年今天, 明年年底.
 fn parse_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let words = [("大前年", -3), ("前年", -2), ("去年", -1), ("今年", 0), ("明年", 1), ("后年", 2)];
     let (offset, length) = parse_offset(text, &words);
@@ -244,7 +244,7 @@ fn parse_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
     ))
 }
 
-/// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.
+/// Parses 六月, 六月三日, 夏天, 年初, 年底 of a year; also returns the bytes used.
 fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
     if let Some((month, length)) = month_after(text) {
         return Some(match (day_after(&text[length..]), part_of_month(&text[length..])) {
@@ -268,7 +268,7 @@ fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
     Some((days, word.len()))
 }
 
-/// 前几天, 几天前, 半年前, 半个月前, 两三天前.
+/// Parses 前几天, 几天前, 半年前, 半个月前, 两三天前.
 fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     if text.starts_with("前几天") {
         return Some((calendar.days_between(-FEW_DAYS_MOST, -2).map(NamedPeriod::uncertain), "前几天".len()));
@@ -287,7 +287,7 @@ fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
     let (fewest, most, length) = if text.starts_with('几') {
         (2, 6, '几'.len_utf8())
     } else {
-        // 两三, 三五: from the one to the other.
+        // 两三, 三五: from the first number to the second.
         let mut letters = text.chars();
         let (first, second) = (digit_of(letters.next()?)?, digit_of(letters.next()?)?);
         (first.min(second), first.max(second), text.len() - letters.as_str().len())
@@ -298,7 +298,7 @@ fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
     Some((calendar.span_of_units_ago(fewest, most, unit).map(NamedPeriod::without_slack), end + ago.len()))
 }
 
-/// 三天前, 两周后, 2023年, 2023年6月, 六月, 6月3日, 二〇二三年.
+/// Parses 三天前, 两周后, 2023年, 2023年6月, 六月, 6月3日, 二〇二三年.
 fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     if let Some((year, length)) = spelled_year(text) {
         return Some(of_year(&text[length..], year, length));
@@ -311,7 +311,7 @@ fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>,
         if let Some(ago) = ago {
             return Some((calendar.units_ago(number, unit).map(NamedPeriod::without_slack), end + ago.len()));
         }
-        // 三天后 may count from anything that was told before.
+        // 三天后 may count from any event mentioned before.
         let later = ["后", "之后", "以后"].into_iter().find(|later| text[end..].starts_with(later));
         if let Some(later) = later {
             return Some((calendar.units_ago(-number, unit).map(NamedPeriod::uncertain), end + later.len()));
@@ -342,7 +342,7 @@ fn of_year(rest: &str, year: i16, length: usize) -> (Option<NamedPeriod>, usize)
     }
 }
 
-/// As in 二〇二三年, digit by digit.
+/// Parses a year written digit by digit, such as 二〇二三年.
 fn spelled_year(text: &str) -> Option<(i16, usize)> {
     let mut letters = text.chars();
     let mut year = 0_i16;
@@ -363,12 +363,12 @@ fn parse_offset(text: &str, words: &[(&str, i64)]) -> (Option<i64>, usize) {
     }
 }
 
-/// 天, 周, 个星期, 个月, 年, with the bytes taken.
+/// Parses 天, 周, 个星期, 个月, 年; also returns the bytes used.
 fn unit_after(text: &str) -> Option<(CalendarUnit, usize)> {
     let counted = text.strip_prefix('个');
     let rest = counted.unwrap_or(text);
     let (word, unit) = UNITS.into_iter().find(|(word, _)| rest.starts_with(word))?;
-    // A month is counted with 个; without it, it is a name: 三月.
+    // A number of months needs 个; without it, it is the name of a month: 三月.
     let fits = (unit != CalendarUnit::Month) || counted.is_some();
     fits.then_some((unit, text.len() - rest.len() + word.len()))
 }
@@ -381,7 +381,7 @@ fn month_after(text: &str) -> Option<(i8, usize)> {
     Some((month, text.len() - rest.len()))
 }
 
-/// As in 3日 or 三号.
+/// Parses 3日 or 三号.
 fn day_after(text: &str) -> Option<(i8, usize)> {
     let (number, length) = number(text)?;
     let day = i8::try_from(number).ok().filter(|day| (1..=31).contains(day))?;
@@ -404,7 +404,7 @@ fn digit_of(letter: char) -> Option<i64> {
     }
 }
 
-/// Digits, or 一 to 九十九, or 两; with the bytes that they take.
+/// Parses digits, or 一 to 九十九, or 两; also returns the bytes used.
 pub(super) fn number(text: &str) -> Option<(i64, usize)> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     if digits > 0 {

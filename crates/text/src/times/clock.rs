@@ -5,7 +5,8 @@ use jiff::civil::Time;
 use super::chinese::number;
 use crate::is_unspaced;
 
-/// Hours up to which a bare "at 5" is the afternoon: nobody has an appointment at 5 in the morning without saying so.
+/// Hours up to which a bare "at 5" is in the afternoon: nobody has an appointment at 5 in the morning without saying
+/// so.
 const BARE_AFTERNOON_LAST_HOUR: i8 = 6;
 
 /// The first time of day that a folded text names.
@@ -27,7 +28,7 @@ fn english_time(folded: &str) -> Option<Time> {
     })
 }
 
-/// 5, 5pm, 5 pm, 17:30, noon.
+/// Parses 5, 5pm, 5 pm, 17:30, noon.
 fn read_clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
     if word == "noon" {
         return clock_time(12, 0);
@@ -49,7 +50,7 @@ fn read_clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<T
     match ending {
         Some("pm" | "p.m") if (1..=12).contains(&hour) => clock_time(hour % 12 + 12, minutes),
         Some("am" | "a.m") if (1..=12).contains(&hour) => clock_time(hour % 12, minutes),
-        // Without any mark it is a time only after "at", or with minutes: 17:30.
+        // Without a marker it is a time only after "at", or with minutes: 17:30.
         _ if (before == Some("at") || ending == Some("o'clock"))
             && minute.is_none()
             && (1..=12).contains(&hour) =>
@@ -61,7 +62,7 @@ fn read_clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<T
     }
 }
 
-/// At eight, at eight o'clock, half past six, eight pm.
+/// Parses "at eight", "at eight o'clock", "half past six", "eight pm".
 fn spelled_time(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
     let hour = i8::try_from(super::english::number(word)?).ok()?;
     let is_word = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -98,7 +99,7 @@ fn chinese_time(folded: &str) -> Option<Time> {
         } else {
             number(rest).filter(|(_, length)| rest[*length..].starts_with('分')).map_or(0, |(n, _)| n)
         };
-        // 一点, "a little", is a time only with a part of the day or with minutes.
+        // 一点 ("a little") is a time only with a part of the day or with minutes.
         if hour == 1 && minutes == 0 && part_of_day(part).is_none() {
             return None;
         }
@@ -108,7 +109,7 @@ fn chinese_time(folded: &str) -> Option<Time> {
             Some(DayPart::Noon) => hour,
             Some(DayPart::Afternoon) if hour < 12 => hour + 12,
             Some(DayPart::Afternoon) => hour,
-            // Twelve at night is the end of the day, which is no moment of it.
+            // Twelve at night is the end of the day, which is not a moment of it.
             Some(DayPart::Evening) if hour < 12 => hour + 12,
             Some(DayPart::Evening) if hour == 12 => return None,
             Some(DayPart::Evening) => hour,
@@ -141,7 +142,7 @@ fn part_of_day(text: &str) -> Option<DayPart> {
     }
 }
 
-/// The number that a text ends with, and its bytes.
+/// The number at the end of a text, and its length in bytes.
 fn number_before(text: &str) -> Option<(i64, usize)> {
     let starts = text.char_indices().rev().take(3).map(|(at, _)| at);
     let whole = starts.filter_map(|at| number(&text[at..]).filter(|(_, length)| at + length == text.len()));

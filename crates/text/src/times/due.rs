@@ -1,4 +1,4 @@
-//! Whether words name a time at which something can be done: a day, a clock time, a span ahead, an occasion.
+//! Recognises times at which something can be done: a day, a time of day, a future period, an occasion.
 
 use jiff::Timestamp;
 use jiff::civil::Weekday;
@@ -8,17 +8,17 @@ use super::{chinese, clock, english, time_phrases};
 use crate::lexicon::times as lexicon;
 use crate::segment::{fold, whole_words};
 
-/// True if a text names a time at which something can be done. What lies behind ("yesterday", 去年) is none.
+/// True if a text names a time at which something can be done. Past times ("yesterday", 去年) do not count.
 pub fn names_due_time(text: &str) -> bool {
     let folded = fold(text);
-    // Relative phrases fall before or after any moment alike.
+    // Relative phrases are before or after any moment equally.
     let said = Timestamp::UNIX_EPOCH;
     let phrases = time_phrases(text, said, &TimeZone::UTC, Weekday::Monday);
     let is_behind = |start: Timestamp, sure: bool, present: bool| sure && !present && start <= said;
     if phrases.iter().any(|phrase| !is_behind(phrase.start, phrase.sure, phrase.present)) {
         return true;
     }
-    // A day that lies behind takes its clock time with it: "yesterday at 5".
+    // With a past day its time of day is past too: "yesterday at 5".
     if phrases.is_empty() && clock::time_of_day(&folded).is_some() {
         return true;
     }

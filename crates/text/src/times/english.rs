@@ -25,16 +25,16 @@ const MONTHS: [&str; 12] = [
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const NUMBER_WORDS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-/// Days about which "next Friday" and "last Friday" leave people in doubt.
+/// Days of tolerance for "next Friday" and "last Friday", which are ambiguous.
 const WEEKDAY_SLACK: i64 = 7;
-/// Days about which "last June" leaves people in doubt: this year's, or the one before?
+/// Days of tolerance for "last June", which may be this year's or the one before.
 const MONTH_SLACK: i64 = 366;
-/// "The other day": from two to ten days ago.
+/// "The other day": two to ten days ago.
 const THE_OTHER_DAY: (i64, i64) = (-10, -2);
 
 type FoundPeriod = (NamedPeriod, usize);
 
-/// The times of a folded text, each with its place.
+/// The times in a folded text, each with its position.
 pub(super) fn scan_times(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
     let mut places: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
@@ -58,7 +58,7 @@ pub(super) fn scan_times(folded: &str, calendar: Calendar) -> Vec<(Range<usize>,
     found
 }
 
-/// The time that a text of words begins with, and how many words it takes.
+/// The time at the start of a text, and its number of words.
 fn phrase_at_start(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     fixed_phrase(words, calendar)
         .or_else(|| counted_phrase(words, calendar))
@@ -92,7 +92,8 @@ fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     })
 }
 
-/// Two days ago, a couple of weeks ago, a few months ago, a year ago today; in two days, three weeks from now.
+/// Parses "two days ago", "a couple of weeks ago", "a few months ago", "a year ago today"; "in two days", "three
+/// weeks from now".
 fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let ahead = words.first() == Some(&"in");
     let after_in = if ahead { &words[1..] } else { words };
@@ -107,7 +108,7 @@ fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let rest = &after_in[length + 1..];
     let length = length + 1 + usize::from(ahead);
     match (ahead, count, rest) {
-        // "In two days" is also how long something took.
+        // "In two days" may also be a duration.
         (true, Some(count), _) => Some((NamedPeriod::uncertain(calendar.units_ago(-count, unit)?), length)),
         (false, Some(count), ["from", "now", ..]) => {
             Some((NamedPeriod::without_slack(calendar.units_ago(-count, unit)?), length + 2))
@@ -125,7 +126,7 @@ fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     }
 }
 
-/// True if words begin with a span ahead of less than a day: in half an hour, in ten minutes, within an hour.
+/// True if words begin with a time less than a day ahead: "in half an hour", "in ten minutes", "within an hour".
 pub(super) fn span_ahead(words: &[&str]) -> bool {
     let (["in" | "within", after @ ..] | ["after", after @ ..]) = words else { return false };
     let is_unit = |word: &&str| matches!(word.trim_end_matches('s'), "second" | "minute" | "hour");
@@ -139,13 +140,13 @@ pub(super) fn span_ahead(words: &[&str]) -> bool {
     }
 }
 
-/// True if words begin with a day of a month that is not named: on the 3rd, by the 21st.
+/// True if words begin with a day without its month: "on the 3rd", "by the 21st".
 pub(super) fn day_of_month(words: &[&str]) -> bool {
     matches!(words, ["on" | "by" | "before" | "until", "the", day, ..]
         if month_day(day).is_some() && day.ends_with(|letter: char| letter.is_ascii_alphabetic()))
 }
 
-/// In June last year, summer of last year, last year in June: a month or season of a year that is counted from now.
+/// Parses "in June last year", "summer of last year", "last year in June": a month or season of a relative year.
 fn part_of_year(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let offset = |words: &[&str]| match words {
         ["last", "year", ..] => Some(-1),
@@ -174,7 +175,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let start = introduced(words);
     let (name, rest) = words.get(start..)?.split_first()?;
     let of = usize::from(rest.first() == Some(&"of"));
-    // "They may this year", "we march next year", "prices will fall next year" are no months, and no season.
+    // "They may this year", "we march next year", "prices will fall next year" contain no month or season.
     if start + of == 0 && matches!(*name, "may" | "march" | "fall") {
         return None;
     }
@@ -182,7 +183,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     Some((NamedPeriod::without_slack(days(name, offset)?), start + of + 3))
 }
 
-/// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.
+/// Parses last, this or next with week, weekend, month, year, a weekday, a month's name, a season or Christmas.
 fn parse_beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let (offset, what) = match words {
         ["last" | "past", what, ..] => (-1, *what),
@@ -239,7 +240,7 @@ fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<Na
     })
 }
 
-/// 3 June 2023, June 3rd, the 3rd of June, June 2023, 2023-06-03. Without a year, the latest.
+/// Parses 3 June 2023, June 3rd, the 3rd of June, June 2023, 2023-06-03. Without a year, the latest one.
 fn calendar_date(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     if let [year, month, day, ..] = words
         && let (Some(year), Ok(month), Ok(day)) = (calendar_year(year), month.parse(), day.parse())
@@ -271,7 +272,8 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     }
 }
 
-/// 19.01.2024, 2024.1.19, 19/01/2024, 2024/1/19. Where both may be the month, the day comes first unless the year does.
+/// Parses 19.01.2024, 2024.1.19, 19/01/2024, 2024/1/19. If both may be the month, the day comes first unless the year
+/// does.
 fn numeric_date(words: &[&str]) -> Option<(Days, usize)> {
     let word = words.first()?;
     let parts: Vec<&str> = word.split('.').collect();
@@ -296,7 +298,7 @@ fn month_and_day_have_two_digits(words: &[&str]) -> bool {
     words.iter().skip(1).take(2).all(|word| word.len() == 2)
 }
 
-/// In June, in 2021, in June 2022, in summer; on Friday, on Christmas.
+/// Parses "in June", "in 2021", "in June 2022", "in summer"; "on Friday", "on Christmas".
 fn after_preposition(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
     let days = match words {
         ["in", name, year, ..] if month_number(name).is_some() && calendar_year(year).is_some() => {
@@ -338,7 +340,7 @@ fn weekday_of(word: &str) -> Option<Weekday> {
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 
-/// 3, 3rd, 21st: a day of a month.
+/// Parses the day of a month: 3, 3rd, 21st.
 fn month_day(word: &str) -> Option<i8> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let is_ordinal = matches!(&word[digits.len()..], "" | "st" | "nd" | "rd" | "th");

@@ -1,8 +1,8 @@
-//! The commonest ways to name a time, in English and Chinese: yesterday, last week, three days ago, last June, in 2023,
-//! 3 June 2023, tomorrow at 5 pm; 昨天, 上周三, 三天前, 去年六月, 2023年, 6月3日, 明天下午五点.
+//! The most common ways to name a time, in English and Chinese: yesterday, last week, three days ago, last June, in
+//! 2023, 3 June 2023, tomorrow at 5 pm; 昨天, 上周三, 三天前, 去年六月, 2023年, 6月3日, 明天下午五点.
 //!
-//! No library is used: those that are kept up read dates out of one language, and none says how sure it is, which is
-//! what decides here whether a date may overrule somebody.
+//! No library is used: the maintained ones parse one language, and none reports how certain a date is, which decides
+//! here if it may override another statement.
 
 mod calendar;
 mod english;
@@ -23,18 +23,18 @@ use calendar::Calendar;
 
 use super::lexicon::times as lexicon;
 
-/// A time that a text names, seen from the moment of its saying and in the speaker's zone.
+/// A time that a text names, relative to when it was said and in the speaker's zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimePhrase {
     /// First moment of its first day.
     pub start: Timestamp,
     /// Last moment of its last day.
     pub end: Timestamp,
-    /// The moment itself, where a clock time was named with one day.
+    /// The exact time, if a time of day was named with a single day.
     pub moment: Option<Timestamp>,
-    /// Days on either side about which speakers differ: "next Friday".
+    /// Days of tolerance, where speakers differ: "next Friday".
     pub slack_days: i64,
-    /// True if it counts from the moment of its saying, and can hardly mean anything else: "yesterday", not "on Friday".
+    /// True if it is relative to when it was said, and unambiguous: "yesterday", not "on Friday".
     pub sure: bool,
     /// True if people say it without asking for anything: "today".
     pub present: bool,
@@ -42,7 +42,7 @@ pub struct TimePhrase {
     pub place: Range<usize>,
 }
 
-/// The entry of a phrase in the tables.
+/// An entry in the tables of phrases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NamedPeriod {
     days: (Date, Date),
@@ -69,8 +69,8 @@ impl NamedPeriod {
     }
 }
 
-/// The times that a text names, in the order of their places. Relative ones count from `now`. English weeks begin on
-/// `week_start`, Chinese ones on Monday.
+/// The times that a text names, in the order of their positions. Relative ones count from `now`. English weeks begin
+/// on `week_start`, Chinese ones on Monday.
 pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Weekday) -> Vec<TimePhrase> {
     let folded = super::segment::fold(text);
     let today = now.to_zoned(zone.clone()).date();
@@ -87,7 +87,7 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
             Some(TimePhrase { start, end, moment: None, slack_days, sure, present, place })
         })
         .collect();
-    // A clock time belongs to the one day that is named; of several it can't be told.
+    // A time of day belongs to a single named day; with several it is ambiguous.
     if let ([phrase], Some(time)) = (phrases.as_mut_slice(), clock) {
         let first = phrase.start.to_zoned(zone.clone()).date();
         if first == phrase.end.to_zoned(zone.clone()).date() {
@@ -97,7 +97,7 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
     phrases
 }
 
-/// Times with "to" between them are one: 5月12日到5月31日, from 3 June to 9 June.
+/// Joins two times with "to" between them: 5月12日到5月31日, from 3 June to 9 June.
 fn join_spans(found: Vec<(Range<usize>, NamedPeriod)>, folded: &str) -> Vec<(Range<usize>, NamedPeriod)> {
     let mut joined: Vec<(Range<usize>, NamedPeriod)> = Vec::with_capacity(found.len());
     for (place, named) in found {
@@ -116,8 +116,8 @@ fn join_spans(found: Vec<(Range<usize>, NamedPeriod)>, folded: &str) -> Vec<(Ran
     joined
 }
 
-/// The times that a text asks for, each as its first and last moment in the zone, in order of time. "Today" is not among
-/// them: people say it without asking for anything.
+/// The times that a text asks about, each as its first and last moment in the zone, in chronological order. "Today"
+/// is left out, because people say it without asking for anything.
 pub fn named_times(
     text: &str,
     now: Timestamp,
@@ -129,7 +129,8 @@ pub fn named_times(
     spans.into_iter().collect()
 }
 
-/// From the first moment of the first day to the last of the last; days are as long as the zone makes them.
+/// From the first moment of the first day to the last moment of the last day; the zone determines the lengths of
+/// days.
 pub fn to_moments((first, last): (Date, Date), zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
     let start = first.to_zoned(zone.clone()).ok()?.timestamp();
     let end = last.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp();

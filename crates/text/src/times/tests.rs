@@ -240,7 +240,7 @@ fn a_clock_time_belongs_to_the_day_that_is_named() {
         let phrases = time_phrases(text, now(), &zone("Asia/Shanghai"), Weekday::Monday);
         assert!(phrases.iter().all(|phrase| phrase.moment.is_none()), "{text}");
     }
-    // A clock time that the zone leaves out is the next there is; of two the first.
+    // A time of day that the zone skips becomes the next valid one; of two, the first.
     let berlin = |now: &str, text: &str| {
         let phrases = time_phrases(text, now.parse().unwrap(), &zone("Europe/Berlin"), Weekday::Monday);
         phrases[0].moment.unwrap().to_string()

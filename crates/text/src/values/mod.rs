@@ -1,6 +1,6 @@
-//! What plain clauses say of whom, and whether two texts give the same thing different values.
+//! Finds the values in plain clauses, and checks if two texts give the same thing different values.
 //!
-//! Where a model answers, it decides nothing but which of two names was wrong. It serves the open conversation and the offline
+//! With a model, it only decides which of two names was wrong. It is used for the open conversation and the offline
 //! provider, whose figures are in `docs/evaluation.md`.
 
 mod slots;
@@ -11,8 +11,8 @@ use self::slots::{find_slot, is_one_of_several};
 use super::lexicon::{Words, values as lexicon};
 use super::{content_terms, fold_name, is_named_in_text, is_unspaced, split_sentences};
 
-/// Phrases between a subject and its value, for attributes that have one value at a time, such as the place where somebody lives.
-/// A longer phrase is listed before a shorter one that it contains.
+/// Phrases between a subject and its value, for attributes with one value at a time, such as the place where somebody
+/// lives. A longer phrase is listed before a shorter one that it contains.
 const RELATIONS: [(&str, &str); 6] = [
     (
         HOME_RELATION,
@@ -32,32 +32,32 @@ const RELATIONS: [(&str, &str); 6] = [
 const HOME_RELATION: &str = "home";
 const NAME_RELATION: &str = "name";
 const BIRTHDAY_RELATION: &str = "birthday";
-/// Relations whose values are names: they mean the same wherever they are said.
+/// Relations whose values are names, which have the same meaning everywhere.
 const NAMED_RELATIONS: [&str; 3] = [HOME_RELATION, NAME_RELATION, BIRTHDAY_RELATION];
-/// A sentence with one of these tells no plain fact.
+/// Words by which a sentence is not a plain fact.
 const MARKS_OF_NO_FACT: &[char] = &['"', '\u{201c}', '「', '?', '？'];
 const CLAUSE_ENDS: &[char] = &['，', ',', '：', ':', '；', ';', '。', '!', '！', '\n'];
-/// Phrases for a possibility, treated like statements.
+/// Phrases for a possibility, which are treated like statements.
 const POSSIBILITY_PHRASES: &str = " might be | may be | could be ";
-/// After what it is not, this says what it is, without a doubt: 不是叫小黑，应该是叫小白.
+/// Introduces the right value after a denied one, without expressing doubt: 不是叫小黑，应该是叫小白.
 const SHOULD_BE: &str = "应该是";
 pub(super) const ARTICLES: &[&str] = &["a", "an", "the"];
-/// A value ends before these.
+/// Words before which a value ends.
 const ENDS_OF_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
-/// A name ends before these as well.
+/// Words before which a name ends too.
 const AFTER_NAME: &[&str] = &[" and ", " but ", " who ", " because "];
 
 /// Subject, attribute and value of a plain clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Statement {
-    /// Empty if the clause has no subject or only a pronoun. The clauses before it name the subject then.
+    /// Empty if the clause has no subject or only a pronoun. Then the clauses before it name the subject.
     subject: String,
     /// True if the speaker is not sure ("I think").
     is_hedged: bool,
     /// True if the subject is a pronoun.
     has_pronoun: bool,
-    /// True if it mentions somebody or something for the first time, as `the user has a cat called Snow` does. There may be another
-    /// one of the kind.
+    /// True if the clause mentions somebody or something for the first time, as `the user has a cat called Snow`
+    /// does. There may be others of the kind.
     is_introduction: bool,
     before: String,
     relation: &'static str,
@@ -73,7 +73,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Parses the values of a text; a text that quotes or asks has none.
+    /// Parses the values of a text; a text with quotes or questions has none.
     pub fn new(text: &str) -> Self {
         let text = own_words(text);
         let mut parsed = Self { statements: Vec::new(), plain: Vec::new() };
@@ -98,11 +98,11 @@ impl Values {
         parsed
     }
 
-    /// [`contradicts`] of texts that were read before.
+    /// Like [`contradicts`], for parsed texts.
     pub fn contradict(&self, older: &Self, corrects: bool) -> bool {
         let differs = |newer: &Statement| {
             let same = |older: &&Statement| is_of_the_same(newer, older, corrects);
-            // What is said for certain settles a doubt, also where it says the same.
+            // A certain statement settles a doubt, even if it says the same.
             let replaces = |older: &Statement| older.is_hedged || are_different(newer, older);
             older.statements.iter().filter(same).any(replaces)
         };
@@ -117,7 +117,7 @@ impl Values {
         self.plain.join("\n")
     }
 
-    /// Values that are names of places, of people and animals, or days.
+    /// Values that are names of places, people or animals, or days.
     pub fn named_values(&self) -> impl Iterator<Item = &String> {
         let named =
             self.statements.iter().filter(|said| !said.is_hedged && NAMED_RELATIONS.contains(&said.relation));
@@ -125,14 +125,15 @@ impl Values {
     }
 }
 
-/// True if the newer text gives another value to what the older one tells, so that only one of them can be current. With
-/// `corrects` its words say that something has changed or was wrong; then any clause that is the same but for one value
-/// counts.
+/// True if the newer text gives another value for something in the older one, so that only one of them can be
+/// current. `corrects` is true if its words say that something has changed or was wrong; then any clause that is
+/// equal except for one value counts.
 pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
     Values::new(newer).contradict(&Values::new(older), corrects)
 }
 
-/// The names that the older and the newer text give to the same one, folded; none where they give no name, or the same.
+/// The folded names that the older and the newer text give to the same person or thing; `None` if they give no name,
+/// or the same.
 pub fn given_names(older: &str, newer: &str) -> Option<(String, String)> {
     let names = |text: &str| {
         let mut statements = Values::new(text).statements;
@@ -146,8 +147,8 @@ pub fn given_names(older: &str, newer: &str) -> Option<(String, String)> {
     Some((older.value.clone(), newer.value.clone()))
 }
 
-/// True if the newer text says with a doubt what the older one says for certain, and says it differently: then it is not
-/// clear which of them holds.
+/// True if the newer text doubts what the older one states, and states it differently: then it is unclear which of
+/// them is right.
 pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
     let (newer, older) = (Values::new(newer), Values::new(older));
     newer.statements.iter().filter(|newer| newer.is_hedged).any(|newer| {
@@ -163,7 +164,8 @@ fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool 
         && (newer.relation != NAME_RELATION || is_the_same_one(newer, older, corrects))
 }
 
-/// True if both name the same one, and not one of several: a second friend is not the first one by another name.
+/// True if both name the same person or thing, and not one of several: a second friend is not the first one with
+/// another name.
 fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool {
     let about = if newer.subject.is_empty() { &newer.before } else { &newer.subject };
     match is_one_of_several(about) {
@@ -172,15 +174,15 @@ fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool
     }
 }
 
-/// A value in common words, and the words of its clause that say what it is the value of.
+/// A value in common words, and the words of its clause that show its subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommonValue {
     pub value: String,
-    /// Content terms of the clause that holds the value.
+    /// Content terms of the clause that contains the value.
     pub beside: BTreeSet<String>,
 }
 
-/// A clause of both texts whose values differ.
+/// A clause of both texts with different values.
 pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     let is_replaced = |said: &&Statement| {
         let mut same = other.statements.iter().filter(|other| other.relation == said.relation);
@@ -196,10 +198,10 @@ pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     (!beside.is_empty()).then_some(CommonValue { value, beside })
 }
 
-/// The words of a clause besides the value and the user.
+/// The words of a clause other than the value and the user.
 fn words_beside(clause: &str, value: &str) -> BTreeSet<String> {
     let rest = clause.replacen(value, " ", 1).replace("the user", " ").replace("用户", " ");
-    // Content terms have none of the English ones.
+    // Content terms exclude the English ones.
     let around = lexicon::AROUND.chinese.iter();
     content_terms(&around.fold(rest, |rest, word| rest.replace(word, "")))
 }
@@ -220,7 +222,7 @@ fn is_affirmed(clause: &str) -> bool {
     !stands_in(lexicon::NOT_SO.english) && (clause.is_ascii() || !stands_in(lexicon::NOT_SO.chinese))
 }
 
-/// A folded clause without its words of doubt; none if it has none.
+/// A folded clause without its words of doubt; `None` if it has none.
 fn without_hedges(clause: &str) -> Option<String> {
     let hedges = lexicon::HEDGES.iter().map(|hedge| (hedge, ""));
     let mut left = None;
@@ -239,7 +241,7 @@ fn own_words(text: &str) -> &str {
     quoted("The user said: \"", "\"").or_else(|| quoted("用户说：「", "」")).unwrap_or(text)
 }
 
-/// The user's own words, as far as a statement needs it.
+/// The user's own words in the third person, as far as a statement needs it.
 fn to_third_person(text: &str) -> String {
     let words = text.split(' ').map(|word| match word {
         "I" | "i" | "we" | "We" => "the user",
@@ -289,7 +291,7 @@ fn parse_statement(clause: &str, before: &str) -> Option<Statement> {
     })
 }
 
-/// `the user's cat` of `the user has a cat`, 用户的猫 of 用户养了一只猫.
+/// Converts `the user has a cat` to `the user's cat`, 用户养了一只猫 to 用户的猫.
 fn possessive_form(subject: &str) -> Option<String> {
     let english = [" has a ", " has an ", " adopted a ", " got a "];
     if let Some((whom, what)) = english.iter().find_map(|verb| subject.split_once(verb)) {
@@ -302,7 +304,7 @@ fn possessive_form(subject: &str) -> Option<String> {
 
 fn is_same_subject(one: &Statement, other: &Statement, corrects: bool) -> bool {
     let goes_on = |named: &Statement, goes_on: &Statement| {
-        // Of 用户养了一只猫，叫小黑 the cat is named, not the user; and "she" is somebody else.
+        // In 用户养了一只猫，叫小黑 the cat has the name, not the user; and "she" is another person.
         let may_be_the_owner = corrects && named.relation != NAME_RELATION && !goes_on.has_pronoun;
         (may_be_the_owner || is_owned(&named.subject)) && is_named_in(&named.subject, &goes_on.before)
     };
@@ -323,14 +325,13 @@ fn is_owned(subject: &str) -> bool {
     subject.contains("'s ") || subject.contains('的')
 }
 
-/// True if the clauses before name the owner and what is owned.
+/// True if the preceding clauses name the owner and what is owned.
 fn is_named_in(subject: &str, before: &str) -> bool {
     let mut parts = subject.split("'s ").flat_map(|part| part.split('的')).filter(|part| !part.is_empty());
     parts.all(|part| is_named_in_text(before, part) || before.contains(&format!("{part}'s ")))
 }
 
-/// True if two values of one relation can't both be so. One that says more of the same does not differ: a head nurse is a
-/// nurse.
+/// True if two values of one relation exclude each other. A more specific one does not: a head nurse is a nurse.
 fn are_different(one: &Statement, other: &Statement) -> bool {
     let (short, long) = match one.value.len() <= other.value.len() {
         true => (&one.value, &other.value),
@@ -343,12 +344,12 @@ fn are_different(one: &Statement, other: &Statement) -> bool {
     }
 }
 
-/// True if the longer one is the same place, named more exactly: its country or its quarter, not another town whose name
-/// ends alike, as New York and 都柏林 do.
+/// True if the longer name is the same place, more specifically: with its country or district. It is false for
+/// another town whose name ends alike, such as New York and 都柏林.
 fn is_same_place(short: &str, long: &str) -> bool {
     let Some(before) = long.strip_suffix(short) else { return is_named_in_text(long, short) };
     match before.contains(is_unspaced) {
-        // Who names the province first, uses its whole name.
+        // A place with its province is named in full.
         true => before.chars().count() > 1,
         false => {
             before.split_whitespace().all(|word| lexicon::PARTS_OF_TOWN.contains(word))
@@ -357,7 +358,8 @@ fn is_same_place(short: &str, long: &str) -> bool {
     }
 }
 
-/// True if the longer one is the same name with a family name behind it. In Chinese every character more is another name.
+/// True if the longer name is the same one followed by a family name. In Chinese every additional character makes
+/// another name.
 fn is_same_name(short: &str, long: &str) -> bool {
     short == long || long.strip_prefix(short).is_some_and(|rest| rest.starts_with(' '))
 }
@@ -367,7 +369,7 @@ pub(super) fn without_article(value: &str) -> &str {
     rest.map_or(value, |(_, rest)| rest)
 }
 
-/// Without the words around it that are no part of it.
+/// The value without adjacent words that do not belong to it.
 fn strip_edges(text: &str) -> &str {
     let mut left = text.trim();
     loop {

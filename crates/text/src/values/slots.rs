@@ -1,27 +1,27 @@
-//! Clauses that are the same but for one value.
+//! Clauses that are equal except for one value.
 
 use super::{ARTICLES, Values, without_article};
 use crate::lexicon::values as lexicon;
 use crate::{is_named_in_text, is_unspaced};
 
-/// A person usually has one value of this kind.
+/// Kinds of values of which a person usually has one.
 const PARTNERS: &[&str] = &["男朋友", "女朋友"];
-/// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
+/// Maximum length of the value in which two clauses differ, in words; in characters for scripts without spaces.
 const SLOT_WORDS_MAX: usize = 5;
 const SLOT_CHARACTERS_MAX: usize = 8;
-/// Minimum number of equal words before the difference of two clauses; 用户 may be left out in Chinese.
+/// Minimum number of equal words before the difference of two clauses; 用户 may be missing in Chinese.
 const BEFORE_SLOT_WORDS: usize = 3;
 const BEFORE_SLOT_CHARACTERS: usize = 2;
 
-/// The place where two otherwise equal clauses differ.
+/// The place at which two otherwise equal clauses differ.
 pub(super) struct Slot {
     pub(super) clause: String,
     pub(super) value: String,
-    /// A person can have only one value of this kind at a time.
+    /// True if a person can have only one value of this kind at a time.
     pub(super) is_single: bool,
 }
 
-/// The first clause of a text that is the same as one of the other but for one value.
+/// The first clause of a text that equals one of the other text except for one value.
 pub(super) fn find_slot(text: &Values, other: &Values) -> Option<Slot> {
     text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing_slot(clause, other)))
 }
@@ -37,7 +37,7 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
         true => (BEFORE_SLOT_CHARACTERS, SLOT_CHARACTERS_MAX),
         false => (BEFORE_SLOT_WORDS, SLOT_WORDS_MAX),
     };
-    // `at a bank` says something else than `as a nurse`, not another value of the same.
+    // `at a bank` is another statement than `as a nurse`, not another value of the same one.
     let is_value = |value: &[String]| !lexicon::PREPOSITIONS.contains(&value[0]);
     let fits = |value: &[String]| (1..=most).contains(&value.len()) && is_value(value);
     if same < least || !fits(value) || !fits(replacing) {
@@ -46,7 +46,7 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
     let glue = if is_unspaced { "" } else { " " };
     let before = words[..same].join(glue);
     let last = words[..same].iter().rev().find(|word| !ARTICLES.contains(&word.as_str()))?;
-    // What somebody's own is, is one: `the user's favourite colour is`.
+    // A thing that somebody owns is single: `the user's favourite colour is`.
     let is_many = match is_unspaced {
         true => lexicon::MANY.is_end_of(&before) && !is_of_somebody(&before, "是", "的"),
         false => lexicon::MANY.contains(last) && !is_of_somebody(&before, " is", "'s "),
@@ -55,7 +55,7 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
     Some(Slot { clause: words.join(glue), value, is_single: !is_many })
 }
 
-/// True if a clause is about somebody or something of which one has several.
+/// True if a clause is about a person or thing of which people have several.
 pub(super) fn is_one_of_several(clause: &str) -> bool {
     lexicon::SEVERAL.iter().any(|kind| is_named_in_text(clause, kind))
         && !PARTNERS.iter().any(|kind| clause.contains(kind))
@@ -66,7 +66,8 @@ fn is_of_somebody(before: &str, is: &str, of: &str) -> bool {
     articles.strip_suffix(is).is_some_and(|whom| whom.contains(of))
 }
 
-/// Each character, but Latin words and numbers whole: of 2015年 and 2016年 the years differ, not a digit.
+/// Splits a text into characters, with Latin words and numbers whole: 2015年 and 2016年 differ in the year, not in a
+/// digit.
 fn split_characters(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for character in text.chars() {
@@ -83,7 +84,7 @@ fn split_characters(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of a clause, or its characters, without those that only say that it is so now.
+/// The words or characters of a clause, without those that only say that it is so now.
 fn split_clause(clause: &str, is_unspaced: bool) -> Vec<String> {
     if is_unspaced {
         let plain = lexicon::AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));

@@ -1,4 +1,4 @@
-//! Character cards and instructions of other programs become a persona.
+//! Imports character cards and instructions of other programs as a persona.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -32,13 +32,13 @@ async fn draft_and_save(shared: &SharedOptions, daemon: &Daemon, asked: &Import)
     let id = upload::upload_files(daemon, asked).await?;
     let outcome = draft_and_save_upload(shared, daemon, asked, &id).await;
     if !matches!(outcome, Ok(true)) {
-        // The files would be kept for a day.
+        // Otherwise the daemon would store the files for a day.
         daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/undo"), None).await?;
     }
     outcome.map(|_| ())
 }
 
-/// Says whether the draft was saved.
+/// Drafts the persona from an upload; true if the draft was saved.
 async fn draft_and_save_upload(
     shared: &SharedOptions,
     daemon: &Daemon,
@@ -67,7 +67,7 @@ async fn draft_and_save_upload(
         bail!("nothing was saved");
     }
     upload::ensure_persona(daemon, asked, draft["name"].as_str()).await?;
-    // An empty block of the draft says nothing about what is stored.
+    // An empty block of the draft does not replace a stored one.
     let text = |name: &str| draft[name].as_str().filter(|text| !text.is_empty());
     let body = json!({
         "persona_id": asked.persona, "user_id": asked.user, "display_name": draft["name"],

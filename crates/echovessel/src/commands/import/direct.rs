@@ -1,4 +1,4 @@
-//! Records on a home that no daemon holds.
+//! Imports into a home that no daemon holds.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,10 +26,10 @@ use crate::home::Home;
 use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::{bare_hub, session_policy};
 
-/// Skips that are printed as JSON. All are counted.
+/// Maximum skipped items that are printed as JSON. All are counted.
 const SKIPS_LISTED: u32 = 1_000;
 
-/// Records everything, or what is left of a run that was cut off.
+/// Imports everything, or the rest of a run that was interrupted.
 pub(super) async fn record(
     config: &Config,
     home: &Home,
@@ -102,7 +102,7 @@ async fn record_into_home(
     })
 }
 
-/// Times of change of the files, so that a changed file is not taken for the one that was cut off.
+/// Modification times of the files, so that a changed file is not taken for the one whose import was interrupted.
 fn fingerprint(files: &[PathBuf]) -> anyhow::Result<String> {
     let mut all = String::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! `echovessel import`: conversations of other programs become messages, and memory in the background.
+//! `echovessel import`: stores conversations of other programs as messages; they are consolidated in the background.
 
 mod python_settings;
 mod whole_home;
@@ -29,9 +29,10 @@ use crate::config::Config;
 use crate::home::Home;
 use whole_home::WholeHome;
 
-/// Titles that are named where none fits. They show how titles are written in this file.
+/// Titles that are printed if none matches `--only`. They show how titles are written in this file.
 const TITLES_SHOWN_MAX: usize = 10;
-/// Skips that are printed for a person, so that the result stays in sight; all are kept with the run.
+/// Maximum skipped items that are printed for a person, so that the result stays visible; all are stored with the
+/// run.
 const SKIPS_SHOWN: usize = 10;
 
 pub(crate) async fn import(
@@ -79,7 +80,7 @@ async fn import_files(
         if asked.character || asked.look || look.saved_memories + look.documents == 0 {
             return Ok(());
         }
-        // The person has confirmed the files; the rest of them follows.
+        // The person has confirmed the import, so all of its files are recorded.
         let asked = Import { yes: true, ..asked.clone() };
         return record(shared, config, home, &asked, sources, options, &look).await;
     }
@@ -93,7 +94,7 @@ async fn import_files(
     record(shared, config, home, asked, sources, options, &look).await
 }
 
-/// Records messages, documents and saved memories after the person has confirmed it.
+/// Imports messages, documents and saved memories after the person has confirmed it.
 async fn record(
     shared: &SharedOptions,
     config: &Config,
@@ -123,7 +124,7 @@ async fn record(
     Ok(())
 }
 
-/// Reads everything once, on a thread that may wait for the disk.
+/// Reads everything once, on a thread that may block.
 async fn examine_sources(inputs: Vec<Input>, options: ReadOptions) -> anyhow::Result<(Arc<Sources>, Look)> {
     let reading = tokio::task::spawn_blocking(move || {
         let sources = Sources::open(&inputs)?;
@@ -150,7 +151,7 @@ fn requested_mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
     }
 }
 
-/// Ids of the conversations that `--only` and `--starred` select; none where neither is given.
+/// Ids of the conversations that `--only` and `--starred` select; `None` if neither is given.
 fn chosen_conversations(asked: &Import, look: &Look) -> anyhow::Result<Option<BTreeSet<String>>> {
     let named = conversations_named(asked, look)?;
     if !asked.starred {
@@ -356,7 +357,7 @@ async fn set_remembering(
     Ok(())
 }
 
-/// Accepts what the other program had saved.
+/// Accepts memories that the other program had saved.
 async fn accept_proposals(shared: &SharedOptions, daemon: &Daemon, id: ImportId) -> anyhow::Result<()> {
     let path = "/api/admin/memory/rejected/approve-all";
     let accepted = daemon.ask(Method::POST, path, Some(json!({"run_id": id}))).await?;

@@ -1,4 +1,4 @@
-//! The settings of the Python EchoVessel: its `config.toml` in the names and units of this program.
+//! Converts the settings of the Python EchoVessel: its `config.toml` with the names and units of this program.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use toml::{Table, Value};
 use crate::config::{self, ConfigChange};
 use crate::home::{Home, replace_file};
 
-/// The unit that a setting of the Python program is counted in.
+/// Unit of a setting in the Python program.
 #[derive(Clone, Copy)]
 enum SettingUnit {
-    /// None, or the same as here.
+    /// The setting has no unit, or the same one here.
     Same,
     Milliseconds,
     Seconds,
@@ -21,8 +21,8 @@ enum SettingUnit {
     Days,
 }
 
-/// Settings with the same name here. No other name is taken, also where there is a setting of that name here: some of ours start
-/// programs. Discord stays off: two programs would answer for one bot.
+/// Settings that have the same name here. Others are not copied even if a setting of that name exists here: some of
+/// ours start programs. Discord stays off, because two programs would answer for one bot.
 const SAME_KEYS: [&str; 23] = [
     "persona.id",
     "persona.display_name",
@@ -81,7 +81,7 @@ const RENAMED_KEYS: [(&str, &str, SettingUnit); 28] = [
     ("channels.discord.debounce_ms", "channels.discord.debounce", SettingUnit::Milliseconds),
 ];
 
-/// Outcome for each setting, by their names in the Python program's file.
+/// Result for each setting, by its name in the Python program's file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SettingsReport {
     pub(super) taken: Vec<String>,
@@ -99,11 +99,12 @@ impl SettingsReport {
     }
 }
 
-/// Sets in this home's `config.toml` what the `config.toml` of a Python home says and this one leaves open; `None` if it has none.
-/// `python_home` is its folder or its `memory.db`.
+/// Copies settings from the `config.toml` of a Python home into this home's `config.toml`, unless they are set here;
+/// `None` if the Python home has none. `python_home` is its folder or its `memory.db`.
 ///
 /// # Errors
-/// If either file can't be read, theirs is not TOML, or ours can't be written; ours is unchanged then.
+///
+/// If either file can't be read, theirs is not TOML, or ours can't be written. Ours is unchanged then.
 pub(super) fn take_over_settings(python_home: &Path, home: &Home) -> anyhow::Result<Option<SettingsReport>> {
     let folder = if python_home.is_dir() { Some(python_home) } else { python_home.parent() };
     let Some(theirs) = folder.map(|folder| folder.join("config.toml")) else { return Ok(None) };
@@ -129,8 +130,8 @@ fn read_optional_file(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Our text with their settings. Each is tried by itself, so that one that is refused costs no other, and once more after the rest: it
-/// may need one of them.
+/// Our file with their settings added. Each setting is tried alone, so that an invalid one does not affect the
+/// others, and once more at the end, because it may need a setting that follows.
 fn merge(before: &str, settings: &Table, path: &Path) -> anyhow::Result<(String, SettingsReport)> {
     let known = config::known_keys()?;
     let mut leaves = Vec::new();
@@ -178,7 +179,7 @@ fn collect_leaves<'a>(section: &str, table: &'a Table, leaves: &mut Vec<(String,
     }
 }
 
-/// The setting here that means the same; `None` if there is none.
+/// The change of our configuration for one of their settings; `None` if we have no such setting.
 fn to_config_change(name: &str, value: &Value, known: &[(String, Value)]) -> Option<ConfigChange> {
     let same = SAME_KEYS.contains(&name).then_some((name, SettingUnit::Same));
     let (key, unit) =
@@ -198,7 +199,7 @@ fn to_config_change(name: &str, value: &Value, known: &[(String, Value)]) -> Opt
                 provider => provider,
             })
         }
-        // Numbers there, texts here.
+        // The Python program uses numbers, this one texts.
         ("channels.discord.allowed_user_ids", Value::Array(ids)) => {
             ids.iter().map(|id| id.as_integer().map(|id| id.to_string())).collect::<Option<Vec<_>>>()?.into()
         }

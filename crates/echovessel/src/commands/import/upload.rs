@@ -1,4 +1,4 @@
-//! Hands the files to the running daemon, which records them.
+//! Uploads the files to the running daemon, which records them.
 
 use std::io;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const POLL_EVERY: Duration = Duration::from_millis(200);
 /// Bytes that are read and sent at once. An upload takes no more memory, however large the file is.
 const CHUNK_SIZE: usize = 256 * 1024;
 
-/// Uploads, starts, and waits until everything is recorded.
+/// Uploads the files, starts the import, and waits until everything is recorded.
 pub(super) async fn record(
     daemon: &Daemon,
     asked: &Import,
@@ -40,7 +40,7 @@ pub(super) async fn record(
     });
     let started = daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/start"), Some(body)).await;
     if let Err(error) = started {
-        // The daemon would keep the files for a day.
+        // Otherwise the daemon would store the files for a day.
         daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/undo"), None).await?;
         return Err(with_option_hint(error));
     }
@@ -58,7 +58,7 @@ pub(super) async fn record(
     }
 }
 
-/// Adds the option that allows what the daemon refused.
+/// Adds a hint at the option that allows what the daemon refused.
 pub(super) fn with_option_hint(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<Refusal>().and_then(|refusal| refusal.code.as_deref()) {
         Some("unknown_user") => error.context("--create makes a user that does not exist"),
@@ -67,10 +67,11 @@ pub(super) fn with_option_hint(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Makes the named persona if `--create` asks for it and it is not there.
+/// Creates the named persona if `--create` asks for it and it does not exist.
 ///
 /// # Errors
-/// If it is not there and was not asked for.
+///
+/// If it does not exist and `--create` was not given.
 pub(super) async fn ensure_persona(
     daemon: &Daemon,
     asked: &Import,
@@ -94,7 +95,7 @@ pub(super) async fn ensure_persona(
     daemon.ask(Method::POST, "/api/admin/personas", Some(body)).await.map(|_| ())
 }
 
-/// Uploads the files; answers the id of the import.
+/// Uploads the files and returns the id of the import.
 pub(super) async fn upload_files(daemon: &Daemon, asked: &Import) -> anyhow::Result<String> {
     let boundary = format!("echovessel-{}", hex::encode(random_bytes()));
     let form = upload_form_stream(list_files(asked)?, asked, &boundary);
@@ -129,7 +130,7 @@ fn list_files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// The upload form, read from the disk while it is sent.
+/// The upload form as a stream that reads the files from the disk.
 fn upload_form_stream(
     files: Vec<(String, PathBuf)>,
     asked: &Import,

@@ -1,4 +1,4 @@
-//! A whole home: an archive of this program, or the home of the Python EchoVessel. An empty home becomes what it was.
+//! Imports a whole home into an empty one: an archive of this program, or the home of the Python EchoVessel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ pub(super) enum WholeHome {
 }
 
 impl WholeHome {
-    /// The home at this path, if there is one.
+    /// Returns the home at this path, if there is one.
     pub(super) fn find(path: &Path) -> Option<Self> {
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         if !path.is_file() && !path.is_dir() {
             return None;
         }
@@ -122,7 +122,7 @@ pub(super) async fn import_home(
             import_into_server(home, (&found, &zone), &database, address).await?
         }
     };
-    // The memory is there by now: a fault in the settings is named and undoes nothing.
+    // The memory is imported by now: an error in the settings is reported but undoes nothing.
     let settings = match &read {
         WholeHome::Archive(..) => Ok(None),
         WholeHome::Python(path, _) => python_settings::take_over_settings(path, home),
@@ -173,7 +173,7 @@ fn import_into_file(found: &WholeHome, zone: &TimeZone, database: &Path) -> anyh
     Ok(read)
 }
 
-/// Through a file, so that a damaged archive reaches nothing of the database.
+/// Imports an archive by way of a file, so that a damaged archive does not reach the database.
 async fn import_into_server(
     home: &Home,
     (found, zone): (&WholeHome, &TimeZone),

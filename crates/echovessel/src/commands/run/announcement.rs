@@ -1,4 +1,4 @@
-//! What the daemon prints when it answers, and the link to its page.
+//! Prints the daemon's address and its login link.
 
 use anyhow::Context as _;
 use reqwest::Method;
@@ -67,7 +67,7 @@ pub(super) fn print_address(
     println!("{login}");
 }
 
-/// Prints that this daemon passes requests on to the holder.
+/// Prints that this daemon forwards requests to the holder.
 pub(super) fn print_standby(shared: &SharedOptions, url: &str, holder: Option<&str>, login: Option<&str>) {
     if shared.json {
         let pid = std::process::id();
@@ -92,8 +92,8 @@ pub(crate) async fn open(home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the login link through a file that only its owner can read: other users of the machine see the arguments of every
-/// process, and the link is a key.
+/// Opens the login link by way of a file that only its owner can read. The link is a secret, and other users of the
+/// machine can read the arguments of every process.
 pub(super) fn open_page(home: &Home, login: &str) {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = std::process::Stdio::null;
@@ -102,7 +102,7 @@ pub(super) fn open_page(home: &Home, login: &str) {
         command.env_clear().envs(voice::child_environment()).arg(page).stdout(quiet()).stderr(quiet());
         command.spawn().map_err(anyhow::Error::from)
     });
-    // A browser in a sandbox may not read the file.
+    // A sandboxed browser may be unable to read the file.
     let hint = match started {
         Ok(_) => "a browser is opening; if it shows no page, open the link yourself",
         Err(_) => "no browser could be opened; open the link yourself",

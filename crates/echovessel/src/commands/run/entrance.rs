@@ -1,4 +1,4 @@
-//! Where the daemon answers: its sockets, its address, and who may come in.
+//! Sockets, address and credentials of the daemon.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::home::{Home, RunFile};
 use crate::owner::OwnerCredential;
 use crate::wiring::{bare_host, server_settings, shown_host};
 
-/// Shortest owner's token that is taken beyond this machine.
+/// Minimum length of an owner's token that is accepted on an address beyond this machine.
 const OWNER_TOKEN_BYTES_MIN: usize = 16;
 
-/// A daemon's listening address, open before its home is.
+/// A daemon's listening sockets, opened before its home is.
 pub(super) struct Entrance {
-    /// The address that is printed.
+    /// The address to print.
     pub(super) url: String,
     pub(super) tls: Option<Tls>,
     pub(super) settings: Arc<ArcSwap<ServerSettings>>,
@@ -32,7 +32,7 @@ pub(super) struct Entrance {
 /// The sockets of an entrance.
 pub(super) struct Sockets {
     pub(super) network: TcpListener,
-    /// None if the home can hold no socket: commands then use the daemon's TCP address.
+    /// `None` if the home can hold no socket: commands then use the daemon's TCP address.
     pub(super) home: Option<UnixListener>,
 }
 
@@ -63,7 +63,7 @@ impl Entrance {
         Ok((entrance, Sockets { network, home: at_home }))
     }
 
-    /// Says in the home where the daemon answers.
+    /// Writes `run.json`, which names the daemon's address.
     pub(super) fn write_run_file(&self, home: &Home) -> anyhow::Result<()> {
         home.write_run_file(&RunFile { pid: std::process::id(), port: self.port, url: self.url.clone() })
     }

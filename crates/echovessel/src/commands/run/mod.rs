@@ -1,4 +1,4 @@
-//! `echovessel run`: config → telemetry → store and migrations → model → runtime → server → ready, and back.
+//! `echovessel run`: configuration → logging → store and migrations → model → runtime → server → ready, and back.
 
 mod announcement;
 mod entrance;

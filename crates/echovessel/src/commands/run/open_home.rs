@@ -1,4 +1,4 @@
-//! The life of an open home: everything that works on it, from its start to its end.
+//! An open home with its services, from start to stop.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::outbound;
 use crate::system::SystemClock;
 use crate::wiring::Services;
 
-/// An open home with all services that work on it.
+/// An open home with all services that use it.
 pub(super) struct OpenHome {
     pub(super) wired: Services,
     /// Hosts of channels, as `api.telegram.org for Telegram`.
@@ -32,7 +32,7 @@ pub(super) struct OpenHome {
 }
 
 impl OpenHome {
-    /// Begins the work, and returns what the server needs to answer.
+    /// Starts the services, and returns what the server needs.
     pub(super) async fn start(
         config: &Config,
         home: &Home,
@@ -64,14 +64,14 @@ impl OpenHome {
         Ok((Self { wired, channel_hosts, socket, reloading, backups }, parts))
     }
 
-    /// Returns when the program must end: `stop` asks for it, or something failed.
+    /// Returns when the program must end: `stop` was requested, or something failed.
     pub(super) async fn wait_for_end<T: std::fmt::Debug>(
         &self,
         stop: &mut BoxFuture<'static, ()>,
         serving: &mut JoinHandle<T>,
     ) -> anyhow::Result<()> {
         tokio::select! {
-            // An order to stop over the API ends the server as well, which is no failure then.
+            // A stop over the API ends the server too, which is not a failure then.
             biased;
             () = stop => Ok(()),
             ended = serving => Err(anyhow::anyhow!("the server ended unexpectedly: {ended:?}")),
@@ -81,7 +81,7 @@ impl OpenHome {
         }
     }
 
-    /// Ends the work in good order. `serving` is none when the server has ended already.
+    /// Stops the services in order. `serving` is `None` if the server has ended already.
     pub(super) async fn stop<T: Send + 'static>(
         self,
         home: &Home,
@@ -103,7 +103,7 @@ impl OpenHome {
     }
 }
 
-/// Lets programs that start `echovessel mcp` on this home join. Without it everything else works.
+/// Opens the socket by which `echovessel mcp` joins this home. Without it everything else works.
 pub(crate) fn open_hub_socket(home: &Home, context: ToolContext) -> Option<HubSocket> {
     let opened = HubSocket::open(&home.hub_socket(), context);
     opened
@@ -111,7 +111,8 @@ pub(crate) fn open_hub_socket(home: &Home, context: ToolContext) -> Option<HubSo
         .ok()
 }
 
-/// Stops in reverse order of the start: no new messages, replies finish, work returns to the queue, the log is folded in.
+/// Stops in reverse order of the start: new messages are refused, replies finish, unfinished work returns to the
+/// queue, and the database log is merged.
 pub(super) async fn stop<T: Send + 'static>(
     wired: Services,
     serving: Option<JoinHandle<T>>,
@@ -119,7 +120,7 @@ pub(super) async fn stop<T: Send + 'static>(
     let second_signal = lifecycle::second_signal();
     let orderly = async {
         wired.runtime.stop().await;
-        // Its own limit is the same 20 s; a panic in it has been told already and must not keep the log open.
+        // It has the same limit of 20 s; its panic was reported already and must not keep the database log open.
         if let Some(serving) = serving {
             let _ = serving.await;
         }

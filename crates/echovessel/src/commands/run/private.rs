@@ -21,7 +21,8 @@ use crate::shared_owner::shared_owner;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::wiring::{Services, server_settings, wire};
 
-/// A daemon for one command, on a home that no other holds: it answers this process only, and begins no work.
+/// A daemon for one command, on a home that no other process holds. It answers only this process, and starts no
+/// background work.
 pub(crate) struct PrivateDaemon {
     /// The connection to the private daemon.
     daemon: Daemon,
@@ -38,7 +39,7 @@ impl PrivateDaemon {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
         let port = listener.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
-        // Nobody else needs to know how to get in.
+        // No other client needs the token.
         let token = hex::encode(random_bytes());
         let tokens = Tokens::new(&token, Box::new(random_bytes))?;
         let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, &url)?));
@@ -47,20 +48,19 @@ impl PrivateDaemon {
         let parts = server_parts(config, home, &wired, None, access, daemons);
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, None, parts, shutdown.clone());
-        // If it fails, the next request to it fails and says so.
+        // If it fails, the next request fails and reports it.
         let serving = tokio::spawn(async move { _ = served.await });
         let daemon = Daemon::connect_to_address(RunFile { pid: std::process::id(), port, url }, token)?;
         Ok(Self { daemon, _lock: lock, wired, shutdown, serving })
     }
 
-    /// Closes the home in order.
     async fn close(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
         stop(self.wired, Some(self.serving)).await
     }
 }
 
-/// The daemon that holds a home on a server from another machine.
+/// Connects to the daemon on another machine that holds this home's database.
 async fn daemon_elsewhere(config: &Config, home: &Home) -> anyhow::Result<Option<Daemon>> {
     let HomeDatabase::Server(address) = home_database(config, home)? else { return Ok(None) };
     let state = tokio::task::spawn_blocking(move || home_state(&address)).await??;
@@ -70,7 +70,7 @@ async fn daemon_elsewhere(config: &Config, home: &Home) -> anyhow::Result<Option
     Ok(Some(Daemon::connect_to_address(run, token)?))
 }
 
-/// The home's daemon, or one for this command.
+/// The home's running daemon, or a private one for this command.
 pub(crate) enum AnyDaemon {
     Running(Daemon),
     Private(Box<PrivateDaemon>),
@@ -88,7 +88,7 @@ impl AnyDaemon {
         }
     }
 
-    /// Lets a daemon for this command answer and remember; one that runs does so already.
+    /// Starts background work in a private daemon; a running daemon does it already.
     pub(crate) async fn start_work(&self) -> anyhow::Result<()> {
         match self {
             Self::Running(_) => Ok(()),

@@ -1,5 +1,6 @@
-//! The life of a daemon whose home is on a server, where others may share it. It answers at once: by itself while it holds the home,
-//! else through the daemon that does. When that one goes, this one takes the home.
+//! A daemon whose home is on a server, where others may share it. It accepts requests at once: it answers them while
+//! it holds the home, and otherwise forwards them to the daemon that does. When that one ends, this one takes the
+//! home.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -33,18 +34,18 @@ use crate::shared_owner::shared_owner;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes, random_uuid};
 use crate::wiring::{bare_host, wire_with_store};
 
-/// Time for which a home that seems free can be tried before the daemon gives up. A failover of the database takes seconds.
+/// Time for which the daemon tries to take a home that seems free. A failover of the database takes seconds.
 const TAKING_TIME_MAX: Duration = Duration::from_secs(60);
 /// Time between two tries. Each is a connection, which a server that is starting refuses.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that the holder has to make a login link. Without it the start prints an address that asks for the token.
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(5);
-/// Time for which a stop waits until the database has noted it. Without the note the others find it silent after
-/// twenty seconds.
+/// Time for which a stop waits until the database has recorded it. Without the record the others notice the stop
+/// after twenty seconds.
 const LEAVE_NOTE_MAX: Duration = Duration::from_secs(2);
 
-/// Another daemon took the home, because this one was silent for too long. This process must not go on: it may be about to do what
-/// the other one does.
+/// Another daemon took the home, because this one was silent for too long. This process must stop: it may be about to
+/// repeat what the other one does.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "another EchoVessel has taken this home over, because this one was silent for too long. What was acknowledged is stored. Start \
@@ -54,7 +55,7 @@ pub(crate) struct HomeTaken;
 
 type ServerTask = JoinHandle<Result<(), server::ServeError>>;
 
-/// A daemon that shares its home, before it is known who holds it.
+/// A daemon of a shared home, before the holder is known.
 struct SharingDaemon<'a> {
     shared: &'a SharedOptions,
     config: &'a Config,
@@ -67,7 +68,7 @@ struct SharingDaemon<'a> {
     front: Arc<Front>,
     answering: watch::Sender<AnsweringDaemon>,
     serving: ServerTask,
-    /// True if another program held the home when this one started.
+    /// True if another process held the home when this one started.
     has_stood_by: bool,
     /// True if a login link was printed.
     has_printed_login: bool,
@@ -154,7 +155,7 @@ fn shared_access(owner: &OwnerCredential, secret: String) -> SharedAccess {
     SharedAccess { secret, owner_digest: hex::encode(owner.digest()), owner_token }
 }
 
-/// The end of the time in which a daemon stood by.
+/// Why a daemon stopped standing by.
 enum StandbyEnd {
     HomeIsFree,
     Stopped,
@@ -179,7 +180,7 @@ impl SharingDaemon<'_> {
                 StandbyEnd::HomeIsFree => {}
                 StandbyEnd::Stopped => {
                     let leaving = tokio::task::spawn_blocking(move || standby.leave_daemon_list());
-                    // It is marked as dead later where the server does not answer.
+                    // If the server does not respond now, the daemon is marked as dead later.
                     let _ = tokio::time::timeout(LEAVE_NOTE_MAX, leaving).await;
                     return self.stop_standing_by().await;
                 }
@@ -192,7 +193,7 @@ impl SharingDaemon<'_> {
         self.serve_home(database, &mut stop).await
     }
 
-    /// Takes the home for this process; none if another program has it.
+    /// Takes the home for this process; `None` if another process has it.
     async fn take_home(&self) -> anyhow::Result<Option<HomeStore>> {
         let clock = SystemClock;
         let began = clock.now();
@@ -202,7 +203,7 @@ impl SharingDaemon<'_> {
             let taking = move || HomeStore::open_for_daemon(&address, options, &identity);
             match tokio::task::spawn_blocking(taking).await? {
                 Ok(taken) => return Ok(taken),
-                // At the start the settings are to blame, and nobody waits for this daemon yet.
+                // At the start the settings are probably wrong, and nobody depends on this daemon yet.
                 Err(error) if !self.has_stood_by => return Err(error.into()),
                 Err(error) if clock.now().duration_since(began).unsigned_abs() > TAKING_TIME_MAX => {
                     return Err(error.into());
@@ -215,7 +216,7 @@ impl SharingDaemon<'_> {
         }
     }
 
-    /// Passes requests on until the home is free or this daemon is stopped.
+    /// Forwards requests until the home is free or this daemon is stopped.
     async fn stand_by(
         &mut self,
         standby: &Standby,
@@ -236,7 +237,7 @@ impl SharingDaemon<'_> {
                 HomeHolder::Lost => return Err(HomeTaken.into()),
             }
             tokio::select! {
-                // First, because a stop also ends the server.
+                // Checked first, because a stop also ends the server.
                 biased;
                 () = &mut *stop => return Ok(StandbyEnd::Stopped),
                 changed = standing.changed() => changed.context("the database is no longer watched")?,
@@ -278,7 +279,7 @@ impl SharingDaemon<'_> {
         }
         let outcome = tokio::select! {
             biased;
-            // Nothing more can be written, and another daemon goes on with the work.
+            // Nothing more can be written, and another daemon continues the work.
             () = database.taken_over() => return Err(HomeTaken.into()),
             outcome = open_home.wait_for_end(stop, &mut self.serving) => outcome,
         };
@@ -290,7 +291,7 @@ impl SharingDaemon<'_> {
         outcome
     }
 
-    /// Ends a daemon that does not hold the home.
+    /// Stops a daemon that does not hold the home.
     async fn stop_standing_by(self) -> anyhow::Result<()> {
         self.home.remove_run_file();
         self.home.remove_login_page();
@@ -299,7 +300,7 @@ impl SharingDaemon<'_> {
         Ok(())
     }
 
-    /// Lets programs that start `echovessel mcp` on this machine join. Without it everything else works.
+    /// Opens the socket by which `echovessel mcp` joins on this machine. Without it everything else works.
     fn open_hub_socket(&self) -> Option<StandbyHubSocket> {
         let opened = self.front.open_hub_socket(&self.home.hub_socket());
         opened
@@ -311,7 +312,7 @@ impl SharingDaemon<'_> {
         self.answering.send_replace(answering);
     }
 
-    /// Says where the home is held, with a link that the holder makes.
+    /// Prints where the home is held, and a login link made by the holder.
     async fn announce_standby(&mut self, standby: &Standby, owner: &OwnerCredential) {
         let holder = match &*standby.watch_home().borrow() {
             HomeHolder::Held(Some(address)) => Some(address.clone()),
@@ -331,7 +332,7 @@ impl SharingDaemon<'_> {
         print_standby(self.shared, &self.entrance.url, holder.as_deref(), login.as_deref());
     }
 
-    /// A login link that begins with this daemon's own address.
+    /// A login link of the holder, with this daemon's own address.
     async fn login_of_holder(&self, token: &str) -> Option<String> {
         let run = self.home.run_file()?;
         let asked = async {
@@ -341,7 +342,7 @@ impl SharingDaemon<'_> {
             )?;
             daemon.ask(Method::POST, "/api/admin/login-code", None).await
         };
-        // The holder may have gone a moment ago.
+        // The holder may have ended a moment ago.
         let answer = tokio::time::timeout(LOGIN_TIME_MAX, asked).await.ok()?.ok()?;
         let (_, path) = answer["url"].as_str()?.split_once("/login?")?;
         Some(format!("{}/login?{path}", self.entrance.url))

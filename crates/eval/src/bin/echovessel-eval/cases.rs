@@ -1,4 +1,4 @@
-//! `echovessel-eval cases`: EchoVessel's own cases, each lived on a scratch home with a clock that stands still.
+//! `echovessel-eval cases`: runs EchoVessel's own cases, each on a temporary home with a simulated clock.
 
 use std::sync::Arc;
 

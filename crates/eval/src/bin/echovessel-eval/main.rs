@@ -1,4 +1,5 @@
-//! `echovessel-eval`: measures memory search on a public data set, on a scratch home, and compares with the last run.
+//! `echovessel-eval`: measures memory search on a public data set, on a temporary home, and compares the result with
+//! the last run.
 
 mod cases;
 
@@ -19,9 +20,9 @@ use memory::recall::SAID_SUPPORT_MIN;
 use memory::vector_index::VectorIndex;
 use store::{HomeStore, StoreOptions};
 
-/// Beginning of the names under which the last runs are kept in the home.
+/// Prefix of the names under which the last runs are stored in the home.
 const RECORD_PREFIX: &str = "eval-";
-/// Number of questions after which a line of progress is printed, without a terminal.
+/// Questions between two lines of progress without a terminal.
 const QUESTIONS_PER_PROGRESS_LINE: usize = 100;
 
 /// Sets that need `--data`.
@@ -117,7 +118,7 @@ async fn measure_set(asked: &Eval) -> anyhow::Result<()> {
     report(&installation, asked, path, &data, &answered)
 }
 
-/// The means come from the vectors as they are, the cosines from those that the product compares.
+/// Mean vectors come from uncalibrated vectors, cosines from those that the product compares.
 async fn calibrate(asked: &Eval, installation: &Installation, path: &Path) -> anyhow::Result<()> {
     let sets = calibrate::read_sets(path)?;
     let Some(embedder) = installation.embedder()? else { bail!("embedding.provider is \"none\"") };

@@ -1,4 +1,4 @@
-//! Histories, graph and state of an archive, each checked against what the hub itself would write.
+//! Histories, graph and state of an archive, checked against what the hub itself would write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +78,7 @@ fn check_history(history: &DocumentHistory) -> Result<(), String> {
     }
 }
 
-/// Checks that the texts shown are those of the history.
+/// Checks that the shown texts are those of the history.
 fn check_shown(
     shown: &[ArchivedDocument],
     documents: &BTreeMap<DocumentName, DocumentHistory>,

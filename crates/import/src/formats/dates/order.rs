@@ -1,4 +1,5 @@
-//! Which number of a date is day, month, year: decided over the whole file, as one date rarely shows it.
+//! Determines which number of a date is the day, month and year, from the whole file, as a single date rarely shows
+//! it.
 
 use jiff::civil::Date;
 
@@ -13,12 +14,12 @@ pub(in crate::formats) enum DateOrder {
     YearDayMonth,
 }
 
-/// Orders by preference, for dates that several of them explain.
+/// Orders by preference, for dates that fit several of them.
 const ORDERS_BY_PREFERENCE: [DateOrder; 4] =
     [DateOrder::DayMonthYear, DateOrder::MonthDayYear, DateOrder::YearMonthDay, DateOrder::YearDayMonth];
 
 impl DateOrder {
-    /// The day; `None` if this order makes it an impossible day.
+    /// The day; `None` if there is no such day in this order.
     pub(in crate::formats) fn date(self, parts: &DateParts) -> Option<Date> {
         let [a, b, c] = parts.numbers;
         let (year, month, day) = match self {
@@ -50,11 +51,11 @@ pub(in crate::formats) struct OrderEvidence {
 
 #[derive(Clone, Copy, Default)]
 struct Candidate {
-    /// Dates that don't exist in this order.
+    /// Number of dates that don't exist in this order.
     invalid: u64,
-    /// Steps back in time: messages are in the order of their times, but for a changed clock.
+    /// Number of steps back in time. Messages are in chronological order, unless a clock was changed.
     backward: u64,
-    /// Days between neighbours, summed: the true order has the least.
+    /// Sum of days between neighbours: the true order has the smallest.
     distance: u64,
     previous: Option<Date>,
 }
@@ -82,8 +83,8 @@ impl OrderEvidence {
         }
     }
 
-    /// The order with the fewest dates that don't exist, then the fewest steps back, then the shortest way, then what is
-    /// usual with the file's signs.
+    /// The best order: the fewest impossible dates, then the fewest steps back, then the smallest distance, then the
+    /// order that is usual with the file's separator.
     pub(in crate::formats) fn order(&self) -> DateOrder {
         let usual = |order: DateOrder| match order {
             DateOrder::MonthDayYear if self.is_twelve_hour && !self.has_dots => 0,
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn order_in_time_decides_where_no_day_does() {
-        // 1 May, 2 May, 3 May against January, February, March.
+        // 1 May, 2 May, 3 May is more likely than January, February, March.
         assert_eq!(
             order(&[[5, 1, 24], [5, 2, 24], [5, 3, 24], [6, 1, 24]], '/', false),
             DateOrder::MonthDayYear

@@ -1,10 +1,10 @@
-//! Dates and times of day as phones and spreadsheets write them, cut into their numbers.
+//! Parses dates and times of day as written by phones and spreadsheets.
 
 use jiff::civil::Time;
 
 use crate::formats::building::is_invisible_mark;
 
-/// The date's numbers in the line's order.
+/// The date's numbers in the order of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::formats) struct DateParts {
     pub(in crate::formats) numbers: [u16; 3],
@@ -44,7 +44,7 @@ impl Clock {
     }
 }
 
-/// Words for the halves of the day, in lower case without dots and blanks.
+/// Words for the halves of the day, in lower case without dots and spaces.
 const HALF_DAY_WORDS: &[(&str, HalfOfDay)] = &[
     ("am", HalfOfDay::Morning),
     ("pm", HalfOfDay::Afternoon),
@@ -66,7 +66,7 @@ const HALF_DAY_WORDS: &[(&str, HalfOfDay)] = &[
     ("ös", HalfOfDay::Afternoon),
 ];
 
-/// Longest text between date and time, in characters: `, `, ` klo `, ` um `, ` 下午`.
+/// Maximum length of the text between date and time, in characters: `, `, ` klo `, ` um `, ` 下午`.
 const BETWEEN_CHARS_MAX: usize = 12;
 
 /// A date with a time of day and nothing else: `5/1/2024, 10:30 PM`.
@@ -93,7 +93,7 @@ pub(in crate::formats) fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\u{A0}' | '\u{202F}' | '\t')
 }
 
-/// Three numbers with one to three characters between them that are no digits.
+/// Three numbers, separated by one to three other characters.
 pub(in crate::formats) fn date_parts(line: &str) -> Option<(DateParts, &str)> {
     let (first, digits, line) = number(line)?;
     let separator = line.chars().next()?;
@@ -112,7 +112,7 @@ fn date_separator(line: &str) -> Option<&str> {
     Some(line.trim_start_matches(is_blank).trim_start_matches(is_invisible_mark))
 }
 
-/// A number of one to four digits, of any script that WhatsApp writes them in.
+/// A number of one to four digits, in any script that WhatsApp uses.
 fn number(line: &str) -> Option<(u16, usize, &str)> {
     let mut value = 0u16;
     let mut count = 0;
@@ -172,7 +172,7 @@ fn read_clock(line: &str) -> Option<(Clock, &str)> {
     ))
 }
 
-/// The half of the day after the time, if one is named there.
+/// The half of the day after the time, if it is given there.
 fn read_half_of_day(line: &str) -> (Option<HalfOfDay>, &str) {
     let trimmed = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
     let end = trimmed.find([']', '-', '–']).unwrap_or(trimmed.len());
@@ -182,7 +182,7 @@ fn read_half_of_day(line: &str) -> (Option<HalfOfDay>, &str) {
     }
 }
 
-/// The half that a short text names and nothing else.
+/// The half of the day named by a short text; `None` if it holds anything else.
 fn half_of_day_from_name(text: &str) -> Option<HalfOfDay> {
     if text.len() > 32 {
         return None;

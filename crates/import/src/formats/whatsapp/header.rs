@@ -1,4 +1,5 @@
-//! The start of a message's line: `[05.01.24, 10:30:12] Ann: `, `1/5/24, 10:30 PM - Ann: `, `2024/1/5 下午10:30 - Ann: `.
+//! The start of a message's line: `[05.01.24, 10:30:12] Ann: `, `1/5/24, 10:30 PM - Ann: `, `2024/1/5 下午10:30 - Ann:
+//! `.
 
 use crate::formats::building::is_invisible_mark;
 use crate::formats::dates::{Clock, DateParts, clock_after, date_parts, is_blank};
@@ -18,11 +19,11 @@ pub(super) enum HeaderRest<'a> {
         speaker: &'a str,
         text: &'a str,
     },
-    /// A notice of the program itself.
+    /// A notice of WhatsApp.
     Notice,
 }
 
-/// Longest name of a speaker before the colon, in characters. Further right a colon belongs to the text.
+/// Maximum length of a speaker's name before the colon, in characters. A colon further right belongs to the text.
 const SPEAKER_CHARS_MAX: usize = 80;
 
 /// The header of a line; `None` if the line continues a message.
@@ -44,7 +45,7 @@ pub(super) fn parse_header(line: &str) -> Option<Header<'_>> {
 fn parse_header_rest(rest: &str) -> HeaderRest<'_> {
     let split = rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|speaker| (speaker, "")));
     let Some((speaker, text)) = split else { return HeaderRest::Notice };
-    // A notice that quotes a name or a number of words: "Ann changed the subject to “a: b”".
+    // A notice with a quoted name or text: "Ann changed the subject to “a: b”".
     let is_name = !speaker.trim().is_empty()
         && speaker.chars().count() <= SPEAKER_CHARS_MAX
         && !speaker.contains(['"', '“', '”', '„', '«']);

@@ -1,9 +1,9 @@
-//! Placeholders of files and deleted messages, in the languages that write them differently.
+//! Placeholders for files and deleted messages, in the languages that have different ones.
 
 use crate::formats::building::{attachment_from_path, is_invisible_mark};
 use crate::item::{Attachment, AttachmentKind};
 
-/// Texts of messages whose file was left out, in lower case without angle brackets and dots.
+/// Texts of messages whose file was omitted, in lower case without angle brackets and dots.
 const OMITTED_TEXTS: &[(&str, AttachmentKind)] = &[
     ("media omitted", AttachmentKind::File),
     ("image omitted", AttachmentKind::Image),
@@ -51,7 +51,7 @@ const OMITTED_TEXTS: &[(&str, AttachmentKind)] = &[
     ("사진 생략됨", AttachmentKind::Image),
 ];
 
-/// Texts of messages that their sender took back.
+/// Texts of messages that their sender deleted.
 const DELETED_TEXTS: &[&str] = &[
     "this message was deleted",
     "you deleted this message",
@@ -79,8 +79,9 @@ pub(super) fn is_deleted(text: &str) -> bool {
     DELETED_TEXTS.contains(&folded.as_str())
 }
 
-/// True if iOS wrote the text itself: "Messages and calls are end-to-end encrypted", "Missed voice call". It puts a mark of
-/// writing direction before its own words. Places, contacts and polls have the mark too, and are what a person sent.
+/// True if iOS wrote the text itself: "Messages and calls are end-to-end encrypted", "Missed voice call". Its own
+/// texts begin with a mark of writing direction. Locations, contacts and polls have the mark too, but were sent by a
+/// person.
 pub(super) fn is_notice(text: &str) -> bool {
     let Some(words) = text.strip_prefix('\u{200E}') else { return false };
     !words.contains('\n') && !words.contains("://") && !words.contains(".vcf")
@@ -133,13 +134,13 @@ fn is_file_name(name: &str) -> bool {
         })
 }
 
-/// Names that Android gives to files: `IMG-20240105-WA0001.jpg`.
+/// True for file names made by Android: `IMG-20240105-WA0001.jpg`.
 fn is_phone_name(name: &str) -> bool {
     name.contains("-WA")
         && name.split('-').nth(1).is_some_and(|day| day.len() == 8 && day.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The text in lower case, without marks, brackets and the final dot.
+/// The text in lower case, without invisible marks, brackets and the final dot.
 fn fold_placeholder(text: &str) -> String {
     let shown = text.trim_matches(|character: char| {
         character.is_whitespace()
@@ -149,7 +150,7 @@ fn fold_placeholder(text: &str) -> String {
     if shown.len() > 200 { String::new() } else { shown.to_lowercase() }
 }
 
-/// Without `<This message was edited>` at the end, which iOS and Android append after an invisible mark.
+/// The text without a trailing `<This message was edited>`, which iOS and Android append after an invisible mark.
 fn without_edit_mark(mut text: String) -> String {
     if let Some(at) = text.rfind('<')
         && text.ends_with('>')

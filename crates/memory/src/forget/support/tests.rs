@@ -8,12 +8,12 @@ fn said_by(speaker: Role, quote: &str) -> SupportingQuote<'_> {
     SupportingQuote { speaker, quote, terms: "", is_left: true, becomes_memory_again: false }
 }
 
-/// A memory that depends on lines, each its own quote.
+/// A memory that depends on messages, each its own quote.
 #[derive(Clone, Debug)]
 struct Memory {
     subject: Subject,
     description: String,
-    /// Speaker, text and terms of each line.
+    /// Speaker, text and terms of each message.
     lines: Vec<(Role, String, String)>,
     word_of_person: bool,
     is_reduced: bool,
@@ -170,7 +170,7 @@ fn losses() -> impl Strategy<Value = Vec<bool>> {
 }
 
 proptest! {
-    /// Taking quotes away never makes a memory hold that did not.
+    /// Removing quotes never makes an unsupported memory supported.
     #[test]
     fn less_never_proves_more(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
@@ -186,7 +186,7 @@ proptest! {
         }
     }
 
-    /// The remaining text has no term that only forgotten lines had, and the remaining lines prove it.
+    /// The remaining text has no term that only forgotten messages had, and the remaining messages support it.
     #[test]
     fn remaining_memories_contain_nothing_forgotten(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
@@ -201,7 +201,7 @@ proptest! {
         prop_assert!(!loses || memory.word_of_person || quotes_prove(memory.subject, &left));
     }
 
-    /// Forgetting is the stricter of the two: what it leaves as it is, an edit leaves as it is.
+    /// Forgetting is the stricter rule: a memory that it does not change is not changed by an edit either.
     #[test]
     fn forgetting_is_never_milder_than_unsaying(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
@@ -210,7 +210,7 @@ proptest! {
         }
     }
 
-    /// One after the other or all at once, in whatever order: the same is left.
+    /// The result does not depend on the order of forgetting, or on doing it at once.
     #[test]
     fn the_order_of_forgetting_does_not_matter(memory in memories(), first in losses(), then in losses()) {
         let at_once: Vec<bool> = first.iter().zip(&then).map(|(a, b)| *a || *b).collect();

@@ -1,4 +1,4 @@
-//! The shared self: its documents, their versions, what waits for a decision.
+//! The shared self: documents, their versions, and conflicts.
 
 use std::cmp::Reverse;
 
@@ -41,7 +41,7 @@ fn parse_document_name(kind: &str, filename: &str) -> Result<DocumentName, Probl
     DocumentName::parse(kind, stem).map_err(|error| Problem::unprocessable(error.to_string()))
 }
 
-/// The document that a path names: `{kind}/{filename}`, or `custom/lore/{filename}`; with its `{version}`, if there is one.
+/// Path parameters of a document: `{kind}/{filename}`, or `custom/lore/{filename}`; with `{version}` if there is one.
 pub(crate) struct DocumentPath {
     name: DocumentName,
     version: Option<String>,
@@ -69,9 +69,9 @@ fn no_document() -> Problem {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct DocumentKindQuery {
-    /// Only documents of this category or granularity.
+    /// Lists only documents of this category or granularity.
     kind: Option<String>,
-    /// True if the documents that were deleted and can be restored are listed, and no others.
+    /// True to list only deleted documents that can be restored.
     #[serde(default)]
     deleted: bool,
 }
@@ -112,7 +112,7 @@ pub(crate) async fn read(
     Ok(Json(document.ok_or_else(no_document)?))
 }
 
-/// `PUT /api/hub/documents/{kind}/{filename}`: a person's own version.
+/// Handler of `PUT /api/hub/documents/{kind}/{filename}`: stores a person's own version.
 pub(crate) async fn write(
     State(app): State<App>,
     Admin(_): Admin,
@@ -122,7 +122,7 @@ pub(crate) async fn write(
 ) -> Result<Json<DocumentText>, Problem> {
     let hub = hub(&app)?;
     let outcome = run_detached(async move {
-        // With the handlers that write core blocks by themselves.
+        // Together with the handlers that write core blocks directly.
         let _edit = app.runtime().personas().lock_edits().await;
         Ok(hub.document_write(&person(&hub, scope), &name, ADMIN_EDITOR, &edit).await?)
     });
@@ -195,7 +195,7 @@ fn edit_response(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
     }
 }
 
-/// Periods that wait for their roll-up, the finer before the coarser.
+/// Periods whose roll-up is missing or outdated, the finer granularity first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PendingPeriodList {
     periods: Vec<PendingPeriod>,
@@ -210,7 +210,7 @@ pub(crate) async fn pending_periods(
     Ok(Json(PendingPeriodList { periods: hub(&app)?.pending_periods(&scope).await? }))
 }
 
-/// `POST /api/hub/rollups/{kind}/{filename}`: writes one now, over or not; answers when it is written.
+/// Handler of `POST /api/hub/rollups/{kind}/{filename}`: writes the roll-up now, even if the period is not over.
 pub(crate) async fn rewrite_rollup(
     State(app): State<App>,
     Admin(_): Admin,

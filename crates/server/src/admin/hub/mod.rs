@@ -1,4 +1,4 @@
-//! The shared self: its documents, and their exchange with another home.
+//! The shared self: documents, and their exchange with another home.
 
 pub(crate) mod documents;
 pub(crate) mod sync;

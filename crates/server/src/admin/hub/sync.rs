@@ -1,4 +1,4 @@
-//! Connection of this home with the hub that it is an embodiment of.
+//! The connection of this home with the hub that it follows.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,15 +17,15 @@ use crate::state::App;
 enum StandingState {
     /// The home has no hub.
     Off,
-    /// The last exchange came to its end.
+    /// The last exchange was completed.
     Ok,
-    /// The hub can't be reached; it is tried again.
+    /// The hub can't be reached; it will be tried again.
     Away,
-    /// The hub refuses; a person has to change something.
+    /// The hub refuses; a person has to act.
     Refused,
 }
 
-/// State of the connection to the hub, with the changes that wait.
+/// State of the connection to the hub, with the number of waiting changes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct HubConnection {
     /// The address of the hub; empty if there is none.
@@ -34,11 +34,11 @@ pub(crate) struct HubConnection {
     /// Time at which the last exchange succeeded.
     #[schemars(with = "Option<String>")]
     last_exchange: Option<jiff::Timestamp>,
-    /// Documents that the hub has not seen as they are here.
+    /// Number of documents whose present state the hub has not received.
     waiting: usize,
-    /// Why the last exchange failed, with what to do.
+    /// Why the last exchange failed, and what to do.
     error: Option<String>,
-    /// Items that the hub refused in the last exchange, and those that could not be read here.
+    /// Items that the hub refused in the last exchange, and those that this version could not read.
     notes: Vec<String>,
 }
 
@@ -82,12 +82,12 @@ pub(crate) async fn sync_overview(
     Ok(Json(SyncOverview { standing: runtime.embodiment().hub_standing().await?.into(), instances }))
 }
 
-/// `POST /api/sync/now`. Answers how things stand afterwards; `error` says why the exchange failed, if it did.
+/// Handler of `POST /api/sync/now`. Returns the state afterwards; `error` says why the exchange failed, if it did.
 pub(crate) async fn exchange(
     State(app): State<App>,
     Admin(_): Admin,
 ) -> Result<Json<HubConnection>, Problem> {
-    // Its outcome is part of the standing.
+    // The result is part of the returned state.
     drop(app.runtime().embodiment().exchange().await);
     Ok(Json(app.runtime().embodiment().hub_standing().await?.into()))
 }

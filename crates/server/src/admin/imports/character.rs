@@ -1,4 +1,4 @@
-//! A character in the files of an upload: drafted, and saved as a persona.
+//! A character in the files of an upload: a draft, and saving it as a persona.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::extract::{self, Id, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// `GET /api/admin/imports/{id}/character`: nothing is written.
+/// Handler of `GET /api/admin/imports/{id}/character`. It writes nothing.
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
@@ -28,41 +28,42 @@ pub(crate) async fn show(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CharacterRequest {
-    /// The configured persona by default.
+    /// Default: the configured persona.
     persona_id: Option<String>,
-    /// The owner (`self`) by default.
+    /// Default: the owner (`self`).
     user_id: Option<String>,
-    /// The persona's name from now on.
+    /// The new display name of the persona.
     display_name: Option<String>,
-    /// A block that is left out stays as it is.
+    /// Text of the block; without it the block does not change.
     persona_block: Option<String>,
     user_block: Option<String>,
     style_block: Option<String>,
-    /// True if blocks that hold another text are replaced.
+    /// True to replace blocks that have another text.
     #[serde(default)]
     replace: bool,
-    /// True if a user that is not there is made.
+    /// True to create the user if it does not exist.
     #[serde(default = "on_by_default")]
     create_user: bool,
-    /// Number of the greeting, from 1, that becomes the persona's message.
+    /// Number of the greeting, from 1, to save as the persona's message.
     greeting: Option<usize>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CharacterSaved {
     ok: bool,
-    /// Documents that hold what did not fit into a block.
+    /// Documents with texts that did not fit into a block.
     documents: Vec<String>,
-    /// Number of lorebook entries that are documents of the persona now.
+    /// Number of lorebook entries that became documents of the persona.
     lore_entries: u64,
-    /// True if the character's picture is the persona's avatar now.
+    /// True if the character's picture became the persona's avatar.
     has_avatar: bool,
-    /// The greeting as the persona's message.
+    /// Id of the greeting as the persona's message.
     greeting_id: Option<MessageId>,
 }
 
-/// `POST /api/admin/imports/{id}/character`: saves the blocks that are given, the texts that did not fit into them, lorebooks,
-/// the picture and the chosen greeting. The upload is deleted. 409 if a block holds another text, unless `replace` says otherwise.
+/// Handler of `POST /api/admin/imports/{id}/character`: saves the given blocks, the texts that did not fit into them,
+/// lorebooks, the picture and the selected greeting. Deletes the upload. 409 if a block has another text, unless
+/// `replace` is set.
 pub(crate) async fn save(
     State(app): State<App>,
     Admin(principal): Admin,

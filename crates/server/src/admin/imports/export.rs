@@ -1,4 +1,4 @@
-//! Export: the whole memory as an archive, or the talk in forms that other programs read.
+//! Exports the whole memory as an archive, or conversations in formats of other programs.
 
 use std::io::{self, Write};
 
@@ -27,27 +27,27 @@ use crate::state::App;
 
 /// The path of exports.
 pub(crate) const PATH: &str = "/api/admin/export";
-/// Bytes that are sent at once. A slow client holds this much, however long the export is.
+/// Bytes per chunk. A slow client holds this much, however long the export is.
 const CHUNK_SIZE: usize = 64 * 1024;
-/// Chunks that writing may be ahead of the client.
+/// Maximum chunks that are written ahead of the client.
 const CHUNKS_AHEAD: usize = 8;
-/// Sessions that are listed at once. It bounds the memory that an export of many years takes.
+/// Sessions per read. It bounds the memory of an export of many years.
 const SESSIONS_AT_ONCE: u32 = 1_000;
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ExportFormat {
-    /// Everything: a zip file that makes the same home again.
+    /// Everything: a zip file from which the same home can be restored.
     #[default]
     Archive,
-    /// The talk and who the persona is, to read.
+    /// The conversation and the persona, for reading.
     Markdown,
     /// One conversation in the format of SillyTavern.
     SillyTavern,
-    /// A conversation for each session, as ChatGPT exports them.
+    /// A conversation for each session, in ChatGPT's export format.
     ChatGpt,
-    /// The persona as a character card of version 3: the card that it was made from, with what has changed since.
-    /// Neither the conversation nor the user's block is in it.
+    /// The persona as a character card of version 3: the original card with the changes made since. It contains
+    /// neither the conversation nor the user's block.
     Card,
     /// The card in the persona's picture, which must be a PNG.
     #[serde(rename = "card-png")]
@@ -72,9 +72,9 @@ impl ExportFormat {
 pub(crate) struct ExportQuery {
     #[serde(default)]
     format: ExportFormat,
-    /// All personas by default for an archive, the configured one for other forms.
+    /// Default: all personas for an archive, the configured one for other formats.
     persona_id: Option<String>,
-    /// The user whose conversations are exported; `self` by default. An archive has those of all users.
+    /// The user whose conversations are exported; default `self`. An archive contains those of all users.
     user_id: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) async fn export(
         };
         if let Err(error) = outcome {
             tracing::error!("an export broke off: {error}");
-            // The client sees that the file is not whole.
+            // The client notices that the file is incomplete.
             let _gone = failed.send(Err(io::Error::other("the export broke off"))).await;
         }
     });
@@ -121,7 +121,7 @@ async fn export_card(app: &App, scope: &Scope, container: CardContainer) -> Resu
         CardContainer::Png => ("image/png", "png"),
         CardContainer::Charx => ("application/zip", "charx"),
     };
-    // A persona's id may hold quotes and any script, a header only plain ASCII.
+    // A persona's id may contain quotes and any script, a header only plain ASCII.
     let id = scope.persona.as_str();
     let is_plain = id.chars().all(|character| character.is_ascii_alphanumeric() || "-_".contains(character));
     let name = if is_plain { id } else { "character" };
@@ -141,7 +141,7 @@ async fn write_archive(app: &App, persona: Option<PersonaId>, out: ChunkWriter) 
 
 type Chunk = io::Result<Bytes>;
 
-/// Hands what is written to the client; waits when the client is slow, and fails when it is gone.
+/// Writer that sends chunks to the client; waits if the client is slow, and fails if it has disconnected.
 struct ChunkWriter {
     sender: mpsc::Sender<Chunk>,
     buffer: Vec<u8>,
@@ -184,11 +184,11 @@ impl Drop for ChunkWriter {
 enum Piece {
     Session(Box<Session>),
     Message(Box<Message>, Vec<MessageVersion>),
-    /// A value in the message before that is no longer current.
+    /// A value in the preceding message that is no longer current.
     Former(Box<FormerValue>),
 }
 
-/// Reads session by session and writes on a thread that may wait for the client.
+/// Reads session by session, and writes on a thread that may block.
 async fn write_conversations(
     app: &App,
     scope: &Scope,
@@ -345,7 +345,7 @@ fn write_chatgpt(out: ChunkWriter, names: &ExportNames, mut pieces: Pieces) -> i
             Piece::Message(message, versions) => {
                 writer.write(&exported_message(*message, versions, names))?
             }
-            // The form has no place for it.
+            // The format can't represent it.
             Piece::Former(_) => {}
         }
     }
@@ -375,7 +375,7 @@ fn exported_message(message: Message, versions: Vec<MessageVersion>, names: &Exp
         role: exported_role(message.role),
         time: MessageTime::Instant(message.created_at),
         text: message.content,
-        // Earlier messages come before it.
+        // Earlier messages come first.
         shown_index: alternatives.iter().filter(|version| version.follows.is_none()).count(),
         alternatives,
         attachments: Vec::new(),

@@ -1,4 +1,4 @@
-//! The list of what an import found and what became of it, as a file for a spreadsheet.
+//! The list of an import's items and their results, as a file for spreadsheets.
 
 use std::fmt::Write as _;
 
@@ -12,11 +12,11 @@ use crate::extract::Id;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Rows of skipped things. A longer list opens in no common spreadsheet; its last row says how many are left out.
+/// Maximum rows of skipped items. Common spreadsheets open no longer list; its last row says how many are left out.
 const SKIPS_MAX: u32 = 1_000_000;
 
-/// `GET /api/admin/imports/{id}/list.csv`: columns `kind`, `count`, `place`, `reason`. First a row for each count, then a row
-/// for each thing that was skipped.
+/// Handler of `GET /api/admin/imports/{id}/list.csv`: columns `kind`, `count`, `place`, `reason`. First a row for
+/// each count, then a row for each skipped item.
 pub(crate) async fn save(
     State(app): State<App>,
     Admin(_): Admin,
@@ -50,7 +50,7 @@ pub(crate) async fn save(
     Ok((headers, list).into_response())
 }
 
-/// A text as a cell. Spreadsheets would run a text that begins like a formula.
+/// A text as a cell. Text that begins like a formula is escaped, because spreadsheets would run it.
 fn csv_cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     format!("\"{guard}{}\"", text.replace('"', "\"\""))

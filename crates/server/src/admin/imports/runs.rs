@@ -1,4 +1,4 @@
-//! Imports: files are looked at, a person says who is who, and what they hold becomes messages and memory.
+//! Imports: files are examined, a person maps the speakers, and the content becomes messages and memories.
 
 use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request, State};
@@ -27,20 +27,20 @@ use crate::upload::unreadable_form;
 pub(crate) const PATH: &str = "/api/admin/imports";
 /// Largest upload: all files together and the form around them, in bytes.
 pub(crate) const UPLOAD_SIZE_MAX: usize = 8 * 1024 * 1024 * 1024;
-/// Most files in one form; a zip archive may hold more.
+/// Maximum files in one form; a zip archive may contain more.
 const FILES_MAX: usize = 1_000;
-/// Most fields of a file that are named. An export can have hundreds, and the first ones show which file it is.
+/// Maximum fields of a file to list. An export can have hundreds, and the first ones identify the file.
 const NAMED_FIELDS_MAX: usize = 20;
-/// Longest value of a form's field that is not a file, in bytes. They are names, ids and choices.
+/// Maximum bytes of a form field that is not a file. These are names, ids and choices.
 const FIELD_SIZE_MAX: usize = 256;
-/// Skips in an answer; all are counted. A damaged file can have one in each line.
+/// Maximum skipped items in an answer; all are counted. A damaged file can have one in each line.
 const SKIPS_MAX: u32 = 1_000;
 
-/// Tokens of the questions that consolidation asks about each session, beside its messages.
+/// Tokens of consolidation's prompts for each session, besides its messages.
 const TOKENS_ASKED_PER_SESSION: u64 = 4_000;
-/// Tokens of the answers. Three events and a summary take about as many; the estimate errs upwards.
+/// Tokens of the answers for each session: three events and a summary; a high estimate.
 const TOKENS_ANSWERED_PER_SESSION: u64 = 600;
-/// Bytes of text that are about one token, in every script. English has four and Chinese three; the estimate errs upwards.
+/// Bytes of text per token, in every script. English has four and Chinese three; a high estimate of tokens.
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// A form with files.
@@ -48,19 +48,20 @@ const BYTES_PER_TOKEN: u64 = 3;
 #[schemars(inline)]
 #[expect(dead_code, reason = "describes what `receive` reads from the form")]
 pub(crate) struct ImportForm {
-    /// One field for each file; zip archives may hold several.
+    /// One field for each file; zip archives may contain several.
     #[schemars(extend("contentMediaType" = "application/octet-stream"), with = "Vec<String>")]
     file: Vec<Bytes>,
-    /// Time of the last change of the file in the next field, in milliseconds since 1970: the time of messages without one.
+    /// Modification time of the file in the next field, in milliseconds since 1970. It is used for messages without a
+    /// time.
     modified: Option<Vec<i64>>,
-    /// Id of the format of all files; by their content if it is left out.
+    /// Id of the format of all files; detected if absent.
     format: Option<String>,
-    /// For JSON and CSV files that no reader knows: `text=NAME`, and `from`, `role`, `time`, `conversation`, `id` or `model`
+    /// For unknown JSON and CSV files: `text=NAME`, and `from`, `role`, `time`, `conversation`, `id` or `model`
     /// likewise, one in each field. A name in JSON may be a path, such as `message.text`.
     field: Option<Vec<String>>,
 }
 
-/// An import, from its upload to the last memory.
+/// An import, from its upload to its last memory.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ImportBody {
     run_id: ImportId,
@@ -70,36 +71,36 @@ pub(crate) struct ImportBody {
     user_id: Option<UserId>,
     files: Vec<String>,
     remembering: Option<Remembering>,
-    /// Everything that was read so far: recorded, written as documents, already there, proposed and skipped.
+    /// Number of items read so far: recorded, written as documents, already there, proposed and skipped.
     found: u64,
     recorded: u64,
-    /// Documents that it wrote: significant memories of the shared self.
+    /// Number of documents that it wrote: significant memories of the shared self.
     documents: u64,
     already_there: u64,
-    /// Saved memories of the other program that wait for a person.
+    /// Memories saved by the other program that wait for a person.
     proposed: u64,
-    /// Messages whose file gives no time: they have the one of the message before, else of the file.
+    /// Messages without a time: they get that of the message before, else of the file.
     undated: u64,
     skipped_count: u64,
     sessions: u64,
-    /// Sessions of which no memory was made yet.
+    /// Number of sessions that are not consolidated yet.
     sessions_waiting: u64,
-    /// Why recording was cut off.
+    /// Why recording was interrupted.
     problem: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
 }
 
-/// An import with what its files hold and what was made of them.
+/// An import with a summary of its files and its results.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ImportDetail {
     #[serde(flatten)]
     import: ImportBody,
     /// A summary of the files; `null` once they are recorded and deleted.
     look: Option<Look>,
-    /// An estimate of the cost of making memories of all of it.
+    /// Estimated cost of consolidating everything.
     estimate: Option<ImportEstimate>,
-    /// The first things that were skipped.
+    /// The first skipped items.
     skipped: Vec<ImportSkip>,
     memories: ImportMemories,
 }
@@ -121,17 +122,17 @@ pub(crate) struct ImportList {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ImportStartRequest {
-    /// The configured persona by default.
+    /// Default: the configured persona.
     persona_id: Option<String>,
-    /// The owner (`self`) by default.
+    /// Default: the owner (`self`).
     user_id: Option<String>,
     /// Roles of the speakers, the zone of times without one, and the selection of conversations.
     #[serde(default)]
     mapping: Mapping,
-    /// True if memory is made of the messages.
+    /// True to consolidate the messages.
     #[serde(default = "on_by_default")]
     remember: bool,
-    /// True if a user that is not there is made.
+    /// True to create the user if it does not exist.
     #[serde(default = "on_by_default")]
     create_user: bool,
 }
@@ -143,12 +144,12 @@ pub(super) fn on_by_default() -> bool {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ImportUndone {
     run_id: ImportId,
-    /// Messages that were erased.
+    /// Number of messages that were erased.
     erased: u64,
     receipts: Vec<ErasureId>,
 }
 
-/// `POST /api/admin/imports`: a form with the files as `file`; answers what they hold.
+/// Handler of `POST /api/admin/imports`: a form with the files as `file`. Returns a summary of their content.
 pub(crate) async fn upload(
     State(app): State<App>,
     Admin(_): Admin,
@@ -243,7 +244,7 @@ pub(crate) async fn start(
     Ok(Json(import_detail(&app, report).await?))
 }
 
-/// `GET /api/admin/imports`: newest first.
+/// Handler of `GET /api/admin/imports`, newest first.
 pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<ImportList>, Problem> {
     let reports = app.runtime().imports().list().await?;
     Ok(Json(ImportList { imports: reports.iter().map(ImportBody::from_report).collect() }))
@@ -277,7 +278,7 @@ pub(crate) async fn resume(
     Ok(Json(import_detail(&app, report).await?))
 }
 
-/// `POST /api/admin/imports/{id}/undo`: erases all of it, with receipts.
+/// Handler of `POST /api/admin/imports/{id}/undo`: erases everything, with receipts.
 pub(crate) async fn undo(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! What a person puts right: a memory's text, a pin, a change that should not have been made, a refused memory.
+//! Corrections by people: a memory's text, a pin, undoing a change, a refused memory.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,8 +21,8 @@ pub(crate) struct EditNodeRequest {
     pinned: Option<bool>,
 }
 
-/// `PATCH /api/admin/memory/nodes/{id} {text?, pinned?}`: the NODE as it stands now. The id stays; the text before it
-/// stays in the history.
+/// Handler of `PATCH /api/admin/memory/nodes/{id} {text?, pinned?}`. Returns the changed node. Its id stays; the
+/// former text stays in the history.
 pub(crate) async fn correct(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -62,7 +62,8 @@ pub(crate) struct NodeHistory {
     versions: Vec<NodeVersion>,
 }
 
-/// `GET /api/admin/memory/nodes/{id}/history`: newest first, with the memories that it replaced and that replaced it.
+/// Handler of `GET /api/admin/memory/nodes/{id}/history`: newest first, with the memories that it replaced and that
+/// replaced it.
 pub(crate) async fn history(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -83,8 +84,8 @@ pub(crate) struct UndoNodeResponse {
     restored: Option<NodeBody>,
 }
 
-/// `POST /api/admin/memory/nodes/{id}/undo`: takes back the last correction, supersession or mention merge; 409 when
-/// there is none.
+/// Handler of `POST /api/admin/memory/nodes/{id}/undo`: undoes the last correction, supersession or mention merge;
+/// 409 if there is none.
 pub(crate) async fn undo(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -127,8 +128,8 @@ pub(crate) struct ApproveResponse {
     node: NodeBody,
 }
 
-/// `POST /api/admin/memory/rejected/{id}/approve {text?, emotional_impact?}`: the memory is written, and the approval
-/// is its evidence. An impact beyond the scale is taken to the scale's end unless another one is given.
+/// Handler of `POST /api/admin/memory/rejected/{id}/approve {text?, emotional_impact?}`: stores the memory with the
+/// approval as its evidence. An impact outside the scale is clamped, unless another one is given.
 pub(crate) async fn approve(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -152,18 +153,19 @@ pub(crate) async fn approve(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApproveAllRequest {
-    /// The import whose proposals are accepted.
+    /// The import whose proposals are approved.
     run_id: ImportId,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ApproveAllResponse {
     ok: bool,
-    /// Memories that were written.
+    /// Number of memories that were stored.
     approved: u64,
 }
 
-/// `POST /api/admin/memory/rejected/approve-all {run_id}`: accepts what another program had saved and the import brought.
+/// Handler of `POST /api/admin/memory/rejected/approve-all {run_id}`: approves the memories that an import brought
+/// from another program.
 pub(crate) async fn approve_all(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -185,7 +187,7 @@ pub(crate) struct DismissResponse {
     id: RejectedId,
 }
 
-/// `POST /api/admin/memory/rejected/{id}/dismiss`: it is not asked about again.
+/// Handler of `POST /api/admin/memory/rejected/{id}/dismiss`: dismisses it permanently.
 pub(crate) async fn dismiss(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -196,13 +198,13 @@ pub(crate) async fn dismiss(
     if waited { Ok(Json(DismissResponse { ok: true, id })) } else { Err(already_decided()) }
 }
 
-/// Refuses a memory that is not there, or that belongs to somebody for whom the token does not speak.
+/// Refuses a memory that does not exist, or that belongs to a user for whom the token may not act.
 async fn visible_scope(app: &App, principal: &Principal, id: NodeId) -> Result<Scope, Problem> {
     let scope = app.runtime().store().scope_of_node(id).await?;
     scope.filter(|scope| principal.may_see(scope)).ok_or_else(no_node)
 }
 
-/// The memory that a refused one would be in, if it still waits.
+/// The scope of a refused memory, if it still waits.
 async fn scope_of_rejected(app: &App, principal: &Principal, id: RejectedId) -> Result<Scope, Problem> {
     let pending = app.runtime().store().rejected_memory(id).await?;
     let pending = pending.filter(|pending| principal.may_see(&pending.scope));

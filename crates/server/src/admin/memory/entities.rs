@@ -18,14 +18,14 @@ use crate::problem::Problem;
 use crate::respond::OkResponse;
 use crate::state::App;
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const NAME_LENGTH_MAX: usize = 256;
-/// Longest description, in characters.
+/// Maximum length of a description, in characters.
 const DESCRIPTION_LENGTH_MAX: usize = 4_000;
-/// Most names beside the canonical one. Each is compared with the words of every message.
+/// Maximum names besides the main one. Each is compared with the words of every message.
 const ALIASES_MAX: usize = 100;
 
-/// The ENTITY of the compatible interface, without its counts.
+/// An entity in the form of the compatible interface, without its counts.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct EntitySummary {
     id: EntityId,
@@ -53,7 +53,7 @@ pub(crate) struct EntityDetail {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EntityQuery {
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     cursor: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct EntityList {
     next_cursor: Option<String>,
 }
 
-/// `GET /api/admin/memory/entities`: those whose identity is open first, then the last changed first.
+/// Handler of `GET /api/admin/memory/entities`: those of uncertain identity first, then the last changed first.
 pub(crate) async fn entities(
     State(app): State<App>,
     Admin(_): Admin,
@@ -82,7 +82,7 @@ pub(crate) async fn entities(
     Ok(Json(EntityList { entities, next_cursor }))
 }
 
-/// The place where the page before ended, or of the entity that the cursor names.
+/// The position after which the page begins: from the cursor, or that of the entity that the cursor names.
 async fn place_of(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<EntityPlace, Problem> {
     let Ok(id) = cursor.parse() else { return Cursor::read(cursor).map(|Cursor(place)| place) };
     let named = store.entity(scope, id).await?.map(|entity| EntityPlace::from(&entity));
@@ -112,7 +112,7 @@ fn default_kind() -> EntityKind {
     EntityKind::Person
 }
 
-/// `POST /api/admin/memory/entities`: one that a person knows of.
+/// Handler of `POST /api/admin/memory/entities`: adds an entity.
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(_): Admin,
@@ -141,8 +141,8 @@ pub(crate) struct EditEntityRequest {
     description: Option<String>,
 }
 
-/// `PATCH /api/admin/memory/entities/{id}`: another name, another description, or both. The description is the owner's
-/// from then on, also an empty one.
+/// Handler of `PATCH /api/admin/memory/entities/{id}`: changes the name, the description, or both. The description
+/// belongs to the owner from then on, even if it is empty.
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(_): Admin,
@@ -181,8 +181,8 @@ pub(crate) struct MergeResponse {
     merged_into: EntityId,
 }
 
-/// `POST /api/admin/memory/entities/{id}/merge`: both are one. `merged_into` is the one that stays: the settled one of
-/// the two, else the older of two uncertain ones, else the target.
+/// Handler of `POST /api/admin/memory/entities/{id}/merge`: the two are the same. `merged_into` is the one that
+/// stays: the settled one of the two, else the older of two uncertain ones, else the target.
 pub(crate) async fn merge(
     State(app): State<App>,
     Admin(_): Admin,
@@ -199,7 +199,8 @@ pub(crate) struct SeparateRequest {
     other_id: EntityId,
 }
 
-/// `POST /api/admin/memory/entities/{id}/confirm-separate`: they are two, and it is not asked again.
+/// Handler of `POST /api/admin/memory/entities/{id}/confirm-separate`: the two are different, and the persona does
+/// not ask again.
 pub(crate) async fn confirm_separate(
     State(app): State<App>,
     Admin(_): Admin,
@@ -240,7 +241,7 @@ pub(crate) struct UndoEntityResponse {
     entities: Vec<EntityDetail>,
 }
 
-/// `POST /api/admin/memory/entities/{id}/undo`: the last merge, separation, name or description is taken back.
+/// Handler of `POST /api/admin/memory/entities/{id}/undo`: undoes the last merge, separation, name or description.
 pub(crate) async fn undo(
     State(app): State<App>,
     Admin(_): Admin,
@@ -300,7 +301,7 @@ async fn entity_response(app: &App, scope: &Scope, entity: Entity) -> Result<Jso
     entity.map(Json).ok_or_else(no_entity)
 }
 
-/// The entities with how often they were spoken of.
+/// The entities with the number of their mentions.
 async fn with_counts(app: &App, scope: &Scope, entities: Vec<Entity>) -> Result<Vec<EntityDetail>, Problem> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mentions = app.runtime().store().entity_mentions(scope, &ids).await?;

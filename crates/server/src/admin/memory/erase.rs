@@ -1,4 +1,4 @@
-//! Erasing, physically and completely, with a receipt; and resetting a persona.
+//! Erasure, physical and complete, with a receipt; and resetting a persona.
 
 use std::collections::BTreeSet;
 
@@ -27,10 +27,10 @@ use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
-/// Most ids in one request. More is a selection by time, conversation or text.
+/// Maximum ids in one request. For more there are selections by time, conversation or text.
 const IDS_MAX: usize = 10_000;
-/// Messages, and memories, whose words a dry run shows. A person looks at some of them to see whether the right thing was
-/// selected; the numbers are exact.
+/// Maximum messages, and memories, whose text a dry run shows. A person checks with some of them if the selection is
+/// right; the counts are exact.
 const TEXTS_SHOWN: usize = 50;
 const TEXT_SHOWN_LENGTH: usize = 200;
 
@@ -38,11 +38,11 @@ const TEXT_SHOWN_LENGTH: usize = 200;
 #[serde(deny_unknown_fields)]
 pub(crate) struct EraseRequest {
     message_ids: Option<BTreeSet<MessageId>>,
-    /// Nodes of any kind.
+    /// Ids of nodes of any kind.
     event_ids: Option<BTreeSet<NodeId>>,
     session_ids: Option<BTreeSet<SessionId>>,
     entity_ids: Option<BTreeSet<EntityId>>,
-    /// Documents of the shared self, as `kind/filename`, with all their versions. Core blocks are left.
+    /// Documents of the shared self, as `kind/filename`, with all their versions. Core blocks are not erased.
     documents: Option<BTreeSet<String>>,
     text: Option<String>,
     #[serde(default)]
@@ -65,23 +65,24 @@ pub(crate) struct EraseResponse {
     #[serde(flatten)]
     receipt: ErasureReceiptBody,
     dry_run: bool,
-    /// Until when a dry run can be confirmed by its id.
+    /// Time until which a dry run can be confirmed by its id.
     confirm_until: Option<Timestamp>,
-    /// For a dry run, the beginnings of the first messages and memories that would go; `counts` says how many there are.
+    /// For a dry run, the beginnings of the first messages and memories that would be erased; `counts` has the
+    /// totals.
     texts: Vec<ErasedText>,
 }
 
-/// Words that would go.
+/// A text that would be erased.
 #[derive(Serialize, JsonSchema)]
 struct ErasedText {
     /// `message`, `event`, `thought`, `intention` or `expectation`.
     kind: &'static str,
-    /// Time at which they were said or written.
+    /// Time of the message or memory.
     at: Timestamp,
     text: String,
 }
 
-/// A receipt on the wire: never the text.
+/// A receipt on the wire. It never contains erased text.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErasureReceiptBody {
     id: ErasureId,
@@ -91,16 +92,16 @@ pub(crate) struct ErasureReceiptBody {
     selected_by: Vec<String>,
     erased: ErasedIds,
     counts: ErasureCounts,
-    /// Sessions that lost messages and were kept with the rest.
+    /// Sessions that lost messages and stay with the rest.
     shortened_session_ids: BTreeSet<SessionId>,
     rewritten_ids: BTreeSet<NodeId>,
     orphaned_ids: BTreeSet<NodeId>,
     revived_ids: BTreeSet<NodeId>,
     left: LeftTraces,
     not_reached: Vec<NotReached>,
-    /// Instances that held a copy of a document from which something went, and have received the erasure since.
+    /// Instances that had a copy of a changed document and have received the erasure since.
     reached: Vec<InstanceReach>,
-    /// Time at which freed pages and the log were overwritten, too. Null while that waits, and always on a server.
+    /// Time at which freed pages and the log were overwritten. Null before that, and always on a server.
     overwritten_at: Option<Timestamp>,
 }
 
@@ -132,17 +133,19 @@ struct ErasureCounts {
     parts: Counts,
 }
 
-/// Places that still hold the text and that only their owner can change.
+/// Places that still contain the text and that only their owner can change.
 #[derive(Serialize, JsonSchema)]
 struct LeftTraces {
     message_ids: BTreeSet<MessageId>,
     core_blocks: Vec<CoreBlockLabel>,
 }
 
-/// A copy of the data that an erasure does not change, or did not reach yet.
+/// A copy of the data that an erasure does not change, or has not reached yet.
 #[derive(Serialize, JsonSchema)]
 struct NotReached {
-    /// `backup`, `server`: what the operator of the database server holds, `core_block`, `shared`: a document of all users, which a token of one user does not change, or `instance`: one that holds a copy of a document and receives the deletion with its next pull.
+    /// `backup`; `server`: data of the database server's operator; `core_block`; `shared`: a document of all users,
+    /// which a token of one user can't change; or `instance`: one that has a copy of a document and receives the
+    /// deletion with its next pull.
     what: &'static str,
     name: String,
 }
@@ -170,7 +173,7 @@ pub(crate) async fn erase(
     ))
 }
 
-/// The words that a dry run has found, messages first.
+/// The texts that a dry run has found, messages first.
 async fn found_texts(store: &dyn Store, found: &ForgetSummary) -> Result<Vec<ErasedText>, Problem> {
     let beginning = |text: &str| match text.char_indices().nth(TEXT_SHOWN_LENGTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -234,7 +237,7 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
     Ok(ErasureRequest { scope, selection, thoughts: asked.choice, selected_by, confirm })
 }
 
-/// The name of a document, as the hub writes it.
+/// The name of a document in the form that the hub uses.
 fn document_name(name: &str) -> Result<String, String> {
     let parsed = name.split_once('/').map(|(kind, file)| {
         DocumentName::parse(kind, file.strip_suffix(".md").unwrap_or(file)).map_err(|error| error.to_string())
@@ -263,7 +266,7 @@ pub(crate) struct ErasureReceiptList {
     next_cursor: Option<ErasureId>,
 }
 
-/// `GET /api/admin/memory/receipts`: newest first.
+/// Handler of `GET /api/admin/memory/receipts`, newest first.
 pub(crate) async fn receipts(
     State(app): State<App>,
     Admin(_): Admin,
@@ -283,7 +286,7 @@ pub(crate) async fn receipts(
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResetRequest {
     persona_id: Option<String>,
-    /// The persona's id once more, or `true`.
+    /// The persona's id again, or `true`.
     confirm: Option<Value>,
 }
 
@@ -294,7 +297,7 @@ pub(crate) struct ResetResponse {
     erased: ResetCounts,
 }
 
-/// `POST /api/admin/reset`: erases all memory of all its users, its core blocks and facts.
+/// Handler of `POST /api/admin/reset`: erases the persona's memory of all users, its core blocks and its facts.
 pub(crate) async fn reset(
     State(app): State<App>,
     Admin(principal): Admin,

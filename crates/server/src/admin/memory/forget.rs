@@ -1,4 +1,4 @@
-//! Deleting one memory, message or session with what only it supports. There is no undo.
+//! Deletes a memory, a message or a session with memories that only it supports. There is no undo.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,8 @@ pub(crate) struct ForgetModeQuery {
 pub(crate) struct ForgetNodeQuery {
     #[serde(default)]
     choice: ForgetMode,
-    /// True if the words on which it rests are not to be brought up again. Their messages stay in the conversation.
+    /// True to silence the quotes that the memory depends on: no model sees them again, while their messages stay in
+    /// the conversation.
     #[serde(default)]
     silence: bool,
 }
@@ -51,11 +52,11 @@ pub(crate) struct PreviewResponse {
     created_at: Timestamp,
     source_session_id: Option<SessionId>,
     evidence: Vec<Evidence>,
-    /// Events that the node cites, the newest first.
+    /// Cited events, the newest first.
     rests_on: Vec<DependentBody>,
-    /// Events that the node cited and that were forgotten.
+    /// Cited events that were forgotten.
     forgotten_event_ids: Vec<NodeId>,
-    /// Memories that the node superseded.
+    /// Memories that the node replaced.
     replaced_ids: Vec<NodeId>,
     would_take: WouldTake,
 }
@@ -113,7 +114,8 @@ pub(crate) struct CoreBlockAppendDeleted {
     label: CoreBlockLabel,
 }
 
-/// `POST /api/admin/memory/preview-delete`: what depends on a node of any kind, and what each choice would delete.
+/// Handler of `POST /api/admin/memory/preview-delete`: what depends on a node of any kind, and what each mode would
+/// delete.
 pub(crate) async fn preview(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -194,7 +196,7 @@ pub(crate) async fn trace(
     }))
 }
 
-/// `DELETE /api/admin/memory/events/{id}`; an intention is an event of the persona's.
+/// Handler of `DELETE /api/admin/memory/events/{id}`. An intention counts as an event of the persona.
 pub(crate) async fn delete_event(
     app: State<App>,
     admin: Admin,
@@ -204,7 +206,7 @@ pub(crate) async fn delete_event(
     delete_node(app, admin, id, choice, &[NodeKind::Event, NodeKind::Intention]).await
 }
 
-/// `DELETE /api/admin/memory/thoughts/{id}`; an expectation is a thought that looks ahead.
+/// Handler of `DELETE /api/admin/memory/thoughts/{id}`. An expectation counts as a thought.
 pub(crate) async fn delete_thought(
     app: State<App>,
     admin: Admin,
@@ -258,7 +260,7 @@ pub(crate) async fn delete_message(
     forget_message(app, &principal, id, choice).await
 }
 
-/// Deletes a message in a scope that the token may access, and what only it supports.
+/// Deletes a message in a scope that the token may access, with memories that only it supports.
 pub(crate) async fn forget_message(
     app: App,
     principal: &Principal,
@@ -279,7 +281,8 @@ pub(crate) async fn forget_message(
     Ok(Json(MessageDeleted { deleted: true, message_id: id, taken }))
 }
 
-/// `DELETE /api/admin/memory/sessions/{id}`: all its messages. The session's row stays, so asking again finds 0.
+/// Handler of `DELETE /api/admin/memory/sessions/{id}`: deletes all its messages. The session itself stays, so a
+/// repeated request deletes 0.
 pub(crate) async fn delete_session(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -300,7 +303,7 @@ pub(crate) async fn delete_session(
     Ok(Json(SessionDeleted { deleted: true, session_id: id, messages_deleted: taken.messages.len(), taken }))
 }
 
-/// `GET /api/admin/memory/core-blocks/{label}/appends`: what a core block was at each edit, newest first.
+/// Handler of `GET /api/admin/memory/core-blocks/{label}/appends`: the edits of a core block, newest first.
 pub(crate) async fn list_block_edits(
     State(app): State<App>,
     Admin(_): Admin,
@@ -354,7 +357,8 @@ impl From<CoreBlockAppend> for CoreBlockAppendBody {
     }
 }
 
-/// `DELETE /api/admin/memory/core-blocks/{label}/appends/{append_id}`: takes the audit row; the block stays as it is.
+/// Handler of `DELETE /api/admin/memory/core-blocks/{label}/appends/{append_id}`: deletes an audit row; the block
+/// does not change.
 pub(crate) async fn delete_append(
     State(app): State<App>,
     Admin(_): Admin,
@@ -380,7 +384,7 @@ fn parse_label(label: &str) -> Result<CoreBlockLabel, Problem> {
     known.ok_or_else(|| Problem::not_found("label: unknown core block; allowed are persona, user, style"))
 }
 
-/// The node, unless it is of another kind or belongs to somebody for whom the token does not speak.
+/// The node, unless it is of another kind or belongs to a user for whom the token may not act.
 async fn visible_node(
     app: &App,
     principal: &Principal,

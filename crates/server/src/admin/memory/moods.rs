@@ -14,9 +14,9 @@ use crate::extract::{LIST_LIMIT_MAX, Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Days that are listed unless the query says otherwise: a year.
+/// Default length of the period, in days: a year.
 const DAYS_DEFAULT: u32 = 365;
-/// Longest period, in days: about a hundred years.
+/// Maximum length of the period, in days: about a hundred years.
 const DAYS_MAX: u32 = 36_500;
 
 #[derive(Deserialize, JsonSchema)]
@@ -24,13 +24,13 @@ pub(crate) struct MoodHistoryQuery {
     /// Length of the period, in days of 24 hours: 1 to 36,500, 365 by default.
     days: Option<u32>,
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MoodHistory {
-    /// Beginning of the time that is listed.
+    /// Start of the period.
     since: Timestamp,
     items: Vec<MoodShiftBody>,
     next_cursor: Option<String>,
@@ -40,16 +40,16 @@ pub(crate) struct MoodHistory {
 struct MoodShiftBody {
     at: Timestamp,
     mood: String,
-    /// 0 (drained) to 10 (bursting).
+    /// Energy from 0 (exhausted) to 10 (very energetic).
     energy: u8,
     last_user_signal: Option<String>,
-    /// True if the mood is a neutral one, by any word for it.
+    /// True if the mood is neutral, in any word for it.
     neutral: bool,
-    /// The session that left it; `null` for one from before the history was kept.
+    /// The session after which the mood was stored; `null` for one from before the history existed.
     session_id: Option<SessionId>,
 }
 
-/// `GET /api/admin/memory/mood/history`: one item for each session that left a mood.
+/// Handler of `GET /api/admin/memory/mood/history`: one item for each session with a mood.
 pub(crate) async fn history(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! Events (L3), thoughts, intentions and expectations (L4), and what was refused without evidence.
+//! Events (L3), thoughts, intentions and expectations (L4), and refused memories.
 
 use axum::Json;
 use axum::extract::State;
@@ -24,7 +24,7 @@ pub(crate) struct NodeListQuery {
     limit: Option<u32>,
     #[serde(default)]
     offset: u32,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     cursor: Option<String>,
     subject: Option<Subject>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct NodeList {
     next_cursor: Option<String>,
 }
 
-/// The NODE of the compatible interface, and what is known beyond it.
+/// A node in the form of the compatible interface, with additional fields.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NodeBody {
     id: NodeId,
@@ -54,7 +54,7 @@ pub(crate) struct NodeBody {
     imported_from: Option<String>,
     source_deleted: bool,
     created_at: Timestamp,
-    /// Time at which the words were said on which it rests. What was imported was said long before it was written here.
+    /// Time of the messages that are its evidence. For an imported memory it is long before `created_at`.
     said_at: Timestamp,
     access_count: u32,
     subject: Subject,
@@ -107,7 +107,7 @@ pub(crate) async fn expectations(
     list(&app, &scope, NodeKind::Expectation, page).await
 }
 
-/// A page of one kind, newest first, from behind `cursor` or from `offset`.
+/// A page of one kind, newest first, after `cursor` or from `offset`.
 async fn list(
     app: &App,
     scope: &Scope,
@@ -120,7 +120,7 @@ async fn list(
         Some(cursor) => (Some(place_of(store, scope, &cursor).await?), 0),
         None => (None, page.offset),
     };
-    // One more than the page shows, to see whether there is more.
+    // One more than the page shows, to find out if there are more.
     let subject = page.subject;
     let query = NodePageQuery { kind, subject, below, skip, limit: limit + 1 };
     let (nodes, total) = store.node_page(scope, query).await?;
@@ -130,7 +130,7 @@ async fn list(
     Ok(Json(NodeList { node_type: kind, limit, offset: page.offset, total, subject, items, next_cursor }))
 }
 
-/// The number below which the page begins: of the place where the page before ended, or of the memory that the cursor names.
+/// The number below which the page begins: from the cursor, or that of the memory that the cursor names.
 async fn place_of(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<i64, Problem> {
     match cursor.parse() {
         Ok(id) => seq_of(store, scope, id).await,
@@ -145,7 +145,7 @@ async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Pro
     is_own.then_some(found.node.seq).ok_or_else(unknown)
 }
 
-/// The bodies of nodes of one scope, with what each says that was replaced.
+/// The response bodies for nodes of one scope, with their former values.
 pub(super) async fn node_bodies(
     store: &dyn Store,
     scope: &Scope,
@@ -206,7 +206,7 @@ pub(crate) struct RejectedList {
     next_cursor: Option<String>,
 }
 
-/// A memory that waits for a person.
+/// A memory that waits for a person's decision.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WaitingMemory {
     kind: WaitingKind,
@@ -220,7 +220,7 @@ pub(crate) struct WaitingMemory {
 enum WaitingKind {
     /// A language model proposed it, and the checks refused it.
     Refused,
-    /// Another program had saved it, and an import brought it.
+    /// Another program had saved it, and an import found it.
     Proposal,
 }
 
@@ -234,7 +234,7 @@ impl From<RejectedMemory> for WaitingMemory {
     }
 }
 
-/// `GET /api/admin/memory/rejected`: newest first.
+/// Handler of `GET /api/admin/memory/rejected`, newest first.
 pub(crate) async fn list_rejected(
     State(app): State<App>,
     Admin(_): Admin,

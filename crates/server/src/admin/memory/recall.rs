@@ -1,4 +1,4 @@
-//! What a text brings to mind, and why the rest does not.
+//! Recall for a text, with reasons for each candidate.
 
 use axum::Json;
 use axum::extract::State;
@@ -26,12 +26,12 @@ pub(crate) struct RecallRequest {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RecallResponse {
     candidates: Vec<Candidate>,
-    /// Significant memories and days of other instances that are about the text, the most relevant first.
+    /// Significant memories and dailies of other instances that are about the text, the most relevant first.
     documents: Vec<RelatedMemory>,
     entities: Vec<EntitySummary>,
     /// Match of the best memory, from 0 to 1.
     support: f64,
-    /// True if nothing in memory is about the text.
+    /// True if no memory is about the text.
     nothing_found: bool,
     corrected: Corrections,
     elapsed_ms: RecallTimings,
@@ -44,7 +44,7 @@ pub(crate) struct Corrections {
     former: Vec<FormerValue>,
     /// Values that were left out or marked, with the places.
     held_back: Vec<HeldBackValue>,
-    /// Corrections in the latest messages, which are no memory yet: what they speak of may be out of date.
+    /// Corrections in the latest messages, which are not memories yet: what they deny may be outdated.
     fresh: Vec<FreshCorrection>,
 }
 

@@ -25,7 +25,7 @@ const TAG_LENGTH_MAX: usize = 64;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MemorySearchQuery {
-    /// 1 to 256 characters.
+    /// The text to search for, 1 to 256 characters.
     q: String,
     #[serde(default, rename = "type")]
     kind: SearchKind,
@@ -33,7 +33,7 @@ pub(crate) struct MemorySearchQuery {
     limit: Option<u32>,
     #[serde(default)]
     offset: u32,
-    /// The `next_cursor` of the page before; `offset` does not count then.
+    /// The `next_cursor` of the preceding page; `offset` is ignored then.
     cursor: Option<String>,
 }
 
@@ -69,17 +69,17 @@ pub(crate) struct SearchResponse {
     tag: Option<String>,
     limit: u32,
     offset: u32,
-    /// Number of memories that match in all.
+    /// Total number of matching memories.
     total: usize,
     items: Vec<NodeBody>,
     matched_snippets: Vec<Snippet>,
-    /// Of the memories; with `type=messages` of the messages.
+    /// Cursor for memories; with `type=messages`, for messages.
     next_cursor: Option<String>,
     /// Messages: with `type=messages`, and on the first page of `all` without a tag.
     messages: Vec<MessageFound>,
-    /// Number of messages that match in all; 0 where they were not searched.
+    /// Total number of matching messages; 0 if they were not searched.
     messages_total: usize,
-    /// Goes on with `type=messages`.
+    /// Cursor for further messages, with `type=messages`.
     next_messages_cursor: Option<String>,
 }
 
@@ -90,13 +90,13 @@ struct MessageFound {
     message_id: MessageId,
     session_id: SessionId,
     role: Role,
-    /// The name of the one who said it, with the role `other`.
+    /// The speaker's name, with the role `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
     created_at: Timestamp,
     /// Match with the query, from 0 to 1.
     score: f64,
-    /// HTML whose only marks are `<b>`.
+    /// Snippet as HTML whose only tags are `<b>`.
     snippet: String,
     /// A value in it that was replaced, with the current one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,13 +106,13 @@ struct MessageFound {
 #[derive(Serialize, JsonSchema)]
 struct Snippet {
     node_id: NodeId,
-    /// HTML whose only marks are `<b>`.
+    /// Snippet as HTML whose only tags are `<b>`.
     snippet: String,
 }
 
-/// `GET /api/admin/memory/search`: the best match first. A page with a cursor goes on behind the last match of the page
-/// before, also when rows were written meanwhile. `all` has the first page of messages beside the first page of
-/// memories; `type=messages` with their cursor goes on.
+/// Handler of `GET /api/admin/memory/search`: the best match first. A page with a cursor continues after the last
+/// match of the preceding page, also if rows were written meanwhile. `all` returns the first page of messages
+/// together with the first page of memories; `type=messages` with their cursor continues.
 pub(crate) async fn search(
     State(app): State<App>,
     Admin(_): Admin,
@@ -140,7 +140,7 @@ pub(crate) async fn search(
         let wanted = SearchQuery { scope: scope.clone(), text, kinds, tag: asked.tag.clone() };
         app.runtime().vectors().search(&wanted, &page).await
     };
-    // A message has no tags.
+    // Messages have no tags.
     let with_messages =
         matches!(asked.kind, SearchKind::Messages) || asked.kind.includes_all_kinds() && is_first;
     let messages = async {

@@ -1,4 +1,4 @@
-//! What became memory, and when.
+//! The timeline of stored memories.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
-/// Items of one moment that a cursor can step over. An import can give the same second to that many messages.
+/// Maximum items of the same time that a cursor can skip. An import can give that many messages the same second.
 const ITEMS_OF_MOMENT_MAX: u32 = 100_000;
 /// The store's unit of time.
 const TIME_UNIT: SignedDuration = SignedDuration::from_micros(1);
@@ -67,7 +67,7 @@ enum TimelineData {
         session_id: Option<SessionId>,
         /// Period in which the event happened or is due.
         event_time: Option<EventTime>,
-        /// Time at which the words were said on which it rests.
+        /// Time of the messages that are its evidence.
         said_at: Timestamp,
         /// A value in it that was replaced, with the current one.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,12 +105,12 @@ enum TimelineData {
     },
 }
 
-/// Position of an item: its time, then its kind, then its number or id, all descending. One session becomes memory in one
-/// moment, so the time alone is not unique.
+/// Position of an item: its time, then its kind, then its number or id, all descending. The time alone is not unique,
+/// because consolidating a session stores many items at one time.
 type SortKey = (i64, Reverse<u8>, String);
 
-/// `GET /api/admin/memory/timeline`: newest first. `cursor` goes on without loss; `since` (of the compatible
-/// interface: a moment, exclusive, older things follow) passes over what else happened in that very moment.
+/// Handler of `GET /api/admin/memory/timeline`, newest first. `cursor` continues without gaps; `since` (of the
+/// compatible interface: only older items follow) skips other items of that very time.
 pub(crate) async fn timeline(
     State(app): State<App>,
     Admin(_): Admin,
@@ -149,8 +149,8 @@ pub(crate) async fn timeline(
     }))
 }
 
-/// At most `limit` rows behind the last one that was shown, and whether there are more. What came meanwhile within the
-/// same moment may come before the cursor, so more rows are requested until enough come after it.
+/// At most `limit` rows after the last one that was returned, and true if there are more. Rows written meanwhile with
+/// the same time may be before the cursor, so more are requested until enough are after it.
 async fn rows_after(
     app: &App,
     scope: &Scope,
@@ -174,7 +174,7 @@ async fn rows_after(
     }
 }
 
-/// The place of an item, in the order in which the store gives items.
+/// The position of an item, in the order of the store.
 fn sort_key(at: Timestamp, item: &TimelineItem) -> SortKey {
     let (rank, name) = match item {
         TimelineItem::Node(node) => (0, format!("{:020}", node.seq)),
@@ -254,7 +254,7 @@ fn timeline_entry(
     TimelineEntry { kind, timestamp, data }
 }
 
-/// A moment with its offset, or without one: then it is UTC, as the compatible interface wrote it.
+/// Parses a time with its offset; without one as UTC, as in the compatible interface.
 fn parse_moment(text: &str) -> Result<Timestamp, Problem> {
     let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     let found = text.parse().ok().or_else(civil);

@@ -17,11 +17,11 @@ use crate::respond::DeletedResponse;
 use crate::state::App;
 use crate::upload;
 
-/// The path of the upload: the only one that allows a larger body.
+/// The path of the upload, which allows a larger body.
 pub(crate) const PATH: &str = "/api/admin/persona/avatar";
-/// Largest upload: the picture and the form around it.
+/// Maximum size of an upload: the picture and the form around it.
 pub(crate) const UPLOAD_SIZE_MAX: usize = AVATAR_SIZE_MAX + upload::FORM_BYTES_MAX;
-/// The address stays the same when the picture changes, so a browser must ask each time.
+/// Header that makes a browser ask each time, because the address stays the same when the picture changes.
 const NO_CACHE_HEADER: &str = "no-cache, no-store, must-revalidate";
 
 #[derive(Serialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub(crate) struct AvatarUploaded {
     ext: String,
 }
 
-/// `POST /api/admin/persona/avatar`: a form with the picture as `file`.
+/// Handler of `POST /api/admin/persona/avatar`: a form with the picture as `file`.
 pub(crate) async fn upload(
     State(app): State<App>,
     Admin(_): Admin,
@@ -58,7 +58,7 @@ fn extension_of(name: &str) -> Option<&'static str> {
     }
 }
 
-/// True if the bytes are what the name says: nothing else is ever given out as a picture.
+/// True if the bytes match the file extension: nothing else is served as a picture.
 fn has_signature_of(image: &[u8], extension: &str) -> bool {
     match extension {
         "png" => image.starts_with(b"\x89PNG\r\n\x1a\n"),

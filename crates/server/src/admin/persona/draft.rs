@@ -1,4 +1,4 @@
-//! A first draft of a persona, from what its person writes. Nothing is stored: onboarding does that.
+//! Drafts a persona from a text. Nothing is stored: onboarding does that.
 
 use std::collections::BTreeMap;
 
@@ -21,22 +21,22 @@ use crate::extract::{self, ScopeParam};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Longest text that a draft is made from, in characters. It is what a model with a window of 32,000 tokens can
-/// read of English.
+/// Maximum length of a text for a draft, in characters. It is what a model with a context of 32,000 tokens can read
+/// of English.
 const TEXT_LENGTH_MAX: usize = 100_000;
 const ID_LENGTH_MAX: usize = 64;
 const LOCALE_LENGTH_MAX: usize = 16;
 const NAME_LENGTH_MAX: usize = 256;
-/// Most events, and most thoughts, that a draft is made from.
+/// Maximum events, and maximum thoughts, for a draft.
 const MEMORIES_MAX: u32 = 20;
-/// Most events of an import that a draft is made from.
+/// Maximum events of an import for a draft.
 const IMPORTED_EVENTS_MAX: u32 = 100;
 const IMPORTED_THOUGHTS_MAX: u32 = 30;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ExtractRequest {
     input_type: InputType,
-    /// For `blank_write`: who the persona is, and who the person is, in the person's own words.
+    /// For `blank_write`: a description of the persona and of the user, in the user's own words.
     user_input: Option<String>,
     existing_blocks: Option<BTreeMap<String, String>>,
     locale: Option<String>,
@@ -98,7 +98,8 @@ impl From<Node> for ExtractedEvent {
     }
 }
 
-/// `POST /api/admin/persona/extract-from-input`: blocks and facts to look through. 409 once a persona is written.
+/// Handler of `POST /api/admin/persona/extract-from-input`: drafts blocks and facts for a person to check. 409 once a
+/// persona is written.
 pub(crate) async fn extract(
     State(app): State<App>,
     Admin(_): Admin,
@@ -155,15 +156,16 @@ pub(crate) struct BootstrapRequest {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BootstrapResponse {
     suggested_blocks: Blocks,
-    /// Events of this user that the draft was made from, beside the text.
+    /// Number of the user's events that were used for the draft, besides the text.
     source_event_count: usize,
-    /// Thoughts about this user that the draft was made from.
+    /// Number of thoughts about the user that were used for the draft.
     source_thought_count: usize,
     /// Either `success` or `partial_success`.
     pipeline_status: PipelineStatus,
 }
 
-/// `POST /api/admin/persona/bootstrap-from-material`: from `text` at once, from an import when it has ended.
+/// Handler of `POST /api/admin/persona/bootstrap-from-material`: drafts from `text` at once, from an import when it
+/// has ended.
 pub(crate) async fn bootstrap(
     State(app): State<App>,
     Admin(_): Admin,
@@ -200,12 +202,12 @@ pub(crate) async fn bootstrap(
     }))
 }
 
-/// Memories that a draft is made from, newest first.
+/// Memories for a draft, newest first.
 #[derive(Default)]
 struct DraftMaterial {
     events: Vec<Node>,
     thoughts: Vec<Node>,
-    /// The status of the import that brought them.
+    /// The status of their import.
     status: Option<PipelineStatus>,
 }
 
@@ -242,7 +244,7 @@ impl DraftMaterial {
         Self { events, thoughts, status: None }.without_former(app, scope).await
     }
 
-    /// Removes memories that a newer one replaced, that repeat such a memory, or that were concluded from one.
+    /// Removes memories that a newer one replaced, that repeat such a memory, or that were derived from one.
     async fn without_former(mut self, app: &App, scope: &Scope) -> Result<Self, Problem> {
         for nodes in [&mut self.events, &mut self.thoughts] {
             let outdated = outdated_nodes(app.runtime().store(), scope, nodes).await?;

@@ -1,4 +1,4 @@
-//! The persona's life in fifteen headwords.
+//! The persona's fifteen facts.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FactsEdit {
-    /// The facts to write, by name; null clears one. What is not named stays.
+    /// The facts to write, by name; null clears a fact. Other facts do not change.
     #[serde(default)]
     #[schemars(with = "Map<String, Value>", required)]
     facts: Value,
@@ -26,7 +26,7 @@ pub(crate) struct FactsResponse {
     facts: Facts,
 }
 
-/// `PATCH /api/admin/persona/facts`: only what is sent is written; null clears.
+/// Handler of `PATCH /api/admin/persona/facts`: writes only the given facts; null clears one.
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(_): Admin,
@@ -49,7 +49,7 @@ pub(crate) async fn edit(
     Ok(Json(FactsResponse { ok: true, facts: app.runtime().store().persona_facts(&scope.persona).await? }))
 }
 
-/// All fifteen as sent; what is not sent is none. Unknown names are passed over.
+/// Reads all fifteen facts; missing ones are `None`. Unknown names are ignored.
 pub(super) fn read(sent: Option<&Map<String, Value>>) -> Result<Vec<(Fact, Option<String>)>, Problem> {
     let of = |fact: Fact| match sent.and_then(|sent| sent.get(fact.as_str())) {
         None | Some(Value::Null) => Ok((fact, None)),

@@ -1,4 +1,4 @@
-//! Waits for the end of an import that a persona is drafted from.
+//! Waits for the end of an import from which a persona is drafted.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::extract::run_detached;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Time for which a request waits for an import. The import goes on without it.
+/// Time for which a request waits for an import. The import continues without it.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
-/// Fails with 404 if the import was not started.
+/// Subscribes to an import; 404 if it was not started.
 pub(crate) async fn watch(app: &App, id: ImportId) -> Result<PipelineWatch, Problem> {
     app.runtime().imports().watch_pipeline(id).await.map_err(|error| match error {
         ImportError::NotStarted => Problem::not_found(error.to_string()),
@@ -23,8 +23,8 @@ pub(crate) async fn watch(app: &App, id: ImportId) -> Result<PipelineWatch, Prob
     })
 }
 
-/// Waits for the end of an import that onboarding reads from, and starts it if that was not done. Which it is, and how it
-/// ended: `success` or `partial_success`.
+/// Waits for the end of an import that onboarding reads from, and starts it if needed. Returns its id, and its
+/// status: `success` or `partial_success`.
 pub(super) async fn await_end(
     app: &App,
     scope: &Scope,
@@ -75,7 +75,7 @@ pub(super) async fn await_end(
     }
 }
 
-/// 422 for an id of the wrong length, 404 for one that no import can have.
+/// Parses the id of an import: 422 for a wrong length, 404 for one that no import can have.
 pub(crate) fn known_import_id(field: &str, id: &str) -> Result<ImportId, Problem> {
     parsed_id(field, id)?.ok_or_else(|| Problem::not_found(format!("{field}: no import has this id")))
 }

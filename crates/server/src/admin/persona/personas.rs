@@ -35,7 +35,7 @@ pub(crate) struct PersonaList {
 struct PersonaSummary {
     id: PersonaId,
     display_name: String,
-    /// True if the persona answers when a request names none.
+    /// True if this is the default persona.
     is_default: bool,
     voice_enabled: bool,
     has_voice_id: bool,
@@ -44,7 +44,7 @@ struct PersonaSummary {
     onboarding_required: bool,
 }
 
-/// `GET /api/admin/personas`: by id.
+/// Handler of `GET /api/admin/personas`, by id.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
@@ -81,7 +81,7 @@ pub(crate) struct NewPersonaRequest {
     facts: Option<Map<String, Value>>,
 }
 
-/// `POST /api/admin/personas` → 201 with the persona, all of it or nothing.
+/// Handler of `POST /api/admin/personas`: creates a persona, completely or not at all. 201 with the persona.
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(editor): Admin,

@@ -29,7 +29,7 @@ pub(crate) struct PersonaBody {
     voice_id: Option<String>,
     has_avatar: bool,
     core_blocks: CoreBlocks,
-    /// Values in the core blocks that are no longer current. The blocks are not changed.
+    /// Values in the core blocks that are no longer current. The blocks themselves do not change.
     no_longer_current: OutdatedBlocks,
     facts: Facts,
     episodic_state: Mood,
@@ -84,8 +84,8 @@ pub(crate) struct PersonaEdit {
     user_block: Option<String>,
 }
 
-/// `POST /api/admin/persona`: each field that is given replaces what was there; an empty block clears it. When one
-/// field is invalid, nothing is written.
+/// Handler of `POST /api/admin/persona`: replaces the given fields; an empty block clears it. If one field is
+/// invalid, nothing is written.
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(editor): Admin,
@@ -119,8 +119,8 @@ pub(crate) struct OnboardingResponse {
     persona_id: PersonaId,
 }
 
-/// `POST /api/admin/persona/onboarding`: name, core blocks and facts of a persona, all or nothing. 409 once any block is
-/// written.
+/// Handler of `POST /api/admin/persona/onboarding`: writes name, core blocks and facts of a persona, all or nothing.
+/// 409 once any block is written.
 pub(crate) async fn onboard_persona(
     State(app): State<App>,
     Admin(editor): Admin,
@@ -133,7 +133,7 @@ pub(crate) async fn onboard_persona(
         user: checked_block(CoreBlockLabel::User, first.user_block)?,
         style: checked_block(CoreBlockLabel::Style, first.style_block.unwrap_or_default())?,
     };
-    // Facts that are given are all fifteen: what is not named among them is not known.
+    // If facts are given, all fifteen are replaced: unnamed ones are unknown.
     let facts = match &first.facts {
         Some(facts) => facts::read(Some(facts))?,
         None => Vec::new(),
@@ -163,11 +163,12 @@ pub(crate) struct TimezoneResponse {
     ok: bool,
     /// The name of the zone in the IANA database.
     timezone: String,
-    /// False when a zone was set before and `override` was not.
+    /// False if a zone was set before and `override` is not set.
     written: bool,
 }
 
-/// `POST /api/admin/users/timezone`: where the user lives. A zone that is set stays, unless `override` says otherwise.
+/// Handler of `POST /api/admin/users/timezone`: sets the user's zone. An existing zone stays, unless `override` is
+/// set.
 pub(crate) async fn set_timezone(
     State(app): State<App>,
     Admin(_): Admin,
@@ -187,7 +188,7 @@ pub(crate) async fn set_timezone(
     Ok(Json(TimezoneResponse { ok: true, timezone: name, written: true }))
 }
 
-/// A block within its limit; one of white space alone is empty.
+/// Checks the length of a block; a blank one becomes empty.
 pub(crate) fn checked_block(label: CoreBlockLabel, text: String) -> Result<String, Problem> {
     check_length(label, &text)?;
     Ok(if text.trim().is_empty() { String::new() } else { text })
@@ -205,7 +206,7 @@ pub(crate) fn checked_name(name: &str) -> Result<String, Problem> {
 /// Core blocks to write.
 pub(crate) type Blocks = Vec<(CoreBlockLabel, String)>;
 
-/// The blocks that a request gives, each within its limit.
+/// The given blocks, with their lengths checked.
 fn checked_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Problem> {
     let given: Blocks = blocks.into_iter().filter_map(|(label, text)| Some((label, text?))).collect();
     for (label, text) in &given {

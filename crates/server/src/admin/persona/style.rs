@@ -1,4 +1,4 @@
-//! How the persona speaks: the core block with a writer of its own.
+//! The persona's way of speaking: a core block with a route of its own.
 
 use axum::Json;
 use axum::extract::State;
@@ -32,7 +32,7 @@ pub(crate) struct StyleResponse {
     action: StyleAction,
 }
 
-/// `POST /api/admin/persona/style`: sets it, adds a line, or clears it.
+/// Handler of `POST /api/admin/persona/style`: sets the block, adds a line, or clears it.
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(editor): Admin,

@@ -1,4 +1,4 @@
-//! The people whom the home knows, and who they are on other channels.
+//! Users, and their accounts on other channels.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,7 +17,7 @@ use crate::respond::{Created, DeletedResponse};
 use crate::state::App;
 
 const NAME_LENGTH_MAX: usize = 256;
-/// Longest id of a channel or of somebody on it, in characters.
+/// Maximum length of a channel id or of an account on it, in characters.
 const EXTERNAL_LENGTH_MAX: usize = 256;
 
 #[derive(Serialize, JsonSchema)]
@@ -48,7 +48,7 @@ pub(crate) struct UserList {
     next_cursor: Option<UserId>,
 }
 
-/// `GET /api/admin/users`: by id.
+/// Handler of `GET /api/admin/users`, by id.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -73,7 +73,7 @@ pub(crate) struct NewUserRequest {
     timezone: Option<String>,
 }
 
-/// `POST /api/admin/users` → 201 with the user; 409 when the id is taken.
+/// Handler of `POST /api/admin/users`: 201 with the user; 409 if the id exists.
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -111,19 +111,19 @@ pub(crate) struct UserEdit {
     /// The name of the user; blank or null removes it.
     #[serde(default, deserialize_with = "deserialize_present")]
     display_name: Option<Option<String>>,
-    /// IANA name; blank or null takes the zone away.
+    /// IANA name; blank or null removes the zone.
     #[serde(default, deserialize_with = "deserialize_present")]
     timezone: Option<Option<String>>,
 }
 
-/// A field that is there, also as null; a field that is left out is `None`.
+/// Deserializes a field that is present, even as null; an absent field is `None`.
 fn deserialize_present<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// `PATCH /api/admin/users/{id} {display_name?, timezone?}`: what is left out stays.
+/// Handler of `PATCH /api/admin/users/{id} {display_name?, timezone?}`: absent fields do not change.
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -168,7 +168,7 @@ pub(crate) struct IdentityList {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ExternalIdentityBody {
     channel_id: String,
-    /// Text, also where the channel counts its people.
+    /// Always text, even if the channel uses numbers.
     external_id: String,
 }
 
@@ -178,12 +178,12 @@ pub(crate) struct IdentityBound {
     user_id: UserId,
     channel_id: String,
     external_id: String,
-    /// False if the identity was linked to this user already.
+    /// False if the account was linked to this user already.
     written: bool,
 }
 
-/// `POST /api/admin/users/{id}/identities {channel_id, external_id}`: who writes there under that name is this user.
-/// 409 when it is another's.
+/// Handler of `POST /api/admin/users/{id}/identities {channel_id, external_id}`: links an account to the user. 409 if
+/// it belongs to another.
 pub(crate) async fn bind(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -225,7 +225,7 @@ pub(crate) async fn unbind(
     if gone { Ok(DeletedResponse::json()) } else { Err(Problem::not_found("identity not found")) }
 }
 
-/// A user's id as a path spells it.
+/// A user's id in a path.
 pub(crate) struct PathUser(UserId);
 
 impl std::str::FromStr for PathUser {
@@ -260,7 +260,7 @@ fn checked_name(name: &str) -> Result<Option<String>, Problem> {
     Ok(Some(name).filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
-/// `None` for a blank one.
+/// Checks a time zone; `None` for a blank one.
 fn checked_zone(name: &str) -> Result<Option<String>, Problem> {
     if name.trim().is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The voice of a persona: whether it is heard, who speaks, its samples and its clone.
+//! The voice of a persona: its switch, provider, samples and clone.
 
 use axum::Json;
 use axum::extract::{Path, Request, State};
@@ -19,13 +19,13 @@ use crate::upload;
 
 /// The path of uploaded samples.
 pub(crate) const SAMPLES_PATH: &str = "/api/admin/voice/samples";
-/// Largest sample, in bytes. Nine minutes of speech fit, as WAV with one channel at 48 kHz.
+/// Maximum bytes of a sample. Nine minutes of speech fit, as WAV with one channel at 48 kHz.
 pub(crate) const SAMPLE_SIZE_MAX: usize = 50 * 1024 * 1024;
-/// Fewest samples of a clone.
+/// Minimum number of samples for a clone.
 const SAMPLES_MIN: usize = 1;
-/// Longest name of a voice, in characters.
+/// Maximum length of a voice's name, in characters.
 const NAME_LENGTH_MAX: usize = 128;
-/// Longest text of a preview, in characters. A preview costs as much as a reply of its length.
+/// Maximum length of a preview's text, in characters. A preview costs as much as a reply of its length.
 const PREVIEW_LENGTH_MAX: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
@@ -46,11 +46,11 @@ pub(crate) struct VoiceStatus {
     /// The provider of speech; null if voice is off.
     tts_provider: Option<String>,
     tts_model: Option<String>,
-    /// The voice of sentences for which no other is set.
+    /// The default voice for sentences.
     voice: String,
     chinese_voice: String,
     english_voice: String,
-    /// The persona's own voice, once one was activated.
+    /// The persona's own voice, if one was activated.
     voice_id: Option<String>,
     can_clone: bool,
     /// The provider of transcription; null if there is none.
@@ -59,13 +59,13 @@ pub(crate) struct VoiceStatus {
     keep_recordings: bool,
     /// Time until which no reply is spoken, after repeated failures.
     rests_until: Option<Timestamp>,
-    /// Local programs that are installed and can be used at once.
+    /// Installed local programs that can be used at once.
     programs: Vec<VoiceProgram>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct VoiceProgramRequest {
-    /// A name out of `programs`.
+    /// A name from `programs`.
     program: String,
 }
 
@@ -109,7 +109,7 @@ pub(crate) struct VoiceCloneResponse {
     voice_id: String,
     display_name: String,
     preview_text: String,
-    /// Always null: `POST /api/admin/voice/preview` speaks.
+    /// Always null: use `POST /api/admin/voice/preview`.
     preview_audio_url: Option<String>,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct VoiceActivateResponse {
     voice_id: String,
 }
 
-/// `POST /api/admin/persona/voice-toggle`: stores the setting and publishes it.
+/// Handler of `POST /api/admin/persona/voice-toggle`: stores the setting and publishes it.
 pub(crate) async fn toggle(
     State(app): State<App>,
     Admin(_): Admin,
@@ -168,7 +168,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// `POST /api/admin/voice/use`: speaks, or hears, by an installed program from now on.
+/// Handler of `POST /api/admin/voice/use`: switches speech or transcription to an installed program.
 pub(crate) async fn use_program(
     State(app): State<App>,
     Admin(_): Admin,
@@ -189,7 +189,7 @@ pub(crate) async fn use_program(
     .await
 }
 
-/// `POST /api/admin/voice/samples`: a form with a WAV file as `file`.
+/// Handler of `POST /api/admin/voice/samples`: a form with a WAV file as `file`.
 pub(crate) async fn add_sample(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! The record of acts: who did what with the right to administer, when, to what. Never what anybody said.
+//! The audit log: who did what with the right to administer, when, and to what. It contains no text of users.
 
 use axum::Json;
 use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, State};
@@ -21,19 +21,19 @@ const PAGE_DEFAULT: u32 = 50;
 /// Paths of POST requests that change nothing.
 const READING_POSTS: [&str; 3] =
     ["/api/admin/memory/recall", "/api/admin/memory/preview-delete", "/api/admin/import/estimate"];
-/// Longest object that is kept, in characters. Objects are names and ids; a longer one came from a request that
-/// tried something.
+/// Maximum length of a recorded object, in characters. Objects are names and ids; a longer one is an attempt at
+/// abuse.
 const OBJECT_LENGTH_MAX: usize = 500;
 
 /// The object of an action, if the path does not name it. Ids and names of keys only.
 #[derive(Clone, Debug)]
 pub(crate) struct AuditObject(pub(crate) String);
 
-/// Marks the response to a request that only previewed a change: it is not recorded.
+/// Marks the response to a request that only previewed a change, which is not recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PreviewOnly;
 
-/// Records every act that reached its handler, however it ended, before its answer goes out.
+/// Records every action that reached its handler, whatever its result, before its response is sent.
 pub(crate) async fn record(
     State(app): State<App>,
     matched: Option<MatchedPath>,
@@ -72,7 +72,7 @@ fn action_name(method: &Method, path: &str) -> Option<String> {
     is_act.then(|| format!("{method} {path}"))
 }
 
-/// A part of a path as far as it can be an id or a name; anything else may be something that somebody wrote.
+/// A path segment if it can be an id or a name; anything else may be a person's text and is left blank.
 fn id_or_blank(part: &str) -> String {
     if is_plain_name(part, TOKEN_NAME_LENGTH_MAX) { part.to_owned() } else { "(no id)".to_owned() }
 }
@@ -102,7 +102,7 @@ struct AuditEntryBody {
     status: u16,
 }
 
-/// `GET /api/admin/audit`: newest first.
+/// Handler of `GET /api/admin/audit`, newest first.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! The configuration over HTTP: what is set, and changes while the program runs.
+//! The configuration over HTTP: current values, and changes while the program runs.
 
 use std::collections::BTreeMap;
 
@@ -41,9 +41,9 @@ pub(crate) struct ConfigResponse {
 struct SettingBody {
     value: Value,
     default: Value,
-    /// True if a change holds without a restart.
+    /// True if a change takes effect without a restart.
     live: bool,
-    /// The value that holds after a restart.
+    /// The value after a restart.
     #[schemars(skip_serializing_if = "Option::is_none")]
     pending: Option<Value>,
 }

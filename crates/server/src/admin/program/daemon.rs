@@ -1,4 +1,4 @@
-//! The program itself: whether it lives, what it has, how it stands, and its end.
+//! The program: its health, state and stop.
 
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +23,7 @@ pub(crate) struct StateResponse {
     persona: PersonaState,
     /// True if no core block is written yet.
     onboarding_required: bool,
-    /// Seconds of silence after which a conversation ends and becomes memory.
+    /// Seconds of silence after which a conversation ends and is consolidated.
     session_idle_seconds: u64,
     memory_counts: MemoryCounts,
     channels: Vec<Channel>,
@@ -60,12 +60,12 @@ pub(crate) struct StatusResponse {
     spending: SpendingStatus,
     llm: LlmState,
     embedding: EmbeddingState,
-    /// Null when no embedding model is configured.
+    /// Null if no embedding model is configured.
     vectors: Option<VectorStatus>,
     stopping: bool,
 }
 
-/// Sessions whose consolidation is not done.
+/// Numbers of sessions that are not consolidated.
 #[derive(Serialize, JsonSchema)]
 struct SessionCounts {
     waiting: u64,
@@ -76,7 +76,7 @@ struct SessionCounts {
 struct SpendingStatus {
     today_usd: f64,
     daily_cap_usd: Option<f64>,
-    /// True if work in the background waits until tomorrow.
+    /// True if background work waits until tomorrow.
     paused: bool,
     notice: Option<String>,
 }
@@ -91,17 +91,17 @@ struct VectorStatus {
     /// Chunks of diary documents.
     chunks: u64,
     chunks_with_vector: u64,
-    /// Fingerprint of the model that still serves scopes whose vectors are incomplete.
+    /// Fingerprint of the model that is still used for scopes with incomplete vectors.
     serving_meanwhile: Option<String>,
     failure: Option<String>,
 }
 
-/// `GET /health`: the program answers. Open to all.
+/// Handler of `GET /health`: the program responds. Needs no token.
 pub(crate) async fn health() -> Json<OkResponse> {
     OkResponse::json()
 }
 
-/// `GET /ready`: the program can do its work. Open to all, so it says nothing more.
+/// Handler of `GET /ready`: the program can do its work. Needs no token, so it returns nothing else.
 pub(crate) async fn ready(State(app): State<App>) -> Response {
     if !app.shutdown.is_cancelled() && app.runtime().store().work_counts().await.is_ok() {
         return OkResponse::json().into_response();
@@ -109,8 +109,8 @@ pub(crate) async fn ready(State(app): State<App>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_ok()).into_response()
 }
 
-/// `GET /api/state`: what a page shows first. It counts the memories of all users, unless the request names one or the
-/// token speaks for one.
+/// Handler of `GET /api/state`: what a page shows first. Counts memories of all users, unless the request names one
+/// or the token may act for only one.
 pub(crate) async fn state(
     State(app): State<App>,
     ScopeParam(scope): ScopeParam,
@@ -119,7 +119,7 @@ pub(crate) async fn state(
     let store = app.runtime().store();
     let persona = app.runtime().persona_of(&scope).await?;
     let own = store.scope_counts(&scope).await?;
-    // Whoever names a memory means the same one.
+    // A request that names a scope means the same one.
     let counts = if named.is_some() { own } else { store.total_counts().await? };
     let ([own_blocks, ..], [core_blocks, messages, events, thoughts]) = (own, counts);
     let models = (app.parts.models)();
@@ -141,7 +141,7 @@ pub(crate) async fn state(
     }))
 }
 
-/// `GET /api/admin/status`: what `echovessel status` prints.
+/// Handler of `GET /api/admin/status`, the output of `echovessel status`.
 pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Json<StatusResponse>, Problem> {
     let [waiting, failed] = app.runtime().store().work_counts().await?;
     let vectors = app.runtime().vectors().state().await?.map(|state| VectorStatus {
@@ -183,7 +183,7 @@ pub(crate) struct DaemonList {
     daemons: Vec<DaemonStatus>,
 }
 
-/// `GET /api/admin/daemons`: what `echovessel daemons` prints.
+/// Handler of `GET /api/admin/daemons`, the output of `echovessel daemons`.
 pub(crate) async fn list_daemons(
     State(app): State<App>,
     Admin(_): Admin,
@@ -191,7 +191,7 @@ pub(crate) async fn list_daemons(
     Ok(Json(DaemonList { daemons: app.parts.daemons.list().await? }))
 }
 
-/// `POST /api/admin/stop`: the program ends in good order.
+/// Handler of `POST /api/admin/stop`: stops the program.
 pub(crate) async fn stop(State(app): State<App>, Admin(_): Admin) -> Accepted<OkResponse> {
     tracing::info!("shutdown requested");
     app.shutdown.cancel();

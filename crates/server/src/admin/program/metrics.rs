@@ -1,4 +1,4 @@
-//! What the program counts, for Prometheus.
+//! Metrics of the program, for Prometheus.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::state::App;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Methods that are counted by their name; a client may send any word.
+/// Methods that are counted by name; a client may send any word.
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Response, Problem> {
@@ -43,14 +43,14 @@ pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Resp
     Ok(([(CONTENT_TYPE, OPENMETRICS)], text).into_response())
 }
 
-/// Memory that the process holds, where the system says it in a file.
+/// Memory of the process, if the system reports it in a file.
 fn resident_bytes() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<i64>().ok()?.checked_mul(1024)
 }
 
-/// Counts each request and how long its answer took to begin.
+/// Counts each request and the time until its response began.
 pub(crate) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = METHODS.iter().find(|method| **method == request.method().as_str()).unwrap_or(&"other");

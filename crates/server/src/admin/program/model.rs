@@ -1,4 +1,4 @@
-//! The language model: what answers, what is offered, a try, and the choice. Its key comes in here and never goes out.
+//! The language model: state, choices, a trial, and selecting one. Keys are accepted here and never returned.
 
 use std::convert::Infallible;
 
@@ -22,7 +22,7 @@ use crate::state::App;
 
 /// The path for trying a model.
 pub(crate) const TRY_PATH: &str = "/api/admin/model/try";
-/// Longest address, name or key, in bytes.
+/// Maximum bytes of an address, name or key.
 const FIELD_LENGTH_MAX: usize = 2_048;
 
 impl From<ModelSetupError> for Problem {
@@ -49,7 +49,7 @@ pub(crate) struct OfferedModels {
 pub(crate) struct ModelTryRequest {
     #[serde(flatten)]
     choice: ModelChoice,
-    /// The language in which it shall answer, `en` or `zh`.
+    /// The language of the trial's answer, `en` or `zh`.
     #[serde(default)]
     language: String,
 }
@@ -62,7 +62,7 @@ pub(crate) async fn show(
     Ok(Json(app.parts.model_setup.show().await?))
 }
 
-/// `GET /api/admin/model/local`: asks the customary ports of model servers on this machine, and nothing else.
+/// Handler of `GET /api/admin/model/local`: asks the default ports of model servers on this machine only.
 pub(crate) async fn local_servers(State(app): State<App>, Admin(_): Admin) -> Json<LocalModelServers> {
     Json(LocalModelServers { servers: app.parts.model_setup.local_servers().await })
 }
@@ -105,7 +105,8 @@ pub(crate) async fn check(State(app): State<App>, Admin(_): Admin) -> Json<Model
     Json(app.parts.model_setup.check().await)
 }
 
-/// A choice says who receives every word, and may send a key there: only the owner in a browser makes one.
+/// Refuses a choice by anybody but the owner in a browser: it determines who receives all messages, and may send a
+/// key there.
 fn check_choice(principal: &Principal, choice: &ModelChoice) -> Result<(), Problem> {
     if ConfigAuthor::from_principal(principal) != ConfigAuthor::Login {
         return Err(Problem::forbidden(

@@ -1,4 +1,4 @@
-//! Named tokens: which there are, a new one, and the end of one.
+//! Named tokens: list, create, revoke.
 
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
@@ -26,21 +26,21 @@ pub(crate) struct TokenList {
 #[derive(Serialize, JsonSchema)]
 struct TokenBody {
     name: String,
-    /// Public part by which a token can be recognized.
+    /// Public part that identifies a token.
     prefix: String,
     scopes: Vec<AccessScope>,
     user_id: Option<UserId>,
     created_at: Timestamp,
     last_used_at: Option<Timestamp>,
-    /// Time at which it ends by itself; `null` if it does not.
+    /// Time at which the token expires; `null` if it does not.
     expires_at: Option<Timestamp>,
-    /// Streams that it may have open at once; `null` for the usual number.
+    /// Maximum open streams; `null` for the default.
     streams_max: Option<u32>,
-    /// Users that it may create; `null` for the usual number.
+    /// Maximum users that it may create; `null` for the default.
     users_max: Option<u32>,
 }
 
-/// `GET /api/admin/tokens`: by name, without what they are made of.
+/// Handler of `GET /api/admin/tokens`: by name, without the tokens themselves.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
@@ -70,7 +70,7 @@ pub(crate) struct NewTokenResponse {
     token: String,
 }
 
-/// `POST /api/admin/tokens` → 201 with the token, which is never shown again.
+/// Handler of `POST /api/admin/tokens`: 201 with the token, which is never shown again.
 pub(crate) async fn make(
     State(app): State<App>,
     Admin(_): Admin,
@@ -96,7 +96,7 @@ pub(crate) struct TokenRevoked {
     name: String,
 }
 
-/// `DELETE /api/admin/tokens/{name}`: the token opens nothing from now on.
+/// Handler of `DELETE /api/admin/tokens/{name}`: revokes a token at once.
 pub(crate) async fn revoke(
     State(app): State<App>,
     Admin(_): Admin,

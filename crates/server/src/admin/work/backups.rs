@@ -1,4 +1,4 @@
-//! Backups: files that each hold the whole memory.
+//! Backups: files that each contain the whole memory.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,7 +16,7 @@ pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json
     Ok(Json(app.parts.backups.list().await?))
 }
 
-/// `POST /api/admin/backups`: in the folder that `backup.dir` names, while the program runs.
+/// Handler of `POST /api/admin/backups`: makes a backup in the folder `backup.dir` while the program runs.
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! Bots on other platforms, connected and disconnected from the page. Their tokens come in here and never go out.
+//! Connects and disconnects bots on other platforms for the web UI. Tokens are accepted here and never returned.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -13,7 +13,7 @@ use crate::ports::configuration::ConfigAuthor;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Longest token, in bytes.
+/// Maximum bytes of a bot's token.
 const TOKEN_LENGTH_MAX: usize = 512;
 
 impl From<ChannelSetupError> for Problem {
@@ -31,13 +31,13 @@ impl From<ChannelSetupError> for Problem {
 
 #[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct ChannelSetupRequest {
-    /// The bot's token. Without it the one in the environment is used, else the one that was entered before.
+    /// The bot's token. If absent, the one in the environment is used, else the one entered before.
     token: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ChannelOffResponse {
-    /// Always false: nothing is received or delivered there any more.
+    /// Always false: the channel no longer receives or delivers.
     enabled: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn switch_off(
     Ok(Json(ChannelOffResponse { enabled: false }))
 }
 
-/// A channel carries the persona's words to a platform: only the owner in a browser connects one.
+/// Refuses anybody but the owner in a browser, because a channel sends the persona's messages to a platform.
 async fn check_author(app: &App, principal: &Principal, id: &str) -> Result<(), Problem> {
     if app.parts.channel_setup.tokens().await?.iter().all(|(known, _)| *known != id) {
         return Err(ChannelSetupError::Unknown.into());

@@ -13,8 +13,8 @@ use crate::ports::model_setup::ModelKey;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Every channel that is listed, with its name, and true if it needs no set-up. iMessage is listed for clients of the earlier API,
-/// which look for it.
+/// All listed channels, with their names, and true if one needs no set-up. iMessage is listed for clients of the
+/// earlier API, which look for it.
 const CHANNELS: [(&str, &str, bool); 5] = [
     ("web", "Web", true),
     ("discord", "Discord", false),
@@ -33,11 +33,11 @@ pub(crate) struct Channel {
     ready: bool,
     /// `off`, `connecting`, `ready` or `failed`.
     state: &'static str,
-    /// The present error, with the remedy.
+    /// The current error, with the remedy.
     error: Option<String>,
     /// Accounts that are linked to users.
     linked: u64,
-    /// Messages on their way.
+    /// Number of messages that wait for delivery.
     waiting: u64,
     /// Messages that could not be delivered within a day.
     undeliverable: u64,
@@ -69,7 +69,7 @@ pub(crate) async fn list_channels(app: &App) -> Result<Vec<Channel>, Problem> {
         Some(channels) => channels.statuses().await?,
         None => Vec::new(),
     };
-    // The list is complete without them: the page shows it first.
+    // The list does not depend on the tokens: the page shows it first.
     let mut tokens = app.parts.channel_setup.tokens().await.unwrap_or_else(|error| {
         tracing::warn!("the tokens of bots can't be read: {error}");
         Vec::new()
@@ -106,7 +106,7 @@ pub(crate) struct LinkCodeRequest {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LinkCodeResponse {
-    /// The code that the account has to send to the bot, once.
+    /// The one-time code that the account has to send to the bot.
     code: String,
     expires_at: Timestamp,
 }
@@ -126,11 +126,11 @@ pub(crate) async fn link_code(
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RetryResponse {
-    /// Messages that are delivered again.
+    /// Number of messages that will be delivered again.
     retried: u64,
 }
 
-/// `POST /api/admin/channels/{id}/retry`: what could not be delivered is tried again.
+/// Handler of `POST /api/admin/channels/{id}/retry`: tries undeliverable messages again.
 pub(crate) async fn retry(
     State(app): State<App>,
     Admin(_): Admin,
@@ -143,15 +143,15 @@ pub(crate) async fn retry(
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckResponse {
-    /// True if the platform knows the bot's token.
+    /// True if the platform accepts the bot's token.
     ok: bool,
-    /// The bot's name there.
+    /// The bot's name on the platform.
     account: Option<String>,
     /// The error, with the remedy.
     error: Option<String>,
 }
 
-/// `POST /api/admin/channels/{id}/test`: asks the platform who the bot is.
+/// Handler of `POST /api/admin/channels/{id}/test`: asks the platform for the bot's name.
 pub(crate) async fn test(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! What the language models cost.
+//! Costs of the language models.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 
-/// Period of a summary, until now.
+/// Period of a cost summary, until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 enum CostRange {
     #[serde(rename = "today")]
@@ -78,7 +78,7 @@ pub(crate) struct CostSummary {
     notice: Option<String>,
 }
 
-/// `GET /api/admin/cost/summary`: days are those of the daemon's zone, today among them.
+/// Handler of `GET /api/admin/cost/summary`. Days are in the daemon's zone and include today.
 pub(crate) async fn summary(
     State(app): State<App>,
     Admin(_): Admin,
@@ -128,7 +128,7 @@ pub(crate) async fn summary(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RecentCallsQuery {
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     cursor: Option<String>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct CallList {
 
 #[derive(Serialize, JsonSchema)]
 struct CallBody {
-    /// The first one is 1.
+    /// Number of the call, from 1.
     id: i64,
     timestamp: Timestamp,
     provider: String,
@@ -150,7 +150,7 @@ struct CallBody {
     tier: String,
     tokens_in: u64,
     tokens_out: u64,
-    /// 0 where the model has no known price.
+    /// Cost in US dollars; 0 if the price is unknown.
     cost_usd: f64,
     priced: bool,
     cache_read_input_tokens: u64,
@@ -179,7 +179,7 @@ pub(super) struct SessionCallBody {
     prompt_hash: String,
 }
 
-/// `GET /api/admin/cost/recent`: newest first.
+/// Handler of `GET /api/admin/cost/recent`, newest first.
 pub(crate) async fn recent(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! Work that failed and has to be retried by hand.
+//! Failed work that a person can retry.
 
 use axum::Json;
 use axum::extract::State;
@@ -33,23 +33,23 @@ struct FailedWorkItem {
     user_id: UserId,
     channel_id: String,
     reason: Option<String>,
-    /// Attempts so far; a turn has one.
+    /// Number of attempts so far; a turn has one.
     attempts: u32,
     at: Timestamp,
-    /// `POST` here tries again.
+    /// Path of a `POST` request that tries again.
     retry: String,
 }
 
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum WorkKind {
-    /// A session that was not consolidated.
+    /// A session whose consolidation failed.
     Session,
-    /// A burst without a reply.
+    /// A turn without a reply.
     Turn,
 }
 
-/// `GET /api/admin/work/failed`: sessions that did not become memory and turns without a reply, newest first.
+/// Handler of `GET /api/admin/work/failed`: failed sessions and turns, newest first.
 pub(crate) async fn list_failed_work(
     State(app): State<App>,
     Admin(_): Admin,

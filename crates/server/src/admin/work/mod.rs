@@ -1,4 +1,4 @@
-//! Work in the background, channels, costs and backups.
+//! Background work, channels, costs and backups.
 
 pub(crate) mod backups;
 pub(crate) mod channel_setup;

@@ -1,4 +1,4 @@
-//! Why the persona wrote by itself, and why it was quiet.
+//! Decisions about proactive messages, with reasons.
 
 use axum::extract::State;
 use axum::{Extension, Json};
@@ -21,7 +21,7 @@ const PAGE_DEFAULT: u32 = 50;
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct DecisionQuery {
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     cursor: Option<String>,
     /// Only decisions about this user.
     user_id: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct DecisionQuery {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DecisionList {
     decisions: Vec<DecisionBody>,
-    /// Until when the user named in the query, or `self`, wants no such messages.
+    /// Time until which the user of the query, or `self`, has muted proactive messages.
     muted_until: Option<Timestamp>,
     next_cursor: Option<String>,
 }
@@ -43,13 +43,13 @@ struct DecisionBody {
     persona_id: PersonaId,
     user_id: UserId,
     outcome: Option<ProactiveOutcome>,
-    /// The gate that held the message back.
+    /// The gate that prevented the message.
     gate: Option<ProactiveGate>,
-    /// The occasion that led to the decision.
+    /// The trigger of the decision.
     trigger: Option<ProactiveTrigger>,
     /// The decision in a sentence.
     reason: String,
-    /// The message that was sent. Its receipt is kept under the decision's id.
+    /// The message that was sent. Its receipt has the decision's id.
     message_id: Option<MessageId>,
     channel_id: Option<String>,
     /// The memory that led to the decision.
@@ -58,7 +58,7 @@ struct DecisionBody {
     about: Option<String>,
 }
 
-/// `GET /api/admin/proactive`: newest first.
+/// Handler of `GET /api/admin/proactive`, newest first.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -81,7 +81,7 @@ pub(crate) async fn list(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MuteRequest {
     user_id: String,
-    /// Until when; null ends the quiet.
+    /// Time until which messages are muted; null allows them again.
     until: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! Stretches of talk on their way to memory: which wait, which are stuck, end one now, try one again.
+//! Sessions: waiting and failed ones, ending one, retrying one.
 
 use axum::Json;
 use axum::extract::State;
@@ -54,7 +54,7 @@ struct SessionBody {
     last_error: Option<String>,
 }
 
-/// `GET /api/admin/sessions`: newest first.
+/// Handler of `GET /api/admin/sessions`, newest first.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
@@ -96,13 +96,14 @@ struct FailedSessionBody {
     user_id: UserId,
     message_count: u32,
     started_at: Timestamp,
-    /// Reason of its end, then `|failed:` and at most 60 characters of the error.
+    /// Reason of its end; for a failed session followed by `|failed:` and at most 60 characters of the error.
     close_trigger: String,
     attempts: u32,
     last_error: Option<String>,
 }
 
-/// `GET /api/admin/sessions/failed`: of all users, as the compatible interface has it, unless the request names one.
+/// Handler of `GET /api/admin/sessions/failed`: of all users, as in the compatible interface, unless the request
+/// names one.
 pub(crate) async fn list_failed_sessions(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -130,8 +131,8 @@ pub(crate) struct SessionResponse {
     status: SessionStatus,
 }
 
-/// `POST /api/admin/sessions/{id}/close`: 202 when the session has ended and waits to become memory. One that ended
-/// earlier is left as it stands.
+/// Handler of `POST /api/admin/sessions/{id}/close`: 202 when the session has ended and waits for consolidation. One
+/// that ended earlier does not change.
 pub(crate) async fn close(
     State(app): State<App>,
     Admin(_): Admin,
@@ -147,7 +148,7 @@ pub(crate) async fn close(
     accepted_session(session.ok_or_else(no_session)?)
 }
 
-/// `POST /api/admin/sessions/{id}/retry`: 202 when a failed session waits again.
+/// Handler of `POST /api/admin/sessions/{id}/retry`: 202 when a failed session waits again.
 pub(crate) async fn retry(
     State(app): State<App>,
     Admin(_): Admin,

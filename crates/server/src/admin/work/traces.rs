@@ -24,7 +24,7 @@ const TRANSCRIPTS_DEFAULT: i64 = 50;
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TurnTraceQuery {
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     cursor: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct TurnTraceBody {
     detail: TurnDetail,
 }
 
-/// The trace of a turn. One that failed has no fields of the steps after its failure.
+/// The trace of a turn. After a failure, fields of later steps are missing.
 #[derive(Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 struct TurnDetail {
@@ -75,7 +75,7 @@ struct TurnDetail {
     steps: Vec<TraceStep>,
     /// Memories in the prompt.
     retrieval: Vec<ScoredMemory>,
-    /// The best memories that were not.
+    /// The best memories that are not in the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallen: Option<Vec<ScoredMemory>>,
     pinned_thoughts: PinnedThoughts,
@@ -84,11 +84,11 @@ struct TurnDetail {
     /// Names of the documents in the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     documents: Option<Vec<String>>,
-    /// Names of the documents about periods that the burst asks about.
+    /// Names of the documents about periods that the messages ask about.
     #[serde(skip_serializing_if = "Option::is_none")]
     periods: Option<Vec<String>>,
     entity_alias_hits: Vec<AliasHit>,
-    /// The result of speaking the reply; only if it was to be spoken.
+    /// The result of speaking the reply; absent if it was not to be spoken.
     #[serde(skip_serializing_if = "Option::is_none")]
     voice: Option<SpokenReply>,
     #[schemars(with = "Option<Map<String, Value>>")]
@@ -98,24 +98,24 @@ struct TurnDetail {
 #[derive(Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 struct SpokenReply {
-    /// `spoken`, `text_only` after a failure, or `dropped` with its reply.
+    /// `spoken`; `text_only` after a failure; or `dropped` together with its reply.
     outcome: String,
     sentences: u32,
     duration_seconds: f64,
-    /// Why the reply stayed text.
+    /// Why the reply was not spoken.
     error: Option<String>,
 }
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct TraceStep {
     stage: String,
-    /// From the first message to the beginning of the step.
+    /// Milliseconds from the first message to the start of the step.
     t_ms: i64,
     duration_ms: i64,
     detail: Map<String, Value>,
 }
 
-/// The parts of a memory's score, each weighted by the reply's recall settings.
+/// The parts of a memory's score, weighted by the settings at that time.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct ScoredMemory {
     node_id: NodeId,
@@ -148,7 +148,7 @@ struct ThoughtRef {
     description: String,
 }
 
-/// An entity whose name or alias is in the burst.
+/// An entity with a name or alias in the user's messages.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct AliasHit {
     entity_id: EntityId,
@@ -156,7 +156,7 @@ struct AliasHit {
     kind: String,
 }
 
-/// `GET /api/admin/turns`: newest first.
+/// Handler of `GET /api/admin/turns`, newest first.
 pub(crate) async fn turns(
     State(app): State<App>,
     Admin(_): Admin,
@@ -261,7 +261,7 @@ pub(crate) async fn session(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TranscriptQuery {
     limit: Option<i64>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the preceding page.
     cursor: Option<String>,
 }
 
@@ -279,7 +279,7 @@ struct TranscriptSummaryBody {
     size_bytes: u64,
 }
 
-/// `GET /api/admin/slow-tick/transcripts`: newest first; a limit out of bounds is taken as the nearest bound.
+/// Handler of `GET /api/admin/slow-tick/transcripts`, newest first. A limit out of bounds is clamped.
 pub(crate) async fn transcripts(
     State(app): State<App>,
     Admin(_): Admin,

@@ -1,4 +1,4 @@
-//! The whole hub in one file.
+//! Tools for the whole hub in one file.
 
 use hub::api::archive::EntityImport;
 

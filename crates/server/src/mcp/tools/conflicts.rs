@@ -1,4 +1,4 @@
-//! Conflicts between versions.
+//! Tools for conflicts between versions.
 
 use hub::api::conflicts::{ConflictQuery, ConflictResolve};
 

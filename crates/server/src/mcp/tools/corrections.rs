@@ -1,4 +1,4 @@
-//! Putting a memory right, and taking that back.
+//! Tools for correcting a memory, and undoing that.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ struct UndoResponse {
     success: bool,
     undone: ChangeKind,
     memory: Node,
-    /// The memory that came back beside it, if one did.
+    /// The memory that was restored besides it, if any.
     restored: Option<Node>,
 }
 
@@ -89,8 +89,8 @@ async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Res
     Ok(UndoResponse { success: true, undone: undone.kind, memory: undone.node, restored: undone.restored })
 }
 
-/// The id of a memory in the caller's scope. A program that acts for itself corrects nothing: a correction counts as the
-/// user's word.
+/// Parses the id of a memory in the caller's scope. A program that acts for itself can't correct memories, because a
+/// correction counts as the user's word.
 async fn check_own_memory(context: &ToolContext, caller: &Caller, id: &str) -> Result<NodeId, ToolError> {
     if caller.is_bound {
         return Err(ToolError::Refused(

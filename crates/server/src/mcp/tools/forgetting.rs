@@ -1,4 +1,4 @@
-//! Forgetting, with a preview.
+//! A tool for forgetting, with a preview.
 
 use std::sync::Arc;
 
@@ -31,23 +31,23 @@ pub(super) fn tools() -> Vec<Tool> {
     ]
 }
 
-/// At least one of the first five is required.
+/// Arguments of the tool `forget`. At least one of the first five is required.
 #[derive(Deserialize, JsonSchema)]
 struct ForgetArgs {
     /// The ids of messages.
     message_ids: Option<Vec<String>>,
-    /// Events, thoughts, intentions, expectations.
+    /// The ids of events, thoughts, intentions and expectations.
     event_ids: Option<Vec<String>>,
-    /// All messages of these sessions.
+    /// The ids of sessions, with all their messages.
     session_ids: Option<Vec<String>>,
-    /// People, places and other entities, with the memories about them.
+    /// The ids of people, places and other entities, with the memories about them.
     entity_ids: Option<Vec<String>>,
-    /// Everything that contains this text, however it is written.
+    /// Everything that contains this text, ignoring case and width.
     text: Option<String>,
     /// Also the messages that the memories quote, or that name the entities.
     #[serde(default)]
     include_messages: bool,
-    /// Keep thoughts that depend on it, with their evidence marked as gone.
+    /// Keep thoughts that depend on it, with their evidence marked as erased.
     #[serde(default)]
     keep_thoughts: bool,
     /// The id of a preview.
@@ -55,7 +55,7 @@ struct ForgetArgs {
 }
 
 impl ForgetArgs {
-    /// Builds the request to erase: a caller for one user never erases shared data.
+    /// Builds the request to erase. A caller for one user never erases shared data.
     fn into_request(self, caller: Caller) -> Result<ErasureRequest, ToolError> {
         let mut request = erase::request(caller.scope, self.into_body()?).map_err(ToolError::Invalid)?;
         request.selection.spares_shared = caller.is_of_one_user;

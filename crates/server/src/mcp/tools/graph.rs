@@ -1,4 +1,4 @@
-//! People, places, topics, and what joins them.
+//! Tools for the graph of people, places and topics.
 
 use hub::graph::{
     EdgeCreate, EdgeGet, EdgeUpdate, NodeCreate, NodeDelete, NodeList, NodeSearch, NodeUpdate, Subgraph,
@@ -16,7 +16,7 @@ struct NodeIdArgs {
     id: String,
 }
 
-/// A tool of the graph: a method of its door.
+/// Declares a tool that calls a method of the graph.
 macro_rules! of_graph {
     ($name:literal, $effect:ident, $method:ident, $input:ty, $description:literal) => {
         tool(
@@ -30,7 +30,7 @@ macro_rules! of_graph {
     };
 }
 
-/// A tool of the graph that takes nothing.
+/// Declares a tool of the graph without arguments.
 macro_rules! of_whole_graph {
     ($name:literal, $method:ident, $description:literal) => {
         tool(
@@ -44,7 +44,7 @@ macro_rules! of_whole_graph {
     };
 }
 
-/// A tool that takes an id alone.
+/// Declares a tool of the graph with an id as its only argument.
 macro_rules! of_one {
     ($name:literal, $effect:ident, $method:ident, $description:literal) => {
         tool(

@@ -1,4 +1,4 @@
-//! Identity documents.
+//! Tools for identity documents.
 
 use hub::api::identity::{CustomFile, IdentityText, MetaQuery, MetaText, SectionText};
 

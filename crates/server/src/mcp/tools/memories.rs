@@ -1,4 +1,4 @@
-//! Diary documents.
+//! Tools for diary documents.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The tools, by what they are about. Names and fields are those that existing clients of the hub use.
+//! The tools by topic. Names and fields are those of existing clients of the hub.
 
 mod identity;
 mod memories;
@@ -38,12 +38,12 @@ pub(super) fn list_tools() -> &'static [Tool] {
     &ALL
 }
 
-/// Names of the tools that may be called again when it is not known whether a call was answered.
+/// Names of the tools that may be called again after a connection broke.
 pub fn names_that_may_be_repeated() -> Vec<&'static str> {
     list_tools().iter().filter(|tool| tool.effect.may_be_repeated()).map(|tool| tool.name).collect()
 }
 
-/// A tool of the hub's documents: the door's method of the same name.
+/// Declares a tool that calls the hub's method of the same name.
 macro_rules! of_hub {
     ($method:ident, $effect:ident, $input:ty, $description:literal) => {
         $crate::mcp::tool::tool(

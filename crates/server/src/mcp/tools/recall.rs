@@ -1,4 +1,4 @@
-//! Recalling memories and storing messages.
+//! Tools for recalling memories and storing messages.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ struct RecallArgs {
     /// Text to recall memories for.
     #[schemars(length(min = 1))]
     text: String,
-    /// Also return candidates that were not chosen.
+    /// Also return candidates that were not used.
     #[serde(default)]
     explain: bool,
 }
@@ -55,13 +55,13 @@ struct RecallOutput {
     core_blocks: Value,
     mood: Value,
     candidates: Vec<memory::recall::Candidate>,
-    /// Texts of other programs about the query, as memory_search finds them.
+    /// Texts of other programs about the query, found as by memory_search.
     documents: Vec<RelatedMemory>,
     entities: Vec<EntitySummary>,
     support: f64,
     nothing_found: bool,
-    /// Values that are no longer current: `former` values that the text asks about, `held_back` ones with their places, and
-    /// `fresh` corrections that are no memory yet.
+    /// Values that are no longer current: `former` values that the text asks about, `held_back` ones with their
+    /// places, and `fresh` corrections that are not memories yet.
     corrected: Corrections,
     elapsed_ms: memory::recall::RecallTimings,
 }
@@ -96,16 +96,16 @@ async fn recall(
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Speaker {
-    /// The user of this memory.
+    /// The message is by the user.
     #[default]
     User,
-    /// The persona of this memory.
+    /// The message is by the persona.
     Persona,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct RememberArgs {
-    /// The message, word by word.
+    /// The message, exactly as written.
     #[schemars(length(min = 1))]
     text: String,
     /// The author of the message.

@@ -1,4 +1,4 @@
-//! Snapshots of identity documents.
+//! Tools for snapshots of identity documents.
 
 use hub::api::snapshots::{SnapshotQuery, SnapshotRef};
 

@@ -1,4 +1,4 @@
-//! Instances that bring together what each has written.
+//! Tools for synchronisation with other instances.
 
 use hub::api::sync::{SyncPull, SyncPush};
 

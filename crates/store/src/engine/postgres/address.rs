@@ -1,4 +1,4 @@
-//! Where a database is, and how a server's refusal is put into words.
+//! The address of a database, and errors of a server in plain words.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,10 +15,10 @@ use super::Server;
 use super::tls::Tls;
 use crate::engine::sql::Error;
 
-/// Time that a server has to accept a connection. A server behind a slow network answers within two or three; a firewall that
-/// swallows everything never does.
+/// Time limit for connecting to a server. A server on a slow network answers within two or three seconds; a firewall
+/// that drops everything never does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time limit for each of several hosts: the next one must be tried before those who wait give up.
+/// Time limit for each of several hosts, so that the next one is tried before the callers give up.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(4);
 /// Silence after which a connection counts as lost. The system's own value is two hours.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
@@ -27,13 +27,13 @@ const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct ServerAddress {
     config: Box<Config>,
-    /// `None`: connections are not encrypted.
+    /// `None` for unencrypted connections.
     pub(super) tls: Option<Tls>,
-    /// Number of times that a connection to it has waited for an answer. Clones count together.
+    /// Number of times that a connection has waited for an answer. Clones share it.
     pub(crate) round_trips: Arc<AtomicU64>,
 }
 
-/// Parameters of an address that say how connections are encrypted. The driver does not know all of them.
+/// Parameters of an address that select encryption. The driver does not support all of them.
 #[derive(Default)]
 struct Encryption {
     mode: Option<String>,
@@ -41,12 +41,14 @@ struct Encryption {
 }
 
 impl ServerAddress {
-    /// Reads `postgres://user@host:port/database?sslmode=…&sslrootcert=…`. A password in it is refused: it comes from the
-    /// environment or from a file. Beyond this machine connections are encrypted and the server is verified, unless the address
-    /// says otherwise. Of several hosts, separated by commas, the first that takes writes serves.
+    /// Parses `postgres://user@host:port/database?sslmode=…&sslrootcert=…`. A password in it is refused: it comes
+    /// from the environment or from a file. Connections to other machines are encrypted and the server is verified,
+    /// unless the address says otherwise. Of several hosts, separated by commas, the first one that accepts writes is
+    /// used.
     ///
     /// # Errors
-    /// [`StoreError::Unusable`] with what is wrong in the address. It never contains the password.
+    ///
+    /// [`StoreError::Unusable`] with the error in the address. It never contains the password.
     pub fn parse(url: &str, password: Option<&str>) -> Result<Self, StoreError> {
         let wrong = |reason: &str| {
             StoreError::Unusable(format!(
@@ -101,7 +103,7 @@ impl ServerAddress {
         Ok(Self { config: Box::new(config), tls, round_trips: Arc::default() })
     }
 
-    /// The hosts, as they are written in the address.
+    /// The hosts, as written in the address.
     pub fn hosts(&self) -> Vec<String> {
         let name = |host: &Host| match host {
             Host::Tcp(name) => name.clone(),
@@ -111,13 +113,13 @@ impl ServerAddress {
         self.config.get_hosts().iter().map(name).collect()
     }
 
-    /// True if a host is not this machine.
+    /// True if a host is another machine.
     pub fn leaves_the_machine(&self) -> bool {
         leaves_the_machine(&self.config)
     }
 
-    /// The hosts one by one, each with the time that it has to answer. The driver would spend all of it at the first host
-    /// that takes connections and says nothing.
+    /// The hosts one by one, each with its time limit. The driver alone would spend all of the time on the first host
+    /// that accepts connections but never answers.
     pub(super) fn each_host(&self) -> Vec<(Config, Duration)> {
         let hosts = self.config.get_hosts();
         if let [_] = hosts {
@@ -155,7 +157,7 @@ impl ServerAddress {
         hosts.iter().enumerate().map(alone).collect()
     }
 
-    /// The error of a database that another program has.
+    /// The error for a database that another program uses.
     pub(crate) fn database_in_use_error(&self) -> StoreError {
         StoreError::Unusable(format!(
             "{self}: another EchoVessel has it; stop that one first. Nothing was changed"
@@ -201,7 +203,7 @@ impl ServerAddress {
     }
 }
 
-/// Sets what is the same for every connection of this program.
+/// Applies the settings that all connections of this program share.
 fn set_limits(config: &mut Config) {
     config
         .application_name("echovessel")
@@ -211,7 +213,7 @@ fn set_limits(config: &mut Config) {
         .tcp_user_timeout(KEEPALIVES_IDLE * 3);
 }
 
-/// Takes what is about encryption out of the address, and writes a list of hosts as the driver reads it.
+/// Removes the parameters for encryption from the address, and rewrites a list of hosts for the driver.
 fn take_encryption(url: &str) -> (String, Encryption) {
     let mut encryption = Encryption::default();
     let Some((address, parameters)) = url.split_once('?') else { return (url.to_owned(), encryption) };
@@ -228,7 +230,7 @@ fn take_encryption(url: &str) -> (String, Encryption) {
     (format!("{address}{separator}{}", others.join("&")), encryption)
 }
 
-/// The text with `%2F` and the like as the characters that they are for.
+/// Decodes `%2F` and the like.
 fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -261,7 +263,7 @@ fn leaves_the_machine(config: &Config) -> bool {
         || config.get_hostaddrs().iter().any(|address| !address.is_loopback())
 }
 
-/// True if the client had no password to give.
+/// True if the client had no password.
 fn is_about_password(error: &Error) -> bool {
     let Error::Postgres(error) = error else { return false };
     std::error::Error::source(error).is_some_and(|source| source.to_string().contains("password"))

@@ -1,4 +1,4 @@
-//! Daemons that share a home on a server: each says every few seconds that it is there, and all of them know the same secrets.
+//! Daemons that share a home on a server: they send heartbeats and share secrets.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,14 +8,13 @@ use jiff::Timestamp;
 
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result, Row, params};
 
-/// Time between two notes that the program is still there. Three notes can get lost before a daemon counts as silent.
+/// Interval of heartbeats. Three can get lost before a daemon counts as silent.
 pub(super) const NOTED_EVERY: Duration = Duration::from_secs(5);
-/// Silence after which another program may take the home: three notes may be late.
+/// Silence after which another program may take the home: three heartbeats may be late.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(20);
-/// Notes in a minute.
 const NOTES_PER_MINUTE: usize = 12;
 
-/// A daemon that opens a home on a server, and lets others of its home pass requests on to it.
+/// A daemon that opens a home on a server and shares it with others.
 #[derive(Clone)]
 pub struct NewDaemon {
     /// A UUID of this process.
@@ -31,27 +30,27 @@ pub struct NewDaemon {
 /// Secrets that all daemons of a home know.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SharedAccess {
-    /// Secret by which daemons trust requests of one another.
+    /// Secret by which daemons trust each other's requests.
     pub secret: String,
     /// SHA-256 of the owner's token, in hexadecimal digits.
     pub owner_digest: String,
-    /// `None` if the operator gives the digest alone.
+    /// `None` if the operator provides only the digest.
     pub owner_token: Option<String>,
 }
 
-/// State of a home on a server, for a daemon that has not opened it yet.
+/// State of a home on a server, read without opening it.
 pub struct HomeState {
-    /// True if a program has the home and is alive.
+    /// True if a live program holds the home.
     pub is_held: bool,
-    /// The address of the daemon that has it; `None` also for a program that takes no requests.
+    /// The address of the daemon that holds it; `None` also for a program that accepts no requests.
     pub holder: Option<String>,
-    /// True if a daemon was there a moment ago, which will take a free home.
+    /// True if another daemon was alive a moment ago, which will take a free home.
     pub has_daemons: bool,
     /// `None` if no daemon has opened the home yet.
     pub access: Option<SharedAccess>,
 }
 
-/// A daemon of a home, as the others see it.
+/// A daemon in the list of daemons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonEntry {
     pub id: String,
@@ -63,24 +62,24 @@ pub struct DaemonEntry {
     pub seen_at: Timestamp,
 }
 
-/// State of a daemon that shares a home.
+/// State of a daemon of a shared home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DaemonState {
     /// The daemon holds the home.
     Serving,
-    /// The daemon passes requests on, and takes the home when it is free.
+    /// The daemon forwards requests, and takes the home when it is free.
     StandingBy,
     /// The daemon holds the home until its running replies have ended.
     Draining,
-    /// The daemon sent no heartbeat, and another one took its work.
+    /// The daemon sent no heartbeat, and another one replaced it.
     Dead,
 }
 
-/// A daemon's notes that it is there.
+/// The heartbeats of a daemon.
 pub(super) struct DaemonNotes {
     pub(super) id: String,
     turns: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// Replies at the last notes, the oldest first.
+    /// Numbers of replies at the last heartbeats, the oldest first.
     counts: VecDeque<u64>,
 }
 
@@ -89,7 +88,7 @@ impl DaemonNotes {
         Self { id: daemon.id.clone(), turns: Arc::clone(&daemon.turns), counts: VecDeque::new() }
     }
 
-    /// Notes that the daemon is there; false if it counts as dead.
+    /// Stores a heartbeat; false if the daemon counts as dead.
     pub(super) fn write(&mut self, connection: &Connection) -> Result<bool> {
         self.counts.push_back((self.turns)());
         if self.counts.len() > NOTES_PER_MINUTE + 1 {
@@ -103,16 +102,17 @@ impl DaemonNotes {
     }
 }
 
-/// Marks those dead that were silent for too long.
+/// Marks daemons as dead that were silent for too long.
 pub(super) fn mark_silent_as_dead(connection: &Connection) -> Result<()> {
     let mark = "UPDATE daemons SET state = 'dead'
                 WHERE state <> 'dead' AND seen_at < clock_timestamp() - make_interval(secs => ?1)";
     connection.execute(mark, [SILENCE_MAX.as_secs_f64()]).map(drop)
 }
 
-/// Notes a daemon, in the transaction in which it takes the home.
+/// Stores a daemon, in the transaction in which it takes the home.
 ///
 /// # Errors
+///
 /// [`Error::InUse`] if it counts as dead.
 pub(super) fn insert(connection: &Connection, daemon: &NewDaemon) -> Result<()> {
     connection.execute(
@@ -128,7 +128,7 @@ pub(super) fn insert(connection: &Connection, daemon: &NewDaemon) -> Result<()> 
     if noted == 1 { Ok(()) } else { Err(Error::InUse) }
 }
 
-/// Shares the secrets of the home; existing ones are kept.
+/// Stores the secrets of the home, unless it has some.
 pub(super) fn share_access(connection: &Connection, access: &SharedAccess) -> Result<()> {
     connection.execute(
         "INSERT INTO shared_access (number, secret, owner_digest, owner_token) VALUES (1, ?1, ?2, ?3)
@@ -148,7 +148,7 @@ fn shared_access(connection: &Connection) -> Result<Option<SharedAccess>> {
         .optional()
 }
 
-/// State of the home, of which it is known whether a program has it.
+/// State of the home, given if a program holds it.
 pub(super) fn home_state(connection: &Connection, is_held: bool) -> Result<HomeState> {
     if !has_daemons(connection)? {
         return Ok(HomeState { is_held, holder: None, has_daemons: false, access: None });
@@ -167,7 +167,7 @@ pub(super) fn home_state(connection: &Connection, is_held: bool) -> Result<HomeS
     })
 }
 
-/// Notes that a daemon takes no new work.
+/// Notes that a daemon is draining.
 pub(crate) fn drain(connection: &Connection, id: &str) -> Result<()> {
     connection.execute("UPDATE daemons SET state = 'draining' WHERE id = ?1 AND state = 'running'", [id])?;
     Ok(())
@@ -206,7 +206,7 @@ pub(crate) fn list_daemons(connection: &Connection) -> Result<Vec<DaemonEntry>> 
     entries.collect()
 }
 
-/// True if the schema has the table, which older versions do not make.
+/// True if the schema has the table, which older versions do not.
 pub(super) fn has_daemons(connection: &Connection) -> Result<bool> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'daemons')";
     connection.query_row(has_table, [], |row| row.get(0))

@@ -1,5 +1,5 @@
-//! From the statements as they are written, which SQLite understands, to those of PostgreSQL. Functions that have other
-//! names there are created by the schema; what is left is syntax.
+//! Translates the statements, which are written for SQLite, to PostgreSQL. Functions with other names there are
+//! created by the schema; only syntax is left.
 
 /// Replacements for parts of statements that no general rule covers.
 const REPLACED_PARTS: &[(&str, &str)] = &[
@@ -37,7 +37,7 @@ const REPLACED_PARTS: &[(&str, &str)] = &[
     ("char(", "chr("),
 ];
 
-/// The statement in PostgreSQL's words.
+/// Translates a statement for PostgreSQL.
 pub(super) fn translate(statement: &str) -> String {
     let mut text = join_lines(statement);
     for (from, to) in REPLACED_PARTS {
@@ -49,7 +49,7 @@ pub(super) fn translate(statement: &str) -> String {
     without_plans(&number_parameters(&text))
 }
 
-/// The statement in one line, with single blanks, except in quoted text.
+/// The statement on one line, with single spaces except in quoted text.
 fn join_lines(statement: &str) -> String {
     let parts = statement.split('\'').enumerate().map(|(place, part)| {
         if place % 2 == 1 {
@@ -67,15 +67,15 @@ fn join_lines(statement: &str) -> String {
     parts.collect::<Vec<_>>().join("'").trim().to_owned()
 }
 
-/// `?1` is `$1`, and what it is compared with by `IS` may be NULL.
+/// Replaces `?1` by `$1`, and `IS` with a parameter by a comparison that allows NULL.
 fn number_parameters(text: &str) -> String {
     let text = text.replace(" IS NOT ?", " IS DISTINCT FROM ?").replace(" IS ?", " IS NOT DISTINCT FROM ?");
     text.replace('?', "$")
 }
 
-/// Leaves out which index is to be used. A `CROSS JOIN` with a condition looks rows up for each row before it, as it does in a file: a
-/// subquery that the planner does not take apart. A plan serves for as long as the connection, and one that was made for small tables
-/// would go through all of a large one.
+/// Removes index hints. A `CROSS JOIN` with a condition becomes a subquery that the planner does not flatten, so that
+/// rows are looked up for each preceding row, as in a file. A plan stays for as long as the connection, and one made
+/// for small tables would scan all of a large one.
 fn without_plans(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let mut kept = Vec::with_capacity(words.len());
@@ -101,7 +101,7 @@ fn without_plans(text: &str) -> String {
     kept.join(" ")
 }
 
-/// Number of words of a join's condition, and the parentheses after it that were opened before it.
+/// Number of words of a join's condition, and the number of closing parentheses after it.
 fn condition_length<'a>(words: &[&'a str]) -> (usize, &'a str) {
     let ends = ["JOIN", "CROSS", "LEFT", "WHERE", "ORDER", "GROUP", "LIMIT", "UNION"];
     let mut open = 0_i32;
@@ -150,7 +150,8 @@ mod tests {
         assert!(seen >= 6, "{seen} statements");
     }
 
-    /// Tables that statements may read whole: small ones, and those of forgetting, of a changed embedding model and of `doctor`.
+    /// Tables that statements may scan: small ones, and those of forgetting, of a changed embedding model and of
+    /// `doctor`.
     const READ_WHOLE: [&str; 13] = [
         "channel_strangers",
         "core_blocks",
@@ -167,7 +168,7 @@ mod tests {
         "scopes",
     ];
 
-    /// Bounds the length of the script, which is one argument of a program.
+    /// Maximum statements in one script, which is one argument of a program.
     const EXPLAINED_AT_ONCE: usize = 50;
 
     #[test]
@@ -175,7 +176,7 @@ mod tests {
     fn statements_read_by_index_even_where_tables_are_known_to_be_small() {
         let database = fresh_home().unwrap().unwrap();
         query(&database, "VACUUM ANALYZE").unwrap();
-        // Forgetting looks for a name in each memory, and for the names of erased documents in each document.
+        // Forgetting searches a name in each memory, and names of erased documents in each document.
         let reads_all = |text: &String| {
             text.starts_with("SELECT s.persona_id, s.user_id, h.kind, h.stem")
                 || text.contains("instr(description, $2)")

@@ -1,4 +1,4 @@
-//! What a server still holds of erased words, as far as this program can reach it.
+//! Removes erased words from a server, as far as this program can reach them.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use super::ServerAddress;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension as _, Result};
 
-/// Size in bytes up to which an index is rebuilt under a lock, which blocks others for milliseconds. A larger index is rebuilt
-/// concurrently, which is slower.
+/// Maximum size of an index, in bytes, that is rebuilt under a lock, which blocks others for milliseconds. A larger
+/// one is rebuilt concurrently, which is slower.
 const LOCKED_REBUILD_BYTES_MAX: u64 = 8 << 20;
-/// Time for which building at once waits for those who read. While it waits, turns that come later wait behind it.
+/// Time for which such a rebuild waits for readers. Meanwhile later turns wait behind it.
 const LOCK_LIMIT: Duration = Duration::from_secs(1);
 
-/// Indexes over words, of the tables whose words are kept out of statistics: a key stays in an index after its row is gone, as a
-/// separator or as an entry without rows.
+/// Indexes over words, of the tables whose words are excluded from statistics: a key stays in an index after its row
+/// was deleted, as a separator or as an empty entry.
 const WORD_INDEXES: &str = "
     SELECT DISTINCT CAST(i.indexrelid::regclass AS TEXT), i.indisvalid, pg_relation_size(i.indexrelid)
     FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid JOIN pg_attribute k ON k.attrelid = i.indexrelid
@@ -24,19 +24,19 @@ const WORD_INDEXES: &str = "
         AND EXISTS (SELECT 1 FROM pg_attribute c WHERE c.attrelid = t.oid AND c.attstattarget = 0)
     ORDER BY 1";
 
-/// The tables of the home, and of nobody else who uses the database.
+/// Tables of the home; the database may contain others.
 const HOME_TABLES: &str = "
     SELECT CAST(oid::regclass AS TEXT) FROM pg_class
     WHERE relkind = 'r' AND relnamespace = CAST(CAST(current_schema() AS TEXT) AS regnamespace) ORDER BY 1";
 
-/// Number of the transaction that last erased something which is not cleared yet.
+/// Id of the last transaction that erased something and is not cleared yet.
 const LAST_UNCLEARED_ERASURE: &str = "SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) FROM overwriting_due";
 
-/// Erasures whose words are cleared, by the transaction of the last one. None if nothing was due.
+/// Erasures whose words are cleared, by the transaction of the last one. `None` if there was nothing to do.
 #[derive(Clone, Copy)]
 pub(crate) struct ClearedErasures(Option<i64>);
 
-/// Notes that these erasures are cleared. One that ended meanwhile stays due.
+/// Notes that these erasures are cleared. Later ones stay due.
 pub(crate) fn note_cleared(connection: &Connection, ClearedErasures(last): ClearedErasures) -> Result<()> {
     if let Some(last) = last {
         connection
@@ -46,8 +46,8 @@ pub(crate) fn note_cleared(connection: &Connection, ClearedErasures(last): Clear
     Ok(())
 }
 
-/// Removes deleted rows on a server, and builds indexes over words again, while others read and write. The server's log, replicas,
-/// backups and freed blocks are its operator's.
+/// Removes deleted rows on a server, and rebuilds indexes over words, while others read and write. The server's log,
+/// replicas, backups and freed blocks are its operator's responsibility.
 pub(crate) fn clear_erased_words(
     address: &ServerAddress,
 ) -> std::result::Result<ClearedErasures, StoreError> {
@@ -69,7 +69,7 @@ pub(crate) fn clear_erased_words(
             .collect::<Result<_>>()?;
         for (index, is_valid, bytes) in indexes {
             if !is_valid {
-                // It was left by a rebuilding that was cut off.
+                // An interrupted rebuild left it behind.
                 connection.execute_batch(&format!("DROP INDEX CONCURRENTLY {index}"))?;
                 continue;
             }

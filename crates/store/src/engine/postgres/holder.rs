@@ -1,8 +1,8 @@
-//! The program that holds a home on a server: one at a time. It is named in the table `writer` and says every few seconds that it
-//! is still there. No lock of a session is held, so that a connection that died without a word does not keep others out.
+//! The program that holds a home on a server: one at a time. It has a row in the table `writer` with heartbeats. No
+//! session lock is used, so that a dead connection does not keep others out.
 //!
-//! Every transaction that writes begins by noting its number in that row. A program that another one has replaced can't write
-//! any more, and one that lost the confirmation of a commit finds out whether it was done.
+//! Every writing transaction begins by recording its number in that row. A replaced program can't write any more, and
+//! one that lost the confirmation of a commit can find out if it was done.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -16,16 +16,16 @@ use super::daemons::{self, DaemonNotes, NOTED_EVERY, NewDaemon, SILENCE_MAX};
 use crate::engine::sql::{Connection, OptionalExtension as _, Result, params};
 use crate::engine::writer::thread_error;
 
-/// State of the row.
+/// State of the holder's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// Nobody: a new home, a program that closed it or has ended, or one that was silent for too long.
+    /// No holder: a new home, or the program has closed it, ended, or was silent for too long.
     None,
-    /// A program that was there at this time, in microseconds of the server's clock.
+    /// A program with a heartbeat at this time, in microseconds of the server's clock.
     Program { seen_at: i64 },
 }
 
-/// Reads the row and locks it until the transaction ends. The table must be there.
+/// Reads the row and locks it until the transaction ends. The table must exist.
 pub(super) fn lock_holder(connection: &Connection) -> Result<Holder> {
     let row: Option<(bool, i64, Option<String>)> = connection
         .query_row(
@@ -44,9 +44,9 @@ pub(super) fn lock_holder(connection: &Connection) -> Result<Holder> {
     })
 }
 
-/// Takes the home for this program, in a transaction that has found that nobody holds it. Returns the program's id.
+/// Takes the home for this program, in a transaction that found no holder. Returns the program's id.
 pub(super) fn take_home(connection: &Connection, daemon: Option<&NewDaemon>) -> Result<String> {
-    // Its former holder did not let it go.
+    // Its former holder did not release it.
     connection.execute(
         "UPDATE daemons SET state = 'dead' WHERE id IN (SELECT CAST(program AS TEXT) FROM writer)",
         [],
@@ -64,13 +64,15 @@ pub(super) fn take_home(connection: &Connection, daemon: Option<&NewDaemon>) -> 
     )
 }
 
-/// Notes that a program is there until it is dropped. On a connection of its own: a long statement does not delay it.
+/// Sends heartbeats of a program until it is dropped, on a connection of its own, so that a long statement does not
+/// delay them.
 pub(crate) struct PresenceNotes {
     _ended: Sender<()>,
 }
 
 impl PresenceNotes {
-    /// Begins for the program that has taken the home. `taken_over` becomes true when another program has taken it.
+    /// Starts heartbeats for a program that has taken the home. `taken_over` becomes true when another program has
+    /// taken it.
     pub(crate) fn start(
         server: Server,
         program: &str,
@@ -95,7 +97,7 @@ impl PresenceNotes {
                         taken_over.send_replace(true);
                         break;
                     }
-                    // The next note tries again. Writes report the failure to their callers.
+                    // The next heartbeat tries again. Writes report the failure to their callers.
                     Err(error) => {
                         presence.reached_since = Instant::now();
                         tracing::warn!("the database server did not answer: {error}");
@@ -111,14 +113,14 @@ impl PresenceNotes {
 struct Presence {
     connection: Connection,
     program: String,
-    /// `None` for a program that takes no requests of others.
+    /// `None` for a program that accepts no requests of others.
     daemon: Option<DaemonNotes>,
-    /// Since then the server has answered every time.
+    /// Time since which the server has always answered.
     reached_since: Instant,
 }
 
 impl Presence {
-    /// Notes that the program is there; false if another one has taken the home.
+    /// Sends a heartbeat; false if another program has taken the home.
     fn note(&mut self) -> Result<bool> {
         self.connection.reconnect_if_lost()?;
         let note = "UPDATE writer SET seen_at = clock_timestamp() WHERE CAST(program AS TEXT) = ?1";
@@ -137,21 +139,20 @@ impl Presence {
 }
 
 impl Server {
-    /// Lets another program take the home.
     pub(super) fn release(&self, program: &str) -> Result<()> {
         self.change(&format!("DELETE FROM daemons WHERE id = '{program}'"))?;
         self.change(&format!("UPDATE writer SET program = NULL WHERE program = '{program}'")).map(drop)
     }
 }
 
-/// Names this process among those that may run on this machine and the machines beside it: start of the machine, namespace of
-/// process numbers, number, start of the process. `None` where the system does not say.
+/// Identifies this process across machines and restarts: boot id of the machine, PID namespace, PID, start of the
+/// process. `None` if the system does not provide them.
 fn process_name() -> Option<String> {
     let number = std::process::id();
     Some(format!("{} {number} {}", machine_id()?, started_at(number)?))
 }
 
-/// True if the process was one of this machine and is not there any more.
+/// True if the process was on this machine and has ended.
 pub(super) fn has_ended(process: &str) -> bool {
     let Some((of_machine, started)) = process.rsplit_once(' ') else { return false };
     let Some((of_machine, number)) = of_machine.rsplit_once(' ') else { return false };
@@ -165,13 +166,14 @@ fn machine_id() -> Option<String> {
     Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
-/// Start of a process in ticks since that of the machine: a number that is used again has another one.
+/// Start of a process in ticks since boot, which distinguishes processes that reuse a PID.
 fn started_at(number: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The name is in parentheses and may hold blanks; the state follows it, and the start is the 20th after that.
+    // The name is in parentheses and may contain spaces; the state follows it, and the start is the 20th field after
+    // that.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
-    // One that has ended and waits for its parent is still listed.
+    // A process that has ended and waits for its parent is still listed.
     let is_running = fields.next()? != "Z";
     fields.nth(18).filter(|_| is_running).map(str::to_owned)
 }
@@ -191,7 +193,7 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(has_ended(&process));
-        // The number is in use again, by a process that started later.
+        // The PID was reused by a process that started later.
         let (before, _) = own.rsplit_once(' ').unwrap();
         assert!(has_ended(&format!("{before} 1")));
         for of_another_machine in ["0b3e pid:[1] 7 12", "", "7"] {

@@ -1,4 +1,4 @@
-//! The engine of PostgreSQL: a connection, its statements and their values.
+//! The PostgreSQL engine: a connection, its statements and their values.
 
 mod address;
 mod daemons;
@@ -42,50 +42,51 @@ pub use standby::{HomeHolder, Standby};
 pub(crate) use values::{ServerRow, SqlValue};
 pub(crate) use word_search::TEXT_SEARCH;
 
-/// Records the number of a transaction in the row of its program. The result is not waited for, so the statement itself fails where
-/// the row belongs to another program.
+/// Records the id of a transaction in the row of its program. The result is not waited for, so the statement itself
+/// must fail if the row belongs to another program.
 const NOTE_COMMIT: &str = "
     WITH noted AS (
         UPDATE writer SET commits = ?1, seen_at = clock_timestamp() WHERE CAST(program AS TEXT) = ?2 RETURNING number
     )
     SELECT 1 / count(*) FROM noted";
-/// One snapshot for all that a transaction reads.
+/// Begins a transaction whose reads use one snapshot.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-/// Time after which the server ends a transaction that does nothing, for instance because its process is stopped. Until
-/// then other transactions wait for its locks.
+/// Time after which the server ends an idle transaction, for instance of a stopped process. Until then other
+/// transactions wait for its locks.
 const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
-/// Time for which a program looks for a commit that the server has not confirmed. A failover takes that long.
+/// Time for which a program tries to find out about a commit that the server has not confirmed. A failover takes that
+/// long.
 const CONFIRMATION_LIMIT: Duration = Duration::from_secs(30);
-/// Most statements that are sent before one is waited for: bounds what their answers take in memory.
+/// Maximum statements to send before waiting for one: bounds the memory of their answers.
 const UNANSWERED_MAX: usize = 1_024;
-/// Time between two attempts to reach a server that does not answer. A server that starts refuses at once, so without a pause
-/// this would be a busy loop.
+/// Pause between two attempts to reach a server. A starting server refuses at once, so without a pause this would be
+/// a busy loop.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
-/// The answer that a statement will get.
+/// The future answer of a statement.
 type SentStatement = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
 
-/// A connection to a home's database on a server. Its thread waits for each answer.
+/// A connection to a home's database on a server. Its thread blocks for each answer.
 pub(crate) struct Server {
     address: ServerAddress,
-    /// Drives the connection while its thread waits.
+    /// Drives the connection while the thread blocks.
     runtime: Runtime,
     client: RefCell<Arc<Client>>,
-    /// Answers to statements that were sent and not waited for.
+    /// Answers to statements that were sent without waiting.
     sent: RefCell<Vec<SentStatement>>,
     driver: RefCell<JoinHandle<()>>,
-    /// Prepared statements by the text that the store wrote, not by the server's.
+    /// Prepared statements by their original text, before translation.
     statements: RefCell<HashMap<String, Statement>>,
     in_transaction: Cell<bool>,
-    /// A transaction that reads begins together with the next statement.
+    /// True if a reading transaction has to begin together with the next statement.
     begins_with_next: Cell<bool>,
-    /// Statements that may still be run where no transaction was begun; `None` if any number may.
+    /// Number of statements that may be run outside of a transaction; `None` for no limit.
     statements_left: Cell<Option<u32>>,
     /// Time limit of an answer; `None` for no limit.
     answer_limit: Cell<Option<Duration>>,
     /// The program that holds the home, if this connection writes for it.
     program: RefCell<Option<String>>,
-    /// Number of the last transaction that began for the program.
+    /// Number of the program's last transaction.
     commits: Cell<i64>,
 }
 
@@ -109,8 +110,8 @@ impl Server {
         })
     }
 
-    /// Waits for an answer, and before it for those to what was sent. One that does not come in time ends the connection: nobody
-    /// knows what would come later.
+    /// Waits for an answer, and before it for those of earlier statements. One that does not arrive in time ends the
+    /// connection, because later answers could not be assigned.
     fn receive<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
         // Only a number for benches and tests.
         self.address.round_trips.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +121,7 @@ impl Server {
         let answer = async {
             if !begins {
                 let (sent, answered) = tokio::join!(sent, answer);
-                // The server refuses all that follows a failed statement, so the first error is the cause.
+                // After a failed statement the server refuses all others, so the first error is the cause.
                 return sent.and(answered);
             }
             // Both are sent before either is waited for.
@@ -139,20 +140,20 @@ impl Server {
         }
     }
 
-    /// Ends the connection. The next transaction makes another.
+    /// Closes the connection. The next transaction opens another one.
     fn close_connection(&self) {
         self.driver.borrow().abort();
-        // Lets the aborted task go, and the socket with it.
+        // Lets the aborted task end, which closes the socket.
         self.runtime.block_on(tokio::task::yield_now());
     }
 
-    /// Limits how long answers may take from now on, also after a reconnect.
+    /// Sets the time limit of answers from now on, also after a reconnect.
     pub(crate) fn limit_answers(&self, limit: Duration) -> Result<()> {
         self.answer_limit.set(Some(limit));
         self.execute_script(&timeout_options(limit))
     }
 
-    /// Does something that may take as long as it takes, as what reads or rewrites everything does.
+    /// Runs an operation without a time limit, for those that read or rewrite everything.
     pub(crate) fn without_limit<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         let limit = self.answer_limit.take();
         self.execute_script("SET statement_timeout = 0")?;
@@ -191,7 +192,7 @@ impl Server {
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
 
-    /// The rows of several queries, which are all sent before the first answer.
+    /// Returns the rows of several queries, which are all sent before the first answer.
     pub(crate) fn query_all(&self, queries: Vec<(Statement, Vec<SqlValue>)>) -> Result<Vec<Vec<ServerRow>>> {
         if queries.is_empty() {
             return Ok(Vec::new());
@@ -206,7 +207,7 @@ impl Server {
         Ok(answers.into_iter().map(|rows| rows.into_iter().map(ServerRow::from).collect()).collect())
     }
 
-    /// Sends a statement without waiting for its answer. The next [`receive`](Self::receive) does.
+    /// Sends a statement without waiting for its answer. The next [`receive`](Self::receive) does that.
     pub(crate) fn send(&self, statement: &Statement, parameters: impl Parameters) -> Result<()> {
         let values = to_sql_values(parameters)?;
         let (client, statement) = (Arc::clone(&self.client.borrow()), statement.clone());
@@ -216,7 +217,7 @@ impl Server {
     }
 
     fn queue(&self, mut answer: SentStatement) -> Result<()> {
-        // The first poll hands the statement to the driver, which sends it while something is waited for.
+        // The first poll passes the statement to the driver, which sends it while something is waited for.
         if let Poll::Ready(answered) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             return Ok(answered?);
         }
@@ -224,7 +225,7 @@ impl Server {
         if self.sent.borrow().len() >= UNANSWERED_MAX { self.receive(async { Ok(()) }) } else { Ok(()) }
     }
 
-    /// Inserts rows, each by a statement for one; returns the numbers that they were given. All are sent before the first answer.
+    /// Inserts rows, each by a statement of its own; returns their new numbers. All are sent before the first answer.
     pub(crate) fn insert_each(&self, statement: &Statement, rows: Vec<Vec<SqlValue>>) -> Result<Vec<i64>> {
         let last_number = self.prepare("SELECT lastval()")?;
         let client = self.client.borrow();
@@ -245,12 +246,12 @@ impl Server {
         self.execute_script(&dialect::translate(statements))
     }
 
-    /// Runs statements that are written for PostgreSQL.
+    /// Runs statements in PostgreSQL's dialect.
     pub(crate) fn execute_script(&self, statements: &str) -> Result<()> {
         self.receive(self.client.borrow().batch_execute(statements))
     }
 
-    /// Runs statements that are written for PostgreSQL; returns the number of rows that the last one changed.
+    /// Runs statements in PostgreSQL's dialect; returns the number of rows that the last one changed.
     fn change(&self, statements: &str) -> Result<u64> {
         let answers = self.receive(self.client.borrow().simple_query(statements))?;
         let changed = answers.iter().rev().find_map(|answer| match answer {
@@ -260,7 +261,7 @@ impl Server {
         Ok(changed.unwrap_or(0))
     }
 
-    /// A setting of the session; `None` if nobody has set it.
+    /// A setting of the session; `None` if it is not set.
     fn setting(&self, name: &str) -> Result<Option<String>> {
         let answers = self
             .receive(self.client.borrow().simple_query(&format!("SELECT current_setting('{name}', true)")))?;
@@ -271,8 +272,8 @@ impl Server {
         Ok(value.map(str::to_owned))
     }
 
-    /// Notes what a statement does to the transaction, which the protocol's client does not say. Where one begins, a
-    /// connection that was lost is made again.
+    /// Tracks the effect of a statement on the transaction, which the driver does not report. At the beginning of
+    /// one, a lost connection is opened again.
     pub(crate) fn note(&self, statement: &str) -> Result<()> {
         match statement.split_ascii_whitespace().next() {
             Some("BEGIN") => {
@@ -290,7 +291,7 @@ impl Server {
         self.in_transaction.get()
     }
 
-    /// True if the connection has ended, from either side.
+    /// True if the connection was closed by either side.
     pub(crate) fn is_lost(&self) -> bool {
         self.client.borrow().is_closed()
     }
@@ -312,7 +313,7 @@ impl Server {
         Ok(())
     }
 
-    /// Writes for this program from now on.
+    /// Sets the program for which this connection writes.
     pub(super) fn set_program(&self, program: String) {
         *self.program.borrow_mut() = Some(program);
         self.commits.set(0);
@@ -322,7 +323,7 @@ impl Server {
         self.program.borrow().clone()
     }
 
-    /// Begins a transaction that reads, without asking the server.
+    /// Begins a reading transaction, without a round trip.
     pub(crate) fn begin_read(&self) -> Result<()> {
         self.detect_closed_connection();
         self.note("BEGIN")?;
@@ -330,7 +331,7 @@ impl Server {
         Ok(())
     }
 
-    /// Expects one statement that reads.
+    /// Prepares for a single reading statement.
     pub(crate) fn begin_statement(&self) -> Result<()> {
         self.detect_closed_connection();
         self.reconnect_if_lost()?;
@@ -342,7 +343,7 @@ impl Server {
         self.statements_left.set(None);
     }
 
-    /// Lets the driver find out that the server has closed the connection, which one that rests does not see.
+    /// Lets the driver notice that the server has closed an idle connection.
     fn detect_closed_connection(&self) {
         self.runtime.block_on(async {
             tokio::task::yield_now().await;
@@ -350,7 +351,7 @@ impl Server {
         });
     }
 
-    /// Ends a transaction that reads, without waiting for the server.
+    /// Ends a reading transaction, without waiting for the server.
     pub(crate) fn end_read(&self) {
         self.in_transaction.set(false);
         if self.begins_with_next.take() {
@@ -359,15 +360,15 @@ impl Server {
         let client = self.client.borrow();
         self.runtime.block_on(async {
             let mut ended = pin!(client.batch_execute("ROLLBACK"));
-            // The first poll hands it to the driver, which sends it in its turn. If the connection is lost, the next one who reads
-            // finds out.
+            // The first poll passes it to the driver, which sends it in order. If the connection is lost, the next
+            // reader finds out.
             let _sent = futures_util::poll!(&mut ended);
             tokio::task::yield_now().await;
         });
     }
 
-    /// Begins a transaction that writes, and notes its number. Both are sent with the first statement, whose failure says what
-    /// [`explain`](Self::explain) finds.
+    /// Begins a writing transaction, and records its number. Both are sent with the first statement, whose failure is
+    /// interpreted by [`explain`](Self::explain).
     pub(crate) fn begin_write(&self) -> Result<()> {
         self.note("BEGIN")?;
         let Some(program) = self.program_name() else { return self.execute_script("BEGIN") };
@@ -378,11 +379,11 @@ impl Server {
         self.send(&note, params![self.commits.get(), program])
     }
 
-    /// The meaning of a failure in a transaction that writes: [`Error::InUse`] if another program has taken the home.
+    /// Interprets a failure in a writing transaction: [`Error::InUse`] if another program has taken the home.
     fn explain(&self, error: tokio_postgres::Error) -> Error {
         let state = error.code().filter(|_| self.in_transaction.get() && self.program.borrow().is_some());
         if state == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
-            // The server has become a replica: another of the hosts takes writes, or will soon.
+            // The server has become a replica: another of the hosts accepts writes, or will soon.
             self.in_transaction.set(false);
             self.close_connection();
             return Error::NotCommitted;
@@ -393,13 +394,14 @@ impl Server {
         }
     }
 
-    /// Commits what was written. If the server did not confirm it, looks for it.
+    /// Commits. If the server did not confirm it, finds out what happened.
     ///
     /// # Errors
-    /// [`Error::NotCommitted`] if nothing was written and the work may be done again, [`Error::MaybeCommitted`] if the server
-    /// could not be asked.
+    ///
+    /// [`Error::NotCommitted`] if nothing was written and the work may be repeated, [`Error::MaybeCommitted`] if the
+    /// server could not be asked.
     pub(crate) fn commit_write(&self) -> Result<()> {
-        // Failures of statements that nobody waited for are found here, still as those of the transaction.
+        // Failures of statements that were not waited for are noticed here, still within the transaction.
         let committed = self.execute_script("COMMIT");
         self.in_transaction.set(false);
         match committed {
@@ -417,7 +419,7 @@ impl Server {
                     return Ok(());
                 }
                 Ok(Some(_)) => return Err(Error::NotCommitted),
-                // Another program has the home by now.
+                // Another program has taken the home.
                 Ok(None) => return Err(Error::MaybeCommitted),
                 Err(_) if began.elapsed() < CONFIRMATION_LIMIT => thread::park_timeout(RETRY_PAUSE),
                 Err(_) => return Err(Error::MaybeCommitted),
@@ -425,7 +427,7 @@ impl Server {
         }
     }
 
-    /// Number of the program's last transaction that was committed. Waits for one that the server is still at.
+    /// Number of the program's last committed transaction. Waits for one that the server is still processing.
     fn last_commit(&self) -> Result<Option<i64>> {
         self.reconnect_if_lost()?;
         let program = self.program_name().unwrap_or_default();
@@ -434,7 +436,7 @@ impl Server {
         rows.first().map(|row| row.get_ref(0).and_then(i64::from_sql)).transpose()
     }
 
-    /// Rolls the transaction back. A lost connection was rolled back by the server.
+    /// Rolls the transaction back. The server does that itself for a lost connection.
     pub(crate) fn roll_back(&self) -> Result<()> {
         self.in_transaction.set(false);
         self.sent.take();
@@ -450,7 +452,7 @@ impl Server {
     }
 }
 
-/// Connects to the first host that serves, and has a task drive the connection.
+/// Connects to the first host that accepts, and starts a task that drives the connection.
 async fn connect_first(address: &ServerAddress) -> Result<(Client, JoinHandle<()>)> {
     let mut outcome = Err(Error::NotCommitted);
     for (host, limit) in address.each_host() {
@@ -483,12 +485,13 @@ async fn reach_host(
     Ok(tokio::time::timeout(limit, connecting).await.map_err(|_| Error::NoAnswer(limit))??)
 }
 
-/// The statements look rows up by their keys, few at a time, in the order in which they name the tables. The planner does not know
-/// how short the lists in their parameters are, and would rather read whole tables. It also would while a table is small, and
-/// keep that plan when the table has grown.
+/// Planner settings of all connections. Statements look rows up by their keys, few at a time, in the order in which
+/// they name the tables. The planner does not know how short the lists in their parameters are, and would prefer to
+/// scan whole tables. It also scans a table while it is small, and would keep that plan when the table has grown.
 const PLANNER_SETTINGS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
                      SET random_page_cost = 1.1; SET jit = off; SET plan_cache_mode = force_generic_plan";
-/// The server's own limit is shorter than the client's, so that a slow statement is cancelled and the connection stays usable.
+/// Time limit of the server. It is shorter than the client's, so that a slow statement is cancelled and the
+/// connection stays usable.
 fn timeout_options(answer: Duration) -> String {
     format!(
         "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANNER_SETTINGS}",

@@ -1,4 +1,5 @@
-//! Opens a database for writing: creates or migrates its schema, and refuses what is not ours before anything is changed.
+//! Opens a database for writing: creates or migrates its schema, and refuses a foreign one before anything is
+//! changed.
 
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use crate::engine::failure::Failure;
 use crate::engine::migrate::Migration;
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
 
-/// The schema of a new home: all migrations together leave the same.
+/// The complete schema of a new home, equal to the result of all migrations.
 const WHOLE_SCHEMA: &str = include_str!("../../../migrations/postgres/schema.sql");
 
-/// All steps, in order. The first is the schema that thirteen steps of SQLite leave; later ones have the same numbers.
+/// All steps, in order. The first is the schema after thirteen steps of SQLite; later ones have the same numbers.
 const MIGRATIONS: &[Migration] = &[
     Migration {
         number: 13,
@@ -118,18 +119,18 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/postgres/0033_word_indexes.sql"),
     },
 ];
-/// The oldest server that has all that the statements need. Version 15 is the oldest that the tests run on.
+/// Oldest supported server version. Version 15 is the oldest that the tests run on.
 const OLDEST_SERVER: i64 = 150_000;
-/// Any number that no other program is likely to lock: `EVsl` and `sche`.
+/// Advisory lock number that no other program is likely to use: `EVsl` and `sche`.
 const MIGRATION_LOCK: i64 = 0x4556_736C_7363_6865;
-/// Time for which a program waits for another that opens, migrates or copies the home. Opening takes less; a migration may take
-/// longer, and the start then says who has the home.
+/// Time for which a program waits for another that opens, migrates or copies the home. Opening takes less; a
+/// migration may take longer, and the start then reports who holds the home.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
-/// Time between two looks at a program that has the home. Nobody notices so short a delay of a start.
+/// Interval of checks for a program that holds the home. It is too short to be noticed at a start.
 const HOLDER_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The connection that writes, to a database whose schema is up to date and that this program has taken. For a daemon `None` if
-/// another program has it. Others wait until it is clear whether that one is alive.
+/// The writing connection, to a database with a current schema that this program has taken. For a daemon `None` if
+/// another program holds it. Others wait until it is clear if that one is alive.
 pub(crate) fn open_for_writing(
     address: &ServerAddress,
     daemon: Option<&NewDaemon>,
@@ -159,7 +160,7 @@ pub(crate) fn open_for_writing(
         if daemon.is_some() {
             return Ok(None);
         }
-        // It was there a moment ago, and may have ended since.
+        // It existed a moment ago, and may have ended since.
         if *first_seen.get_or_insert(found) != found {
             return Err(address.database_in_use_error());
         }
@@ -168,8 +169,8 @@ pub(crate) fn open_for_writing(
     }
 }
 
-/// A connection, once it is clear that each one has a session of its own. A pooler that changes sessions with every transaction
-/// would mix up prepared statements, time limits and the numbers of written rows.
+/// A connection, after a check that each one has its own session. A pooler that changes sessions with every
+/// transaction would mix up prepared statements, time limits and the ids of inserted rows.
 fn first_connection(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
     let failed = |error: Error| address.refusal(&error);
     let (first, second) = (address.connect()?, address.connect()?);
@@ -199,7 +200,8 @@ fn not_a_server() -> StoreError {
     StoreError::Failed("the connection is to a file".to_owned())
 }
 
-/// The program that holds the home; its row is locked until the transaction ends. Nobody does where its table is not there yet.
+/// The program that holds the home; its row is locked until the transaction ends. `None` if the table does not exist
+/// yet.
 fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::Result<Holder, StoreError> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'writer')";
     let found = match connection.query_row(has_table, [], |row| row.get(0)) {
@@ -211,7 +213,7 @@ fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::R
     found.map_err(|error| open_error(error, address))
 }
 
-/// The error of a wait for another program, or of the server.
+/// The error after waiting for another program, or of the server.
 fn open_error(error: Error, address: &ServerAddress) -> StoreError {
     match error.is_lock_timeout() {
         true => address.database_in_use_error(),
@@ -219,10 +221,11 @@ fn open_error(error: Error, address: &ServerAddress) -> StoreError {
     }
 }
 
-/// A connection with a transaction in which the schema is up to date, on a database that no other program has. Nothing of it
-/// stays if it is not committed.
+/// A connection with an open transaction and a current schema, on a database that no other program holds. Nothing
+/// stays unless it is committed.
 ///
 /// # Errors
+///
 /// [`StoreError::Unusable`] if there is a home already, unless it is to be replaced.
 pub(crate) fn begin_home(
     address: &ServerAddress,
@@ -244,7 +247,7 @@ pub(crate) fn begin_home(
     Ok(connection)
 }
 
-/// Begins a transaction in which no other program opens or migrates the home.
+/// Begins a transaction during which no other program opens or migrates the home.
 fn begin(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
     let failed = |error: Error| Failure::from(error).into_write_error();
     if check_server(connection, address)? {
@@ -262,7 +265,7 @@ fn begin(connection: &Connection, address: &ServerAddress) -> std::result::Resul
     locked.map_err(|error| open_error(error, address))
 }
 
-/// True if a program has the home and is alive.
+/// True if a live program holds the home.
 pub(crate) fn is_held(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
     begin(&connection, address)?;
@@ -270,13 +273,14 @@ pub(crate) fn is_held(address: &ServerAddress) -> std::result::Result<bool, Stor
     Ok(found != Holder::None)
 }
 
-/// Looks at a home without opening it.
+/// Reads the state of a home without opening it.
 ///
 /// # Errors
-/// [`StoreError::Unusable`] if the server can't be reached or only reads.
+///
+/// [`StoreError::Unusable`] if the server can't be reached or is read-only.
 pub fn home_state(address: &ServerAddress) -> std::result::Result<HomeState, StoreError> {
     let address = address.clone();
-    // The driver blocks, which a thread of the async runtime must not.
+    // The driver blocks, which is not allowed on a thread of the async runtime.
     let looked = std::thread::spawn(move || {
         let connection = Connection::Postgres(Box::new(address.connect()?));
         begin(&connection, &address)?;
@@ -293,7 +297,7 @@ pub(crate) fn is_empty(address: &ServerAddress) -> std::result::Result<bool, Sto
     Ok(matches!(found, Schema::None))
 }
 
-/// A connection that only reads, also beside a program that has the database.
+/// A read-only connection, also to a database that another program holds.
 pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
     let server = first_connection(address)?;
     let failed = |error: Error| Failure::from(error).into_read_error();
@@ -327,7 +331,7 @@ fn newest_version() -> i32 {
     MIGRATIONS.last().map_or(0, |migration| migration.number)
 }
 
-/// Refuses servers that can't hold a home; says whether it only reads.
+/// Refuses servers that can't hold a home; true if the server is read-only.
 fn check_server(connection: &Connection, address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let failed = |error: Error| Failure::from(error).into_read_error();
     let (version, encoding, reads_only): (i64, String, bool) = connection
@@ -349,7 +353,7 @@ fn check_server(connection: &Connection, address: &ServerAddress) -> std::result
     Ok(reads_only)
 }
 
-/// Checks that the database is one of ours or empty, and migrates it.
+/// Checks that the database is ours or empty, and migrates it.
 fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
     let failed = |error: Error| Failure::from(error).into_write_error();
     let found = schema_version(connection).map_err(failed)?;
@@ -439,7 +443,7 @@ fn check_digests(
     Ok(())
 }
 
-/// Runs the statements and records the migrations whose work they do.
+/// Runs the statements and records the migrations that they implement.
 fn apply(connection: &Connection, sql: &str, migrations: &[Migration]) -> Result<()> {
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -464,7 +468,7 @@ mod tests {
 
     use super::*;
 
-    /// Everything that the schema of a database consists of, a line for each part.
+    /// Query for everything that a schema consists of, one line for each part.
     const PARTS: &str = "
         SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' '
             || coalesce(column_default, '') || ' ' || is_identity

@@ -1,4 +1,4 @@
-//! A daemon that stands by: another one holds the home, and this one learns when it can be taken.
+//! A standby daemon: another one holds the home, and this one notices when it can be taken.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -14,24 +14,24 @@ use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
 use crate::engine::writer::thread_error;
 
-/// Time between two looks of a daemon that stands by. A home that was let go waits for it that long.
+/// Interval of checks by a standby. A released home waits at most that long.
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Time for which a daemon must have reached the server without a gap before it believes that another one is silent. After an outage
-/// of the server every daemon has been silent.
+/// Time for which a daemon must have reached the server without interruption before it treats another one as silent.
+/// After an outage of the server every daemon has been silent.
 const UNBROKEN_CONTACT_MIN: Duration = NOTED_EVERY.saturating_mul(2);
 
-/// State of a home that another program holds, for a daemon that stands by.
+/// State of a home that another program holds, as a standby sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HomeHolder {
-    /// The address of the daemon that holds the home; `None` for a program that takes no requests.
+    /// The address of the daemon that holds it; `None` for a program that accepts no requests.
     Held(Option<String>),
     /// The home can be taken.
     Free,
-    /// This daemon was silent for too long, and counts as dead. It must not go on.
+    /// This daemon was silent for too long, and counts as dead. It must stop.
     Lost,
 }
 
-/// A daemon that stands by until it is dropped. On a connection and a thread of its own.
+/// A daemon that stands by until this is dropped. It has a connection and a thread of its own.
 pub struct Standby {
     standing: watch::Receiver<HomeHolder>,
     ended: Sender<()>,
@@ -39,25 +39,26 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// Begins for a home that another program holds.
+    /// Starts to stand by for a home that another program holds.
     ///
     /// # Errors
-    /// [`StoreError::Unusable`] if the server can't be reached, or if the holder is of a version that shares no home.
+    ///
+    /// [`StoreError::Unusable`] if the server can't be reached, or if the holder's version does not share its home.
     pub fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Self, StoreError> {
         let (address, daemon) = (address.clone(), daemon.clone());
-        // The driver blocks, which a thread of the async runtime must not.
+        // The driver blocks, which is not allowed on a thread of the async runtime.
         let started = thread::spawn(move || start(&address, &daemon)).join();
         started.map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
     }
 
-    /// The home's state, as it was seen half a second ago at most.
+    /// The state of the home, at most half a second old.
     pub fn watch_home(&self) -> watch::Receiver<HomeHolder> {
         self.standing.clone()
     }
 
-    /// Leaves the list of daemons. Blocks until the server has answered.
+    /// Removes this daemon from the list of daemons. Blocks until the server has answered.
     pub fn leave_daemon_list(self) {
-        // The thread has ended already if the daemon is lost.
+        // The thread has ended already if the daemon counts as dead.
         let _ = self.ended.send(());
         let _ = self.watching.join();
     }
@@ -111,7 +112,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
 struct Watcher {
     notes: DaemonNotes,
     connection: Connection,
-    /// Since then the server has answered every time.
+    /// Time since which the server has always answered.
     reached_since: Instant,
 }
 
@@ -124,7 +125,7 @@ impl Watcher {
         self.look_at_home()
     }
 
-    /// Looks who holds the home, without locking anything.
+    /// Reads who holds the home, without locks.
     fn look_at_home(&self) -> Result<HomeHolder> {
         let holder = "
             SELECT d.address, w.process, w.seen_at > clock_timestamp() - make_interval(secs => ?1)
@@ -143,7 +144,7 @@ impl Watcher {
     }
 
     fn leave(&self) {
-        // It is marked as dead later if the server does not answer now.
+        // If the server does not respond now, the daemon is marked as dead later.
         let leave = "DELETE FROM daemons WHERE id = ?1 AND state <> 'dead'";
         let _ = self.connection.execute(leave, [&self.notes.id]);
     }

@@ -1,4 +1,4 @@
-//! Many rows at once, in either direction.
+//! Streams of many rows, in either direction.
 
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
@@ -8,7 +8,7 @@ use super::{Server, ServerRow, as_parameters, dialect, to_sql_values};
 use crate::engine::sql::{Error, Parameters, Result, ValueRef};
 
 impl Server {
-    /// Calls `each` for the rows of a query, some hundreds of which are in memory at a time.
+    /// Calls `each` for the rows of a query, with some hundreds in memory at a time.
     pub(crate) fn each_row<E: From<Error>>(
         &self,
         query: &str,
@@ -30,7 +30,7 @@ impl Server {
         Ok(self.execute_script("CLOSE each_row")?)
     }
 
-    /// Inserts rows as they are produced.
+    /// Inserts rows while they are produced.
     pub(crate) fn copy_rows_in<E>(
         &self,
         table: &str,

@@ -1,4 +1,4 @@
-//! Encrypted connections to a server, by rustls.
+//! Encrypted connections to a server, with rustls.
 
 use std::io;
 use std::path::Path;
@@ -17,14 +17,15 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Encrypts connections, and checks whom they lead to.
+/// Encrypts connections, and verifies the server.
 #[derive(Clone)]
 pub(super) struct Tls {
     config: Arc<ClientConfig>,
 }
 
 impl Tls {
-    /// Checks that the certificate is the server's own: signed by a root of the file, or, without one, of this machine.
+    /// Verifies that the certificate belongs to the server: it must be signed by a root in the file, or without one,
+    /// of this machine.
     pub(super) fn with_verification(roots: Option<&Path>) -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -40,7 +41,8 @@ impl Tls {
         Ok(Self { config: Arc::new(config.with_no_client_auth()) })
     }
 
-    /// Encrypts and accepts any certificate. This protects from listeners, not from somebody who poses as the server.
+    /// Encrypts, and accepts any certificate. This protects from eavesdropping, not from somebody who impersonates
+    /// the server.
     pub(super) fn without_verification() -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -68,13 +70,12 @@ fn read_roots(path: &Path) -> Result<RootCertStore, String> {
     }
 }
 
-/// One handshake with the server of this name.
+/// A handshake with the server of this name.
 pub(super) struct Handshake {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
 
-/// A connection whose bytes are encrypted.
 pub(super) struct EncryptedStream<S>(Box<client::TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
@@ -134,7 +135,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for EncryptedStream<S> {
     }
 }
 
-/// Takes any certificate whose owner holds its key.
+/// Accepts any certificate whose owner has its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

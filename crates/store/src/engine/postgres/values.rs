@@ -1,4 +1,4 @@
-//! Values on the wire.
+//! Values in PostgreSQL's wire format.
 
 use std::error::Error as StdError;
 
@@ -10,7 +10,7 @@ use crate::engine::sql::{Error, Result, ValueRef};
 
 type Outcome<T> = std::result::Result<T, Box<dyn StdError + Sync + Send>>;
 
-/// A parameter, which the server says the type of.
+/// A parameter, whose type the server determines.
 #[derive(Debug)]
 pub(crate) enum SqlValue {
     Null,
@@ -56,10 +56,10 @@ impl ToSql for SqlValue {
     to_sql_checked!();
 }
 
-/// Marks a character that PostgreSQL's text can't hold. It is a noncharacter, so no text uses it.
+/// Encodes a character that PostgreSQL's text can't hold. It is a noncharacter, so no text uses it.
 const ESCAPE_CHARACTER: char = '\u{10FFFE}';
 
-/// The text without NUL, which PostgreSQL refuses. [`decode_nul`] gives it back.
+/// Encodes NUL characters, which PostgreSQL refuses. [`decode_nul`] restores them.
 fn encode_nul(text: &str) -> String {
     if !text.contains(['\0', ESCAPE_CHARACTER]) {
         return text.to_owned();
@@ -75,7 +75,7 @@ fn encode_nul(text: &str) -> String {
     encoded
 }
 
-/// Decodes a text; `nul` encodes the NUL character of its source. `None` if nothing was encoded.
+/// Decodes a text; `nul` is the encoding of NUL in its source. `None` if nothing was encoded.
 fn decode_nul(text: &str, nul: &str) -> Option<String> {
     if !text.contains(ESCAPE_CHARACTER) {
         return None;
@@ -92,7 +92,7 @@ fn decode_nul(text: &str, nul: &str) -> Option<String> {
     Some(decoded)
 }
 
-/// A row of a query, with those of its texts that had to be decoded.
+/// A row of a query, with its decoded texts.
 pub(crate) struct ServerRow {
     row: Row,
     decoded: Vec<(usize, String)>,
@@ -149,7 +149,7 @@ fn value_at(row: &Row, column: usize) -> Result<ValueRef<'_>> {
     })
 }
 
-/// JSON as it is written.
+/// JSON in its original form.
 struct JsonText<'a>(&'a str);
 
 impl<'a> FromSql<'a> for JsonText<'a> {
@@ -162,7 +162,7 @@ impl<'a> FromSql<'a> for JsonText<'a> {
     }
 }
 
-/// A whole number out of a NUMERIC, which sums are.
+/// A whole number from a NUMERIC, the type of sums.
 struct WholeNumber(i64);
 
 impl<'a> FromSql<'a> for WholeNumber {

@@ -1,14 +1,14 @@
-//! The word index of a server: GIN over `tsvector`.
+//! The word index on a server: GIN over `tsvector`.
 
 use crate::engine::sql::word_dialect::WordDialect;
 
-/// Characters of a term in the word index. Its terms have at most 2,046 bytes, and a character up to four.
+/// Maximum characters of a term in the word index. Its terms have at most 2,046 bytes, and a character up to four.
 const TERM_CHARACTERS: usize = 500;
 
-/// The newest $2 rows that match $1. The index gives all rows of a word, from which the newest are sorted out. Of a common word it is
-/// quicker to look through the newest rows. How common it is among the newest thousand decides: looking through takes 0.28 µs for each of
-/// the rows in which $2 matches are, and the index 0.8 µs for each match in the whole table. The sum keeps the planner from going through
-/// all rows by their numbers.
+/// The newest $2 rows that match $1. The index returns all rows of a word, which have to be sorted; for a common word
+/// it is faster to scan the newest rows. Its frequency among the newest thousand decides: a scan takes 0.28 µs for
+/// each of the rows that contain $2 matches, and the index 0.8 µs for each match in the whole table. The sum prevents
+/// the planner from scanning all rows by their numbers.
 macro_rules! newest {
     ($table:literal) => {
         concat!(
@@ -41,8 +41,9 @@ macro_rules! newest {
     };
 }
 
-/// All rows that match $1, packed, and true; of a word that is in more than about $3 rows the newest $2, and false; and the sizes of
-/// the scope $4. The newest thousand rows tell which. Asking for the newest rows of a word and then for all of them would read most of them twice.
+/// All rows that match $1, packed, and true; for a word that is in more than about $3 rows the newest $2, and false;
+/// and the size of scope $4. The newest thousand rows decide. Requesting the newest rows of a word and then all of
+/// them would read most of them twice.
 macro_rules! newest_or_all {
     ($table:literal) => {
         concat!(
@@ -81,7 +82,7 @@ macro_rules! newest_or_all {
     };
 }
 
-/// All rows that match $1, packed: as rows they would take longer than it takes to find them.
+/// All rows that match $1, packed into one value: returning them as rows would take longer than finding them.
 macro_rules! all {
     ($table:literal) => {
         concat!(
@@ -92,7 +93,7 @@ macro_rules! all {
     };
 }
 
-/// Phrases as `tsquery`: each term quoted, quotes and backslashes doubled.
+/// Converts phrases to `tsquery`: each term quoted, quotes and backslashes doubled.
 pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     phrase: |terms, is_prefix| {
         let quoted = |term: &str| {

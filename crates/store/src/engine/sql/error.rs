@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
-/// Why a statement did not succeed, or its result could not be read.
+/// Why a statement failed, or its result could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
@@ -39,7 +39,7 @@ pub(crate) enum Error {
     Unstorable(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// States in which a server ends a connection, or has not begun to serve.
+/// SQLSTATE codes with which a server ends a connection, or is not ready yet.
 const SERVER_ENDING_STATES: &[SqlState] = &[
     SqlState::ADMIN_SHUTDOWN,
     SqlState::CRASH_SHUTDOWN,
@@ -53,8 +53,8 @@ impl Error {
         matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
     }
 
-    /// True if the connection to a server was lost, or the server is away. Work that was not committed can be run again; a
-    /// commit that fails so may have been done.
+    /// True if the connection to a server was lost, or the server can't be reached. Uncommitted work can be repeated;
+    /// a commit with this error may have succeeded.
     pub(crate) fn is_lost_connection(&self) -> bool {
         match self {
             Self::NoAnswer(_) | Self::NotCommitted => true,
@@ -66,13 +66,13 @@ impl Error {
         }
     }
 
-    /// The error with the column that was read.
+    /// Adds the column that was read to the error.
     pub(crate) fn with_column(self, column: usize) -> Self {
         Self::Unreadable { column, reason: Box::new(self) }
     }
 }
 
-/// The server's own words or the cause, which the client's display leaves out.
+/// The server's error text or the cause, which the driver's display leaves out.
 fn describe(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),
@@ -87,7 +87,7 @@ fn is_about_the_network(error: &tokio_postgres::Error) -> bool {
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Makes a query's missing row a `None`.
+/// Converts a query's missing row to `None`.
 pub(crate) trait OptionalExtension<T> {
     fn optional(self) -> Result<Option<T>>;
 }

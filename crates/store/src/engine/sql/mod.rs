@@ -1,5 +1,5 @@
-//! What the store's statements are written against: prepared statements with numbered parameters (`?1`), and typed
-//! columns of rows. An engine is behind it; nothing outside of [`crate::engine`] names its driver.
+//! The interface of the store's statements: prepared statements with numbered parameters (`?1`), and typed columns of
+//! rows. Only [`crate::engine`] uses the drivers.
 
 use crate::engine::postgres::{Server, ServerRow, to_sql_values};
 
@@ -27,7 +27,7 @@ impl From<rusqlite::Connection> for Connection {
 }
 
 impl Connection {
-    /// The connection to a file, for what belongs to SQLite alone.
+    /// The connection to a file, for code that is specific to SQLite.
     pub(crate) fn sqlite(&self) -> Option<&rusqlite::Connection> {
         match self {
             Self::Sqlite(sqlite) => Some(sqlite),
@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// The statement; the connection keeps it prepared for the next time.
+    /// Returns the statement; the connection caches it in prepared form.
     pub(crate) fn prepare_cached(&self, statement: &str) -> Result<Statement<'_>> {
         Ok(match self {
             Self::Sqlite(connection) => {
@@ -56,12 +56,12 @@ impl Connection {
         })
     }
 
-    /// Runs a statement that is rarely used; returns the number of rows it changed.
+    /// Runs an uncached statement; returns the number of rows that it changed.
     pub(crate) fn execute(&self, statement: &str, parameters: impl Parameters) -> Result<usize> {
         self.prepare_cached(statement)?.execute(parameters)
     }
 
-    /// The first row of a query that is rarely used.
+    /// The first row of an uncached query.
     pub(crate) fn query_row<T>(
         &self,
         statement: &str,
@@ -71,7 +71,7 @@ impl Connection {
         self.prepare_cached(statement)?.query_row(parameters, read)
     }
 
-    /// The rows of several queries. A server is asked once for all.
+    /// The rows of several queries. On a server they take one round trip.
     pub(crate) fn query_all<'q, T, P: Parameters>(
         &self,
         queries: impl IntoIterator<Item = (&'q str, P)>,
@@ -90,7 +90,7 @@ impl Connection {
         answers.iter().map(&mut rows).collect()
     }
 
-    /// The rows of a query for each set of parameters. A server is asked once for all.
+    /// The rows of a query for each set of parameters. On a server they take one round trip.
     pub(crate) fn query_each<T, P: Parameters>(
         &self,
         query: &str,
@@ -119,7 +119,7 @@ impl Connection {
         }
     }
 
-    /// Calls `each` for the rows of a query, without holding all of them in memory. A transaction must have begun.
+    /// Calls `each` for the rows of a query, without holding all of them in memory. Needs an open transaction.
     pub(crate) fn each_row<E: From<Error>>(
         &self,
         query: &str,
@@ -139,7 +139,8 @@ impl Connection {
         }
     }
 
-    /// Inserts many rows into a table: `produce` is called once, with what adds a row of values in the order of the columns.
+    /// Inserts many rows into a table. `produce` is called once, with a function that adds a row of values in the
+    /// order of the columns.
     pub(crate) fn insert_rows<E>(
         &self,
         table: &str,
@@ -159,7 +160,7 @@ impl Connection {
         }
     }
 
-    /// True if a transaction has begun and neither ended nor been given up by the engine.
+    /// True if a transaction is open: neither ended nor aborted by the engine.
     pub(crate) fn is_in_transaction(&self) -> bool {
         match self {
             Self::Sqlite(sqlite) => !sqlite.is_autocommit(),
@@ -167,7 +168,7 @@ impl Connection {
         }
     }
 
-    /// Begins a transaction that writes.
+    /// Begins a writing transaction.
     pub(crate) fn begin_write(&self) -> Result<()> {
         match self {
             Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)?),
@@ -175,7 +176,8 @@ impl Connection {
         }
     }
 
-    /// Expects one statement that reads, outside of any transaction. A connection that a server has closed is made again.
+    /// Prepares for one reading statement outside of a transaction. A connection that the server has closed is opened
+    /// again.
     pub(crate) fn begin_statement(&self) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -183,14 +185,14 @@ impl Connection {
         }
     }
 
-    /// The statement has been run; another one is an error of this program.
+    /// Ends the permission of [`Self::begin_statement`]; further statements are an error of this program.
     pub(crate) fn end_statement(&self) {
         if let Self::Postgres(server) = self {
             server.end_statement();
         }
     }
 
-    /// Begins a transaction that reads one snapshot.
+    /// Begins a reading transaction with one snapshot.
     pub(crate) fn begin_read(&self) -> Result<()> {
         match self {
             Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("BEGIN DEFERRED")?.execute([]).map(drop)?),
@@ -198,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// Ends a transaction that reads, if it is not over already, as after a device has failed.
+    /// Ends a reading transaction, unless it has ended already, for instance because a device failed.
     pub(crate) fn end_read(&self) -> Result<()> {
         match self {
             Self::Sqlite(sqlite) if sqlite.is_autocommit() => Ok(()),
@@ -210,8 +212,8 @@ impl Connection {
         }
     }
 
-    /// Commits a transaction that writes. On a server, [`Error::NotCommitted`] and [`Error::MaybeCommitted`] say what became of
-    /// one whose confirmation was lost.
+    /// Commits a writing transaction. On a server, [`Error::NotCommitted`] and [`Error::MaybeCommitted`] report the
+    /// result if the confirmation was lost.
     pub(crate) fn commit_write(&self) -> Result<()> {
         match self {
             Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("COMMIT")?.execute([]).map(drop)?),
@@ -219,7 +221,7 @@ impl Connection {
         }
     }
 
-    /// Gives up a transaction that writes.
+    /// Rolls back a writing transaction.
     pub(crate) fn roll_back(&self) -> Result<()> {
         match self {
             Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("ROLLBACK")?.execute([]).map(drop)?),
@@ -227,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// Does something that may take as long as it takes, as what reads or rewrites everything does.
+    /// Runs an operation without a time limit, for those that read or rewrite everything.
     pub(crate) fn without_limit<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         match self {
             Self::Sqlite(_) => Ok(work()),
@@ -250,7 +252,7 @@ pub(crate) enum Statement<'c> {
 }
 
 impl Statement<'_> {
-    /// Runs a statement that returns no rows; returns the number of rows it changed.
+    /// Runs a statement without rows; returns the number of rows that it changed.
     pub(crate) fn execute(&mut self, parameters: impl Parameters) -> Result<usize> {
         match self {
             Self::Sqlite { prepared, .. } => {
@@ -261,8 +263,8 @@ impl Statement<'_> {
         }
     }
 
-    /// Runs a statement whose outcome nobody reads. A server is not waited for: if the statement fails, so does the next one that is
-    /// waited for in the transaction, or the commit.
+    /// Runs a statement whose result is not needed. On a server it is not waited for: if it fails, so does the next
+    /// statement of the transaction that is waited for, or the commit.
     pub(crate) fn send(&mut self, parameters: impl Parameters) -> Result<()> {
         match self {
             Self::Sqlite { .. } => self.execute(parameters).map(drop),
@@ -288,8 +290,8 @@ impl Statement<'_> {
         }
     }
 
-    /// Inserts one row for each item; returns their numbers. `bind` is called with an item and with what takes its parameters. A
-    /// server is asked once for all.
+    /// Inserts one row for each item; returns their numbers. `bind` is called with an item and a function that takes
+    /// its parameters. On a server they take one round trip.
     pub(crate) fn insert_each<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
@@ -315,7 +317,7 @@ impl Statement<'_> {
         Ok(numbers)
     }
 
-    /// The rows of a query, to be read one after the other.
+    /// The rows of a query, one after another.
     pub(crate) fn query(&mut self, parameters: impl Parameters) -> Result<Rows<'_>> {
         match self {
             Self::Sqlite { prepared, .. } => {
@@ -329,7 +331,7 @@ impl Statement<'_> {
         }
     }
 
-    /// The rows of a query, each as `read` makes it.
+    /// The rows of a query, converted by `read`.
     pub(crate) fn query_map<T, F>(
         &mut self,
         parameters: impl Parameters,
@@ -384,7 +386,7 @@ impl Rows<'_> {
     }
 }
 
-/// The rows of a query, each made into something else.
+/// The rows of a query, converted.
 pub(crate) struct MappedRows<'s, F> {
     rows: Rows<'s>,
     read: F,
@@ -411,7 +413,7 @@ pub(crate) enum Row<'r> {
 }
 
 impl Row<'_> {
-    /// The value of a column, counted from 0.
+    /// The value of a column, by its zero-based index.
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T> {
         T::from_sql(self.get_ref(column)?).map_err(|error| error.with_column(column))
     }
@@ -421,7 +423,7 @@ impl Row<'_> {
         (0..columns).map(|column| self.get_ref(column)).collect()
     }
 
-    /// The value of a column as the engine holds it.
+    /// The value of a column in the engine's form.
     pub(crate) fn get_ref(&self, column: usize) -> Result<ValueRef<'_>> {
         match self {
             Self::Sqlite(row) => Ok(row.get_ref(column)?.into()),

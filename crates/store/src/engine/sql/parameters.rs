@@ -1,11 +1,11 @@
-//! Lists of parameters: arrays of one type, `params!` and tuples of several.
+//! Lists of parameters: arrays of one type, `params!` and tuples of several types.
 
 use super::error::Result;
 use super::values::{ToSql, ValueRef};
 
 /// The parameters of one call, in the order of their numbers.
 pub(crate) trait Parameters {
-    /// Hands each value to `bind`.
+    /// Passes each value to `bind`.
     fn bind_each(self, bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()>;
 }
 
@@ -52,7 +52,7 @@ macro_rules! tuples {
 
 tuples! { (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) (A 0, B 1, C 2, D 3, E 4) }
 
-/// Parameters of several types.
+/// Creates parameters of different types.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
         &[$(&$value as &dyn $crate::engine::sql::ToSql),*] as &[&dyn $crate::engine::sql::ToSql]

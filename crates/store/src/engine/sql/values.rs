@@ -2,13 +2,13 @@
 
 use super::error::{Error, Result};
 
-/// A value as an engine holds it: one of the five types that columns have.
+/// A value of one of the five column types.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ValueRef<'a> {
     Null,
     Integer(i64),
     Real(f64),
-    /// UTF-8, which is checked when it is read as text.
+    /// Bytes that should be UTF-8; checked when they are read as text.
     Text(&'a [u8]),
     Blob(&'a [u8]),
 }
@@ -86,12 +86,12 @@ impl rusqlite::ToSql for ValueRef<'_> {
     }
 }
 
-/// Types that a column is read into.
+/// Types that can be read from a column.
 pub(crate) trait FromSql: Sized {
     fn from_sql(value: ValueRef<'_>) -> Result<Self>;
 }
 
-/// Types that are given as parameters.
+/// Types that can be parameters.
 pub(crate) trait ToSql {
     fn to_sql(&self) -> Result<ValueRef<'_>>;
 }

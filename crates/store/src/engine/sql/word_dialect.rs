@@ -1,18 +1,19 @@
-//! How the word index of an engine is asked.
+//! The query language of an engine's word index.
 
-/// The query language of a word index.
+/// Queries and statements of an engine's word index.
 pub(crate) struct WordDialect {
-    /// A phrase: its terms, separated by blanks, one after the other; the last one may be the beginning of a longer one.
+    /// Converts a phrase, terms separated by spaces, to a query; the last term may be the prefix of a longer one.
     pub(crate) phrase: fn(terms: &str, is_prefix: bool) -> String,
     pub(crate) or: &'static str,
     pub(crate) and: &'static str,
-    /// The newest ?2 rows that match ?1, of messages and of nodes.
+    /// Statement for the newest ?2 rows that match ?1, of messages and of nodes.
     pub(crate) newest: [&'static str; 2],
-    /// The rows that match ?1, packed as in `all`; true if these are all: else the word is in more than about ?3 rows, and these are
-    /// the newest ?2; the numbers of messages and of nodes in the scope ?4. `None` where the newest rows are found without looking at the others.
+    /// Statement for the rows that match ?1, packed as in `all`, with true if these are all: otherwise the word is in
+    /// more than about ?3 rows, and these are the newest ?2. Also returns the numbers of messages and of nodes in
+    /// scope ?4. `None` if the engine finds the newest rows without reading the others.
     pub(crate) newest_or_all: Option<[&'static str; 2]>,
-    /// All rows that match ?1, of messages and of nodes, in any order: one row that holds the numbers, in 8 bytes each, the most
-    /// significant one first. `None` where rows cost nothing.
+    /// Statement for all rows that match ?1, of messages and of nodes, in any order: one row with the numbers, 8
+    /// bytes each, most significant byte first. `None` if rows cost nothing.
     pub(crate) all: Option<[&'static str; 2]>,
 }
 

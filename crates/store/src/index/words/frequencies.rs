@@ -1,4 +1,4 @@
-//! Frequencies of common phrases in an index, kept so that they are not counted again for every question.
+//! Cached frequencies of common phrases, so that they are not counted again for every query.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use memory::ports::Corpus;
 use parking_lot::Mutex;
 
-/// Phrases whose counts are held; when there are more, all are let go and counted again as they are asked for.
+/// Maximum phrases whose counts are cached; beyond that all are dropped and counted again on demand.
 const COUNTS_MAX: usize = 4_096;
 
-/// Counts of phrases up to a row of the index. Rows are only ever added at its end, so that what came since is counted by
-/// itself; whatever else is done to the index makes all counts void.
+/// Counts of phrases up to a row of the index. Rows are only added at its end, so later ones are counted separately;
+/// any other change of the index invalidates all counts.
 #[derive(Default)]
 pub(crate) struct Frequencies {
     state: Mutex<State>,
@@ -18,32 +18,32 @@ pub(crate) struct Frequencies {
 
 #[derive(Default)]
 struct State {
-    /// Grows whenever all counts became void.
+    /// Incremented whenever all counts became invalid.
     generation: u64,
     counts: HashMap<(Corpus, String), Count>,
 }
 
 #[derive(Clone, Copy)]
 struct Count {
-    /// The newest row that is counted.
+    /// The newest row that was counted.
     newest: i64,
     rows: u64,
 }
 
-/// The counts as one reader may use them: to be taken before its snapshot, so that it keeps nothing that became void
-/// meanwhile.
+/// The counts for one reader. Take it before the reader's snapshot, so that it never stores counts that became
+/// invalid meanwhile.
 pub(crate) struct FrequencyReader {
     frequencies: Arc<Frequencies>,
     generation: u64,
 }
 
 impl Frequencies {
-    /// The counts that are known now.
+    /// Takes the present counts.
     pub(crate) fn now(self: &Arc<Self>) -> FrequencyReader {
         FrequencyReader { frequencies: Arc::clone(self), generation: self.state.lock().generation }
     }
 
-    /// Discards all counts, because rows were removed from an index or inserted before its end.
+    /// Drops all counts, because rows were removed from an index or inserted before its end.
     pub(crate) fn clear(&self) {
         let mut state = self.state.lock();
         state.generation += 1;
@@ -52,8 +52,8 @@ impl Frequencies {
 }
 
 impl FrequencyReader {
-    /// Number of rows that hold the phrase, from an earlier count and the rows that came since. `newest` are its newest rows, newest
-    /// first; none if they do not reach back to the earlier count.
+    /// Number of rows with the phrase, from an earlier count and later rows. `newest` are its newest rows, newest
+    /// first; `None` if they do not reach back to the earlier count.
     pub(super) fn updated_count(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
         let mut state = self.frequencies.state.lock();
         let count = state.counts.get_mut(&(corpus, query.to_owned()))?;
@@ -64,7 +64,7 @@ impl FrequencyReader {
         Some(count.rows)
     }
 
-    /// Keeps a count that includes the given newest row.
+    /// Stores a count that includes the given newest row.
     pub(super) fn insert_count(&self, corpus: Corpus, query: &str, newest: i64, rows: u64) {
         let mut state = self.frequencies.state.lock();
         if state.generation != self.generation {
