@@ -1,9 +1,10 @@
-//! Asks the linker for a smaller program, where rustc links with its own lld; other linkers may refuse the options.
+//! Passes linker options that make the program smaller, if rustc links with its own lld. Other linkers may not know
+//! the options.
 
 use std::env::var;
 use std::process::Command;
 
-/// The first glibc that can load a program whose relocations are packed.
+/// The first glibc that can load a program with packed relocations.
 const PACKED_RELOCATIONS_SINCE: (u32, u32) = (2, 36);
 
 fn main() {
@@ -15,9 +16,10 @@ fn main() {
     if !has_lld || !is("PROFILE", "release") {
         return;
     }
-    // Generic code leaves many functions that are identical: a megabyte.
+    // Generic code compiles to many identical functions. Folding them saves a megabyte.
     println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
-    // Relocations take three megabytes. A program for other machines keeps them, since theirs may have an older glibc.
+    // Packing the relocations saves three megabytes. Programs for other machines keep them unpacked, since their
+    // glibc may be older.
     let is_for_others = var("OUT_DIR").is_ok_and(|folder| folder.contains("/dist/"));
     let is_for_this = var("HOST").ok() == var("TARGET").ok() && !is_for_others;
     if is_for_this && glibc().is_some_and(|version| version >= PACKED_RELOCATIONS_SINCE) {
@@ -25,7 +27,7 @@ fn main() {
     }
 }
 
-/// The version of this machine's glibc, from `glibc 2.36`.
+/// The version of this machine's glibc, parsed from the form `glibc 2.36`.
 fn glibc() -> Option<(u32, u32)> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

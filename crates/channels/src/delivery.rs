@@ -23,7 +23,7 @@ const DELIVERIES_AT_ONCE: u32 = 32;
 /// another conversation.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 /// Period for which delivery of a message's sound is retried; its text has arrived.
-const SPOKEN_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+const SOUND_RETRY_PERIOD: SignedDuration = SignedDuration::from_mins(10);
 /// Waits between attempts to deliver a message. A reply of ten minutes ago is still worth delivering, so attempts never come rarer.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(600) };
 
@@ -126,7 +126,7 @@ async fn deliver(
 ) -> Result<(), StoreError> {
     let (store, channel) = (shared.store(), &*connection.channel);
     let pieces = split_text(&message.text, channel.piece_length_max());
-    let is_heard = is_sound_still_wanted(shared, &message)
+    let is_heard = is_sound_still_due(shared, &message)
         && runtime.voice().should_be_sent_as_voice(message.message_id).await?;
     let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX - 1) + u32::from(is_heard);
     let mut sent = message.pieces_sent;
@@ -190,12 +190,12 @@ async fn deliver(
 }
 
 /// True if it is still worth while to send the sound beside the text.
-fn is_sound_still_wanted(shared: &SharedState, message: &OutgoingMessage) -> bool {
-    shared.clock().now().duration_since(message.created_at) < SPOKEN_WITHIN
+fn is_sound_still_due(shared: &SharedState, message: &OutgoingMessage) -> bool {
+    shared.clock().now().duration_since(message.created_at) < SOUND_RETRY_PERIOD
 }
 
 fn may_send_sound_later(shared: &SharedState, message: &OutgoingMessage, error: &DeliveryError) -> bool {
-    !matches!(error, DeliveryError::Permanent(_)) && is_sound_still_wanted(shared, message)
+    !matches!(error, DeliveryError::Permanent(_)) && is_sound_still_due(shared, message)
 }
 
 /// The message as sound; `None` if it can't be spoken, in which case only the text is delivered.

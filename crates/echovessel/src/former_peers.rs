@@ -10,7 +10,7 @@ const SYNC_HINT: &str = "Homes no longer exchange their rows. All that came from
 
 /// Logs a notice if this home had peers, and removes their tokens.
 pub(crate) async fn log_former_peers(home: &Home, database: &HomeStore) -> anyhow::Result<()> {
-    let names = database.take_former_peers().await?;
+    let names = database.remove_former_peers().await?;
     if !names.is_empty() {
         let folder = home.folder().join("peers");
         if let Err(error) = std::fs::remove_dir_all(&folder)

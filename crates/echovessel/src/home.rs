@@ -32,7 +32,7 @@ const HOME_FILES: [&str; 4] = ["echovessel.db", "config.toml", "token", "lock"];
 /// The variable with the owner's token.
 const TOKEN_VARIABLE: &str = "ECHOVESSEL_TOKEN";
 /// Mode bits that let the group and others write.
-const OTHERS_WRITE_BITS: u32 = 0o022;
+const GROUP_AND_OTHERS_WRITE_BITS: u32 = 0o022;
 
 /// The flag `O_NOFOLLOW` of the system.
 const NO_FOLLOW_FLAG: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
@@ -103,7 +103,7 @@ impl Home {
             return std::fs::set_permissions(&self.folder, closed)
                 .with_context(|| format!("the home {shown} can't be closed to other users"));
         }
-        if found.permissions().mode() & OTHERS_WRITE_BITS != 0 {
+        if found.permissions().mode() & GROUP_AND_OTHERS_WRITE_BITS != 0 {
             bail!(
                 "other users may write into {shown}, so it can't be a home; choose a folder of its own, such as \
                  {shown}/echovessel. Nothing was changed"
@@ -174,14 +174,14 @@ impl Home {
 
     /// Credential of the owner for the daemon: the digest in `ECHOVESSEL_TOKEN_HASH`, else the token.
     pub(crate) fn owner_credential(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<OwnerCredential> {
-        match self.given_owner()? {
+        match self.owner_from_environment()? {
             Some(given) => Ok(given),
             None => self.token(random).map(OwnerCredential::Token),
         }
     }
 
     /// Credential of the owner from the environment, if it has one.
-    pub(crate) fn given_owner(&self) -> anyhow::Result<Option<OwnerCredential>> {
+    pub(crate) fn owner_from_environment(&self) -> anyhow::Result<Option<OwnerCredential>> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         if let Some(hash) = variable(TOKEN_HASH) {
             return Ok(Some(OwnerCredential::Digest(read_token_hash(hash.trim())?)));

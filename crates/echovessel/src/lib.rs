@@ -151,7 +151,7 @@ fn report_error(error: &anyhow::Error, json: bool) -> ExitCode {
         ExitCode::from(3)
     } else if error.is::<client::NoDaemon>() {
         ExitCode::from(4)
-    } else if error.is::<commands::run::HomeTaken>() {
+    } else if error.is::<commands::run::HomeHeldElsewhere>() {
         ExitCode::from(5)
     } else {
         ExitCode::FAILURE

@@ -85,7 +85,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                     None => self.finished = true,
                     Some(line) => {
                         let line = with_line_end(line);
-                        self.conversation.hear_client(&line);
+                        self.conversation.read_client_line(&line);
                         if send_line(&mut owner, &line).await.is_err() {
                             return Ok(ConnectionEnd::Owner);
                         }
@@ -158,7 +158,7 @@ impl ReplayState {
         self.pending.is_empty()
     }
 
-    fn hear_client(&mut self, line: &[u8]) {
+    fn read_client_line(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
         let method = message["method"].as_str().unwrap_or_default();
         let Some(id) = message.get("id").filter(|id| !id.is_null()).map(Value::to_string) else {
@@ -242,11 +242,11 @@ mod tests {
         let mut conversation = ReplayState::default();
         let initialize = json_line(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize"}));
         let initialized = json_line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        conversation.hear_client(&initialize);
+        conversation.read_client_line(&initialize);
         assert!(conversation.on_host_line(&json_line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}))));
-        conversation.hear_client(&initialized);
+        conversation.read_client_line(&initialized);
         for (id, name) in [(1, "memory_search"), (2, "memory_create"), (3, "memory_list")] {
-            conversation.hear_client(&call(id, name));
+            conversation.read_client_line(&call(id, name));
         }
         assert!(conversation.on_host_line(&json_line(json!({"jsonrpc": "2.0", "id": 3, "result": {}}))));
         let (again, unknown) = conversation.resume_on_new_host();

@@ -15,7 +15,7 @@ use crate::system::random_bytes;
 /// If the environment names another token than the running daemons use.
 pub(crate) fn shared_owner(home: &Home, state: &HomeState) -> anyhow::Result<OwnerCredential> {
     let Some(access) = &state.access else { return home.owner_credential(random_bytes) };
-    let own = match home.given_owner()? {
+    let own = match home.owner_from_environment()? {
         Some(given) => Some(given),
         None => home.stored_token()?.map(OwnerCredential::Token),
     };
@@ -23,7 +23,7 @@ pub(crate) fn shared_owner(home: &Home, state: &HomeState) -> anyhow::Result<Own
         Some(own) if hex::encode(own.digest()) == access.owner_digest => return Ok(own),
         // The first daemon determines the token for later ones.
         Some(own) if !state.is_held => return Ok(own),
-        Some(_) if home.given_owner()?.is_some() => bail!(
+        Some(_) if home.owner_from_environment()?.is_some() => bail!(
             "the owner's token in the environment of this daemon is not the one that the other daemons of this home use. Give all \
              of them the same ECHOVESSEL_TOKEN or {TOKEN_HASH}, or unset it here. Nothing was changed"
         ),

@@ -1,7 +1,7 @@
-//! How long a text takes, the two models beside each other, and ONNX Runtime beside the first.
+//! Prints the time that embedding a text takes with both models, and with ONNX Runtime.
 //!
-//! `cargo bench -p embed` needs the models (`make model`). The last part runs only when `ECHOVESSEL_BENCH_PYTHON` names
-//! a Python that has numpy, safetensors, onnx and onnxruntime; see `onnx_runtime.py`.
+//! `cargo bench -p embed` needs the models (`make model`). The last part only runs if `ECHOVESSEL_BENCH_PYTHON` names
+//! a Python with numpy, safetensors, onnx and onnxruntime; see `onnx_runtime.py`.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,11 +18,11 @@ use criterion::Criterion;
 use embed::{ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL, Model, ModelDescription, model_files};
 use serde_json::Value;
 
-/// (threads, texts, word pieces of each).
+/// Threads, texts, and word pieces of each text.
 const SHAPES: [(usize, usize, usize); 8] =
     [(1, 1, 8), (1, 1, 32), (1, 1, 128), (1, 32, 16), (2, 1, 8), (2, 1, 32), (2, 1, 128), (2, 32, 16)];
 
-/// What people ask and say.
+/// Typical questions and messages.
 const SENTENCES: [&str; 5] = [
     "你还记得我的猫吗?",
     "我昨天和妈妈去了医院,医生说没什么大问题,休息几天就好。",
@@ -66,7 +66,7 @@ fn model_directory(variable: &str, description: &'static ModelDescription) -> Pa
     directory
 }
 
-/// Prints the fastest of many runs of each model, one run of one right after one of the other.
+/// Prints the fastest of many runs of each model. The runs of the models alternate.
 fn compare_models(directory: &Path, multilingual: &Path) {
     println!("{:>8} {:>10} {:>10} {:>6}  sentence", "threads", "MiniLM", "e5-small", "ratio");
     for threads in [1, 2] {
@@ -90,12 +90,12 @@ fn compare_models(directory: &Path, multilingual: &Path) {
     }
 }
 
-/// A text of so many word pieces, `[CLS]` and `[SEP]` among them.
+/// A text of this many word pieces, including `[CLS]` and `[SEP]`.
 fn text_of(pieces: usize) -> String {
     vec!["cat"; pieces - 2].join(" ")
 }
 
-/// Prints medians side by side, each shape measured right after the other.
+/// Prints medians side by side. The runs of one shape follow each other directly.
 fn compare(python: &Path, directory: &Path) {
     println!(
         "{:>8} {:>6} {:>7} {:>10} {:>13} {:>6}",

@@ -29,7 +29,7 @@ const CHARACTERS_OF_A_REFUSED_TEXT: usize = 1_000;
 /// A text that is sent to test whether the endpoint works.
 const PROBE_TEXT: &str = "hello";
 /// Period after a failure in which queries fail at once, so that only one turn waits for a broken endpoint.
-const REST_AFTER_FAILURE: Duration = Duration::from_secs(30);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// Waits before a request is repeated. If the endpoint asks for a longer wait, the request fails instead.
 const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 
@@ -149,7 +149,7 @@ impl EndpointEmbedder {
     fn note_failure(&self, refusal: Refusal) -> EmbedError {
         let reason = refusal.into_message();
         let now = self.clock.now();
-        let until = now.checked_add(REST_AFTER_FAILURE).unwrap_or(now);
+        let until = now.checked_add(PAUSE_AFTER_FAILURE).unwrap_or(now);
         *self.trouble.lock() = Some(FailureState { reason: reason.clone(), until });
         EmbedError::Failed(reason)
     }

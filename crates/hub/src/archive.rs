@@ -24,7 +24,7 @@ use crate::mirror::{FrontMatter, MirroredText, digest};
 use crate::names::DocumentName;
 use crate::ports::{Instance, Snapshot};
 use crate::service::{Caller, Hub};
-use crate::transaction::{HubTransaction, check_caller_reaches};
+use crate::transaction::{HubTransaction, check_caller_access};
 use crate::version_vector::VersionVector;
 
 /// Largest archive to make or accept, in bytes: it is held in memory whole.
@@ -149,7 +149,7 @@ impl Hub {
         let _turn = self.lock_writes().await;
         loop {
             let mut act = self.begin(caller).await?;
-            let mut taken = match act.take_archive(&contents).await? {
+            let mut taken = match act.prepare_import(&contents).await? {
                 Ok(taken) => taken,
                 Err(reason) => return Ok(refused_import(reason)),
             };
@@ -178,7 +178,7 @@ struct ImportedDocuments {
 
 impl HubTransaction<'_> {
     /// Prepares the import of an archive. Returns its effect on documents, or why nothing can be imported.
-    async fn take_archive(
+    async fn prepare_import(
         &mut self,
         contents: &Contents,
     ) -> Result<Result<ImportedDocuments, String>, HubError> {
@@ -186,7 +186,7 @@ impl HubTransaction<'_> {
         let mut restored = contents.whole.clone();
         let mut new = BTreeSet::new();
         let caller = self.caller;
-        let is_in_reach = |name: &DocumentName| check_caller_reaches(caller, name).is_ok();
+        let is_in_reach = |name: &DocumentName| check_caller_access(caller, name).is_ok();
         if let Some(whole) = &mut restored {
             whole.documents.retain(|(name, _)| is_in_reach(name));
             whole.labels.retain(|(name, _)| is_in_reach(name));

@@ -23,7 +23,7 @@ pub struct WorkingHours {
 }
 
 /// Times at which each part of the background work ran last, or will run.
-struct LastRuns {
+struct RunTimes {
     next_roll_up: Timestamp,
     last_read: Timestamp,
     last_correction: Option<Timestamp>,
@@ -33,7 +33,7 @@ struct LastRuns {
 pub struct HubWork {
     hub: Hub,
     rollup_at: Time,
-    progress: LastRuns,
+    progress: RunTimes,
 }
 
 impl HubWork {
@@ -81,7 +81,7 @@ impl Hub {
     pub async fn background_work(&self, hours: WorkingHours) -> HubWork {
         let next_roll_up =
             if hours.catch_up { self.now() } else { self.next_occurrence(hours.rollup_at).await };
-        let progress = LastRuns { next_roll_up, last_read: self.now(), last_correction: None };
+        let progress = RunTimes { next_roll_up, last_read: self.now(), last_correction: None };
         HubWork { hub: self.clone(), rollup_at: hours.rollup_at, progress }
     }
 
@@ -100,7 +100,7 @@ impl Hub {
         self.shared_parts().unembedded.notified().await;
     }
 
-    async fn work_once(&self, progress: &mut LastRuns, rollup_at: Time) -> Result<(), HubError> {
+    async fn work_once(&self, progress: &mut RunTimes, rollup_at: Time) -> Result<(), HubError> {
         let now = self.now();
         let may_correct = progress.last_correction.is_none_or(|at| now.duration_since(at) >= CORRECT_EVERY);
         if may_correct && self.correct_diary().await? > 0 {

@@ -15,7 +15,7 @@ use crate::names::{Category, DocumentName, FileName, check_label};
 use crate::ports::{DocumentFilter, Snapshot};
 use crate::sections;
 use crate::service::{Caller, Hub};
-use crate::transaction::{HubTransaction, check_caller_reaches};
+use crate::transaction::{HubTransaction, check_caller_access};
 
 /// The order of the known identity documents; others follow by name.
 const DOCUMENT_ORDER: [&str; 14] = [
@@ -254,7 +254,7 @@ impl Hub {
     pub async fn identity_set_meta(&self, caller: &Caller, input: MetaText) -> Result<Outcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let label = check_label(&input.prompt_label).map_err(|error| HubError::Invalid(error.to_string()))?;
-        check_caller_reaches(caller, &name)?;
+        check_caller_access(caller, &name)?;
         drop(self.begin(caller).await?);
         self.shared_parts().parts.store.set_label(&caller.scope, &name, label).await?;
         self.mirror_document(&caller.scope, &name).await;

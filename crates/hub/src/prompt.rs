@@ -64,10 +64,11 @@ impl Hub {
             }
         }
         documents.sort_by(|(one, ..), (other, ..)| in_order_of_the_prompt(one, other));
-        let is_told = |name: &DiaryName| told.iter().any(|(known, text)| known == name && !text.is_empty());
+        let was_mentioned =
+            |name: &DiaryName| told.iter().any(|(known, text)| known == name && !text.is_empty());
         let chosen: BTreeSet<&DiaryName> = spans
             .iter()
-            .filter_map(|tiers| tiers.iter().find(|names| names.iter().any(is_told)))
+            .filter_map(|tiers| tiers.iter().find(|names| names.iter().any(was_mentioned)))
             .flatten()
             .collect();
         told.retain(|(name, text)| chosen.contains(name) && !text.is_empty());

@@ -290,7 +290,7 @@ fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
 }
 
 /// Refuses documents that all users of the persona share to a caller of one user.
-pub(crate) fn check_caller_reaches(caller: &Caller, name: &DocumentName) -> Result<(), HubError> {
+pub(crate) fn check_caller_access(caller: &Caller, name: &DocumentName) -> Result<(), HubError> {
     if caller.is_of_one_user && !name.is_of_user() {
         return Err(HubError::Refused(format!(
             "{name} belongs to all users of the persona, and this token acts for one of them; nothing was changed. Write \
@@ -333,7 +333,7 @@ impl Hub {
         name: &DocumentName,
         content: Option<&str>,
     ) -> Result<(), HubError> {
-        check_caller_reaches(caller, name)?;
+        check_caller_access(caller, name)?;
         name.check_folder().map_err(|error| HubError::Invalid(error.to_string()))?;
         if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
             return Err(HubError::Invalid(format!(

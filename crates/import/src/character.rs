@@ -8,7 +8,7 @@ use crate::card::{Card, LoreEntry, Lorebook, Picture};
 use crate::error::ImportError;
 use crate::item::{CoreBlock, CoreDraft, Item, Skip};
 use crate::languages::language_of;
-use crate::limits::LOOK_LIST_MAX;
+use crate::limits::PREVIEW_LIST_MAX;
 use crate::macros::resolve_macros;
 use crate::read::{ReadOptions, ReadPosition, read};
 use crate::sources::Sources;
@@ -129,7 +129,7 @@ impl FoundParts {
     }
 
     fn add_skip(&mut self, skip: Skip) {
-        if self.unused.len() < LOOK_LIST_MAX {
+        if self.unused.len() < PREVIEW_LIST_MAX {
             self.unused.push(skip);
         }
     }

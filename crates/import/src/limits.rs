@@ -55,7 +55,7 @@ pub const NAME_CHARS_MAX: usize = 256;
 pub const ALTERNATIVES_MAX: usize = 500;
 
 /// Maximum entries of each list in a preview. The counts beside them are exact.
-pub const LOOK_LIST_MAX: usize = 1_000;
+pub const PREVIEW_LIST_MAX: usize = 1_000;
 
 /// Maximum entries of one lorebook. Large books have some thousands.
 pub const LORE_ENTRIES_MAX: usize = 10_000;

@@ -11,12 +11,12 @@ use crate::formats::{field_names_of, field_samples_of};
 use crate::head::Head;
 use crate::item::{Item, Message, Role, Skip};
 use crate::languages::language_of;
-use crate::limits::LOOK_LIST_MAX;
+use crate::limits::PREVIEW_LIST_MAX;
 use crate::message_time::MessageTime;
 use crate::read::{ReadOptions, ReadPosition, read};
 use crate::sources::Sources;
 
-/// A preview of an import that writes nothing. Lists have at most [`LOOK_LIST_MAX`] entries; counts are exact.
+/// A preview of an import that writes nothing. Lists have at most [`PREVIEW_LIST_MAX`] entries; counts are exact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// Ids of the formats, joined by a comma; empty if nothing was recognised.
@@ -124,7 +124,7 @@ const SPEAKERS_MAX: usize = 20_000;
 
 /// Reads everything once and counts it.
 pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportError> {
-    let mut tally = LookCounter::default();
+    let mut tally = PreviewCounter::default();
     for found in read(sources, options, ReadPosition::default())? {
         let found = found?;
         if !found.format.is_empty() && !tally.formats.contains(&found.format) {
@@ -138,14 +138,14 @@ pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportErro
     if let Some(source) = sources.list().first().filter(|_| is_unread) {
         let head = Head::read(source)?;
         look.fields = field_names_of(&head);
-        look.fields.truncate(LOOK_LIST_MAX);
+        look.fields.truncate(PREVIEW_LIST_MAX);
         look.field_samples = field_samples_of(&head, &look.fields);
     }
     Ok(look)
 }
 
 #[derive(Default)]
-struct LookCounter {
+struct PreviewCounter {
     look: Look,
     formats: Vec<&'static str>,
     speakers: HashMap<(String, Role), u64>,
@@ -205,7 +205,7 @@ fn order_of(time: MessageTime) -> Option<DateTime> {
     }
 }
 
-impl LookCounter {
+impl PreviewCounter {
     fn add(&mut self, item: Item) {
         self.look.found += u64::from(item.is_counted());
         match item {
@@ -224,7 +224,7 @@ impl LookCounter {
             Item::SavedMemory(_) => self.look.saved_memories += 1,
             Item::Skip(skip) => {
                 self.look.skipped_count += 1;
-                if self.look.skipped.len() < LOOK_LIST_MAX {
+                if self.look.skipped.len() < PREVIEW_LIST_MAX {
                     self.look.skipped.push(skip);
                 }
             }
@@ -289,7 +289,7 @@ impl LookCounter {
             speakers.map(|((name, role), messages)| SpeakerCount { name, messages, role }).collect();
         look.speakers
             .sort_by(|one, other| other.messages.cmp(&one.messages).then_with(|| one.name.cmp(&other.name)));
-        look.speakers.truncate(LOOK_LIST_MAX);
+        look.speakers.truncate(PREVIEW_LIST_MAX);
         look.languages = self
             .languages
             .into_iter()

@@ -1,4 +1,4 @@
-//! What recall costs without a database: the scan of the int8 matrix, the splitting of a question, and the formula.
+//! Cost of recall without a database: the scan of the int8 matrix, the splitting of a question, and the formula.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -13,10 +13,10 @@ use memory::vector_index::Matrix;
 use serde_json::Value;
 
 const DIMENSION: usize = 384;
-/// Rough candidates of one sentence, as recall asks for them.
+/// Candidates of one sentence, with the limit that recall uses.
 const ROUGH: usize = 200;
 
-/// A unit vector that depends on nothing but its number.
+/// A unit vector that depends only on its number.
 fn vector(seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -73,7 +73,7 @@ fn words(criterion: &mut Criterion) {
             bencher.iter(|| statistics.relevance(&terms, &IndexedText::new(black_box(&indexed))));
         });
     }
-    // Each text has twice as many distinct terms as the one before and must take twice as long.
+    // Each text has twice as many distinct terms as the one before, and should take twice as long.
     for length in [5_000, 10_000, 20_000] {
         let han: String = ('\u{4e00}'..).take(length).collect();
         let short: String = (0..length).map(|number| format!("{number:x} ")).collect();
@@ -136,7 +136,7 @@ fn main() {
     }
 }
 
-/// The same scan by sqlite-vec, where a Python that has it (and apsw) is named by `ECHOVESSEL_BENCH_PYTHON`.
+/// The same scan by sqlite-vec, if `ECHOVESSEL_BENCH_PYTHON` names a Python with sqlite-vec and apsw.
 fn compare(python: &Path) {
     println!("{:>8} {:>12} {:>12} {:>7}", "rows", "this", "sqlite-vec", "times");
     for rows in [1_000u64, 10_000, 100_000] {
@@ -155,7 +155,7 @@ fn compare(python: &Path) {
     }
 }
 
-/// Milliseconds of one scan, as the median of some.
+/// Milliseconds of one scan, as the median of several.
 fn median_scan(rows: u64) -> f64 {
     let mut matrix = Matrix::default();
     for seq in 0..rows {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::identifiers::{NodeId, SessionId, TurnId};
-use crate::recall::{Candidate, HeldBackValue};
+use crate::recall::{Candidate, OmittedValue};
 
 /// Number of tokens that a price is for, as in the price lists of providers.
 const PRICED_TOKENS: f64 = 1_000_000.0;
@@ -176,7 +176,7 @@ pub struct ReplyReceipt {
     pub cut: Vec<String>,
     /// Values that were left out because they were replaced or corrected.
     #[serde(default)]
-    pub held_back: Vec<HeldBackValue>,
+    pub held_back: Vec<OmittedValue>,
 }
 
 #[cfg(test)]

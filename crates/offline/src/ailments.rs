@@ -37,7 +37,7 @@ impl AilmentQuestion {
             let about = subjects_in(source);
             !about.is_empty() && !about.iter().any(|subject| subjects.contains(subject))
         };
-        let told = sources.into_iter().filter(|source| tells_ailment(source) && !is_about_another(source));
+        let told = sources.into_iter().filter(|source| states_ailment(source) && !is_about_another(source));
         let mut ailing: Vec<&str> = told.collect();
         ailing.dedup();
         let is_only_one = match ailing.as_slice() {
@@ -49,7 +49,7 @@ impl AilmentQuestion {
 
     /// True if a text answers the question.
     pub(super) fn is_answered_by(&self, source: &str) -> bool {
-        if !tells_ailment(source) {
+        if !states_ailment(source) {
             return false;
         }
         let about = subjects_in(source);
@@ -71,7 +71,7 @@ fn subjects_in(text: &str) -> Vec<&'static str> {
     chinese.chain(english).collect()
 }
 
-fn tells_ailment(text: &str) -> bool {
+fn states_ailment(text: &str) -> bool {
     let ailing = [life::HARDSHIP, life::ILLNESS, life::LOW, self_statements::HEALTH, life::AILMENT];
     let stating =
         sentences_with_words(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();

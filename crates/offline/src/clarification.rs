@@ -97,7 +97,7 @@ fn yes_or_no(text: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn settles_doubt(messages: &[(&str, &str)]) -> Option<bool> {
+    fn answers_doubt(messages: &[(&str, &str)]) -> Option<bool> {
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let doubts = [
             Doubt { a: names(&["Samantha"]), b: names(&["Sam", "Sammy"]) },
@@ -108,22 +108,22 @@ mod tests {
 
     #[test]
     fn the_users_own_sentence_settles_it() {
-        assert_eq!(settles_doubt(&[("user", "Sam is short for Samantha.")]), Some(true));
-        assert_eq!(settles_doubt(&[("user", "Sam and Samantha are the same person")]), Some(true));
-        assert_eq!(settles_doubt(&[("user", "Sam isn't Samantha, he's my brother")]), Some(false));
-        assert_eq!(settles_doubt(&[("user", "小王就是王强啊")]), Some(true));
-        assert_eq!(settles_doubt(&[("user", "小王和王强不是同一个人")]), Some(false));
+        assert_eq!(answers_doubt(&[("user", "Sam is short for Samantha.")]), Some(true));
+        assert_eq!(answers_doubt(&[("user", "Sam and Samantha are the same person")]), Some(true));
+        assert_eq!(answers_doubt(&[("user", "Sam isn't Samantha, he's my brother")]), Some(false));
+        assert_eq!(answers_doubt(&[("user", "小王就是王强啊")]), Some(true));
+        assert_eq!(answers_doubt(&[("user", "小王和王强不是同一个人")]), Some(false));
     }
 
     #[test]
     fn yes_and_no_answer_the_question_that_was_asked() {
         let ask = "By the way, is Sam the same as Samantha?";
-        assert_eq!(settles_doubt(&[("persona", ask), ("user", "yes, of course")]), Some(true));
-        assert_eq!(settles_doubt(&[("persona", ask), ("user", "no, two people")]), Some(false));
-        assert_eq!(settles_doubt(&[("persona", "小王就是王强吗?"), ("user", "对,是他")]), Some(true));
-        assert_eq!(settles_doubt(&[("persona", "小王是不是王强?"), ("user", "不是")]), Some(false));
+        assert_eq!(answers_doubt(&[("persona", ask), ("user", "yes, of course")]), Some(true));
+        assert_eq!(answers_doubt(&[("persona", ask), ("user", "no, two people")]), Some(false));
+        assert_eq!(answers_doubt(&[("persona", "小王就是王强吗?"), ("user", "对,是他")]), Some(true));
+        assert_eq!(answers_doubt(&[("persona", "小王是不是王强?"), ("user", "不是")]), Some(false));
         let different = "Are Sam and Samantha different people?";
-        assert_eq!(settles_doubt(&[("persona", different), ("user", "yes")]), Some(false));
+        assert_eq!(answers_doubt(&[("persona", different), ("user", "yes")]), Some(false));
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             &[("persona", "Is Sam the same as Samantha?"), ("user", "I'm hungry"), ("user", "yes")],
             &[("user", "小王和王强吃饭了")],
         ] {
-            assert_eq!(settles_doubt(messages), None, "{messages:?}");
+            assert_eq!(answers_doubt(messages), None, "{messages:?}");
         }
     }
 }

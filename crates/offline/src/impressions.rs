@@ -12,7 +12,7 @@ const GREAT_IMPACT: i64 = 7;
 
 /// An event in the form that impressions use.
 #[derive(Clone, Copy)]
-pub(super) struct SeenEvent<'a> {
+pub(super) struct AnalysedEvent<'a> {
     pub(super) handle: &'a str,
     pub(super) text: &'a str,
     pub(super) impact: i64,
@@ -28,12 +28,12 @@ pub(super) struct Impression {
 
 /// An impression of what the events have in common: a person or thing that several of them name, else if they were
 /// good or bad. `None` without events.
-pub(super) fn shared_impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
+pub(super) fn shared_impression(events: &[AnalysedEvent<'_>], language: Language) -> Option<Impression> {
     let (description, of) = match about_someone(events, language) {
         Some(found) => found,
         None => (impression_by_sign(events, language)?, events.to_vec()),
     };
-    let mut cited: Vec<(usize, SeenEvent<'_>)> = of.into_iter().enumerate().collect();
+    let mut cited: Vec<(usize, AnalysedEvent<'_>)> = of.into_iter().enumerate().collect();
     cited.sort_by_key(|(_, event)| std::cmp::Reverse(event.impact.abs()));
     cited.truncate(MOST_CITED);
     cited.sort_by_key(|(at, _)| *at);
@@ -47,10 +47,13 @@ pub(super) fn shared_impression(events: &[SeenEvent<'_>], language: Language) ->
 }
 
 /// The relative or pet that most events are about, two at least.
-fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(String, Vec<SeenEvent<'a>>)> {
+fn about_someone<'a>(
+    events: &[AnalysedEvent<'a>],
+    language: Language,
+) -> Option<(String, Vec<AnalysedEvent<'a>>)> {
     let lists = language
         .choose([names::FAMILY.chinese, names::PET.chinese], [names::FAMILY.english, names::PET.english]);
-    let mentions = |event: &SeenEvent<'_>, word: &str| match language {
+    let mentions = |event: &AnalysedEvent<'_>, word: &str| match language {
         Language::Chinese => event.text.contains(word),
         Language::English => text::spaced_words(event.text).contains(&format!(" {word} ")),
     };
@@ -61,7 +64,8 @@ fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(St
     if count < 2 {
         return None;
     }
-    let about: Vec<SeenEvent<'a>> = events.iter().filter(|event| mentions(event, word)).copied().collect();
+    let about: Vec<AnalysedEvent<'a>> =
+        events.iter().filter(|event| mentions(event, word)).copied().collect();
     let tone = match about.iter().map(|event| event.impact).sum::<i64>() {
         ..=-1 => language.choose("，说的多是让人担心的事", ", and it weighs on them"),
         0 => "",
@@ -74,7 +78,7 @@ fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(St
     Some((description, about))
 }
 
-fn impression_by_sign(events: &[SeenEvent<'_>], language: Language) -> Option<String> {
+fn impression_by_sign(events: &[AnalysedEvent<'_>], language: Language) -> Option<String> {
     let heaviest = events.iter().map(|event| event.impact).max_by_key(|impact| impact.abs())?;
     let glad = events.iter().filter(|event| event.impact > 0).count();
     let hard = events.iter().filter(|event| event.impact < 0).count();
@@ -109,8 +113,10 @@ mod tests {
     use super::*;
 
     fn impression_of(events: &[(&str, i64)], language: Language) -> String {
-        let seen: Vec<SeenEvent<'_>> =
-            events.iter().map(|(text, impact)| SeenEvent { handle: "e1", text, impact: *impact }).collect();
+        let seen: Vec<AnalysedEvent<'_>> = events
+            .iter()
+            .map(|(text, impact)| AnalysedEvent { handle: "e1", text, impact: *impact })
+            .collect();
         shared_impression(&seen, language).map(|impression| impression.description).unwrap_or_default()
     }
 

@@ -51,8 +51,8 @@ fn decide_verdict(pair: &Pair) -> &'static str {
     let is_mistaken = cue == Some(CorrectionCue::Mistaken);
     let sentences: Vec<Utterance<'_>> =
         split_sentences(&pair.words).into_iter().map(Utterance::new).collect();
-    let is_past = sentences.iter().all(Utterance::tells_of_the_past);
-    if !is_mistaken && (is_past || sentences.iter().any(Utterance::tells_of_addition)) {
+    let is_past = sentences.iter().all(Utterance::is_about_the_past);
+    if !is_mistaken && (is_past || sentences.iter().any(Utterance::adds_to_known)) {
         return "adds";
     }
     if puts_in_doubt(&pair.newer, &pair.older) {

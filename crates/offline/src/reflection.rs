@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::impressions::{Impression, SeenEvent, shared_impression};
+use super::impressions::{AnalysedEvent, Impression, shared_impression};
 use super::sentences::Language;
 
 #[derive(Deserialize)]
@@ -40,10 +40,10 @@ pub(super) fn reflect(inputs: &ReflectionInputs) -> Reflection {
 }
 
 fn thought_about(events: &[PastEvent], language: Language) -> Option<Thought> {
-    let seen: Vec<SeenEvent<'_>> = events
+    let seen: Vec<AnalysedEvent<'_>> = events
         .iter()
         .filter(|event| Language::from_text(&event.text).unwrap_or_default() == language)
-        .map(|event| SeenEvent { handle: &event.handle, text: &event.text, impact: event.impact })
+        .map(|event| AnalysedEvent { handle: &event.handle, text: &event.text, impact: event.impact })
         .collect();
     let Impression { description, impact, cited } = shared_impression(&seen, language)?;
     Some(Thought { description, subject: "user", emotional_impact: impact, filling: cited })

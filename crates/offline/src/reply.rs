@@ -171,7 +171,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         };
         // Results for a question without content words ("why?") are not an answer, not even a doubtful one.
         let recalled = recalled && (!asked.is_empty() || of_self.is_some()) && !about.is_empty();
-        let repeats = sources.iter().any(|other| source.contains(other) || says_the_same(other, &about));
+        let repeats = sources.iter().any(|other| source.contains(other) || has_same_content(other, &about));
         let list = if fits { &mut found.fitting } else { &mut found.others };
         if (fits || recalled) && !repeats && list.len() < MOST_RESTATED {
             list.push(told);
@@ -186,7 +186,7 @@ fn answers_ailment(question: &Option<AilmentQuestion>, source: &str) -> bool {
 }
 
 /// True if a text contains at least four of five terms already.
-fn says_the_same(text: &str, about: &[String]) -> bool {
+fn has_same_content(text: &str, about: &[String]) -> bool {
     let known = terms(text);
     let held = about.iter().filter(|term| contains_term(text, &known, term)).count();
     !about.is_empty() && held * 5 >= about.len() * 4

@@ -1,6 +1,6 @@
 //! Questions of the user about themselves, and the memories that answer them.
 
-use super::self_statements::{self_statement, tells_name};
+use super::self_statements::{self_statement, states_name};
 use super::sentences::split_clauses;
 use text::Utterance;
 use text::lexicon::{WordList, self_questions};
@@ -42,7 +42,7 @@ impl SelfQuestion {
         match self {
             SelfQuestion::Everything => is_memory || of_user(),
             SelfQuestion::Name => {
-                self_questions::NAME_SAID.occur_in(source) && of_user() || tells_name(source)
+                self_questions::NAME_SAID.occur_in(source) && of_user() || states_name(source)
             }
             SelfQuestion::Age => self_questions::AGE_SAID.occur_in(source) && of_user(),
             SelfQuestion::Work => self_questions::WORK_SAID.occur_in(source) && of_user(),

@@ -43,8 +43,8 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
         let parts = split_at_subjects(clause.said.spaced_words());
         let stated =
             parts.iter().filter_map(|part| english_statement(part)).reduce(SelfStatement::merge_statements);
-        stated.or_else(|| tells_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
-            identity: statement.identity || tells_name(clause.text),
+        stated.or_else(|| states_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
+            identity: statement.identity || states_name(clause.text),
             ..statement
         })
     };
@@ -64,7 +64,7 @@ fn plan_in(clause: &Clause<'_>) -> Option<SelfStatement> {
 }
 
 /// True if a message or a memory states the user's name: "I'm Mia", "The user is Mia".
-pub(super) fn tells_name(text: &str) -> bool {
+pub(super) fn states_name(text: &str) -> bool {
     const SUBJECTS: [&str; 6] = ["I'm ", "I’m ", "I am ", "The user is ", "the user is ", "i'm "];
     let stands_alone = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
     SUBJECTS.iter().any(|subject| {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use text::lexicon::speech;
 
-use super::impressions::{Impression, SeenEvent, shared_impression};
+use super::impressions::{AnalysedEvent, Impression, shared_impression};
 use super::sentences::{Language, clip_text};
 
 /// Maximum characters of one restated event.
@@ -106,8 +106,8 @@ fn shared_impression_of_all(inputs: &SlowCycleInputs) -> Option<Thought> {
     let heaviest = inputs.events.iter().max_by_key(|event| event.impact.abs())?;
     let language = detect_language(&heaviest.text);
     let of_language = inputs.events.iter().filter(|event| self::detect_language(&event.text) == language);
-    let seen: Vec<SeenEvent<'_>> = of_language
-        .map(|event| SeenEvent { handle: &event.handle, text: &event.text, impact: event.impact })
+    let seen: Vec<AnalysedEvent<'_>> = of_language
+        .map(|event| AnalysedEvent { handle: &event.handle, text: &event.text, impact: event.impact })
         .collect();
     let Impression { description, impact, cited } = shared_impression(&seen, language)?;
     let is_known = inputs.thoughts.iter().any(|thought| thought.contains(&description));

@@ -1,5 +1,6 @@
-//! Prints what it costs to import a chat and to take it back, for each message: `cargo bench -p runtime --bench importing`. Both must
-//! grow with the number of messages, not faster. `ECHOVESSEL_BENCH_MESSAGES=1000000` measures that number instead, in minutes.
+//! Prints the cost of importing a chat and of undoing the import, for each message: `cargo bench -p runtime --bench
+//! importing`. Both must grow with the number of messages, not faster. `ECHOVESSEL_BENCH_MESSAGES=1000000` measures
+//! that number instead, in minutes.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -103,7 +104,7 @@ async fn import_and_take_back(count: usize) -> Outcome<[Duration; 3]> {
     Ok([recorded, taken_back, began.elapsed()])
 }
 
-/// A chat of two people that writes twenty messages in an hour and then is silent for two.
+/// A chat of two people that alternates twenty messages in an hour with two hours of silence.
 fn whatsapp_chat(count: usize) -> String {
     let mut chat = String::new();
     for number in 0..count {

@@ -53,7 +53,7 @@ pub use core::{RuntimeCore, RuntimeParts};
 pub use events::bodies::{AccessCreated, AccessKind, SettingsUpdated, TurnFailed};
 pub use events::broadcast::{Broadcast, Delivery, Subscription};
 pub use events::server_event::{EventData, ServerEvents, WireEvent};
-pub use hub_work::embodiment::{Embodiment, FollowedHub, HubStanding, HubState};
+pub use hub_work::embodiment::{Embodiment, FollowedHub, HubState, HubSyncState};
 pub use imports::{
     ImportError, ImportParts, ImportRecorder, ImportRequest, ImportState, ImportStatusReport, ImportUpload,
     ImportUploadWriter, Imports, PipelineEvent, PipelineOutcome, PipelineStatus, PipelineStep, PipelineWatch,

@@ -17,7 +17,7 @@ impl OkResponse {
         Json(Self { ok: true })
     }
 
-    pub(crate) fn not_ok() -> Json<Self> {
+    pub(crate) fn not_successful() -> Json<Self> {
         Json(Self { ok: false })
     }
 }

@@ -38,7 +38,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// Maximum connections of the home's socket. A command has one; further ones wait in the system's backlog.
 const HOME_CONNECTIONS_MAX: usize = 256;
 /// Pause after the socket failed (for example, if file handles run out), so that the loop does not spin.
-const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
 /// Why the server ended without a request to stop.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ pub async fn serve_site(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!("a connection could not be taken: {error}");
-                clock.sleep(REST_AFTER_FAILURE).await;
+                clock.sleep(PAUSE_AFTER_FAILURE).await;
                 continue;
             }
         };

@@ -19,7 +19,7 @@ use crate::auth::principal::Principal;
 use crate::auth::refusals::Refusals;
 use crate::auth::tokens::Tokens;
 use crate::auth::turn_counts::TurnCounts;
-use crate::held_bytes::HeldBytes;
+use crate::held_bytes::BufferedBytes;
 use crate::mcp;
 use crate::open_streams::OpenStreams;
 use crate::ports::backups::Backups;
@@ -122,7 +122,7 @@ pub(crate) struct SharedState {
     pub(crate) local_guesses: Limits,
     pub(crate) refusals: Refusals,
     pub(crate) turn_counts: TurnCounts,
-    pub(crate) held_bytes: HeldBytes,
+    pub(crate) held_bytes: BufferedBytes,
     pub(crate) streams: OpenStreams,
     /// The hub's tools over HTTP.
     pub(crate) mcp: mcp::http::Service,
@@ -155,7 +155,7 @@ impl App {
             local_guesses,
             refusals: Refusals::default(),
             turn_counts: TurnCounts::default(),
-            held_bytes: HeldBytes::default(),
+            held_bytes: BufferedBytes::default(),
             streams: OpenStreams::default(),
             mcp,
         }))

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use memory::UserId;
 use memory::access::{AuditEntry, LOGIN_LIFETIME, Login, NamedToken, OWNER};
 use memory::identifiers::TurnId;
-use memory::ports::{ACTS_MAX, AccessStore, LOGINS_MAX, StoreError, TOKEN_ACTS_MAX, TOKEN_TURNS_KEPT};
+use memory::ports::{ACTS_MAX, AccessStore, LOGINS_MAX, StoreError, TOKEN_ACTS_MAX, TOKEN_TURNS_RETENTION};
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::home_store::HomeStore;
@@ -83,7 +83,7 @@ impl AccessStore for HomeStore {
     async fn add_token_turn(&self, prefix: &str, at: Timestamp, turn: TurnId) -> Result<(), StoreError> {
         let prefix = prefix.to_owned();
         self.write(move |unit| {
-            let over = at.saturating_sub(TOKEN_TURNS_KEPT).unwrap_or(Timestamp::MIN);
+            let over = at.saturating_sub(TOKEN_TURNS_RETENTION).unwrap_or(Timestamp::MIN);
             unit.connection
                 .prepare_cached("DELETE FROM token_turns WHERE prefix = ?1 AND at < ?2")?
                 .execute(params![prefix, microseconds(over)])?;

@@ -7,7 +7,7 @@ use crate::home_store::HomeStore;
 
 impl HomeStore {
     /// Removes and returns the names of former peers, to be logged once.
-    pub async fn take_former_peers(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn remove_former_peers(&self) -> Result<Vec<String>, StoreError> {
         if self.read(|connection| Ok(table_names(connection)?)).await?.is_empty() {
             return Ok(Vec::new());
         }

@@ -40,7 +40,7 @@ mod home_copy;
 mod python_home;
 mod hub;
 
-pub use archive::{archived_tables, look_at_archive, read_archive};
+pub use archive::{archived_tables, inspect_archive, read_archive};
 pub use engine::{
     BackupReport, Check, DaemonEntry, DaemonState, HomeHolder, HomeState, MissedErasures, NewDaemon,
     SIDE_FILES, ServerAddress, SharedAccess, Standby, StoreOptions, back_up, database_files, examine_backup,
@@ -50,4 +50,4 @@ pub use home_copy::{
     CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,
 };
 pub use home_store::HomeStore;
-pub use python_home::{PythonHome, look_at_python_home, read_python_home};
+pub use python_home::{PythonHome, inspect_python_home, read_python_home};

@@ -117,12 +117,12 @@ pub(crate) fn subtract_counts(
 
 /// Number of live rows of a corpus.
 pub(crate) fn size(connection: &Connection, scope: i64, corpus: Corpus) -> Result<CorpusSize> {
-    let (messages, nodes) = live_counts(connection, scope)?;
+    let (messages, nodes) = live_row_counts(connection, scope)?;
     Ok(CorpusSize { documents: if corpus == Corpus::Messages { messages } else { nodes } })
 }
 
 /// Number of live messages, and of live nodes.
-pub(crate) fn live_counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
+pub(crate) fn live_row_counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
     connection
         .prepare_cached("SELECT message_count, node_count FROM scopes WHERE number = ?1")?
         .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -37,7 +37,7 @@ fn count_rows(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
         [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();
     let written = u64::try_from(written).unwrap_or(0);
     let Some(scope) = scopes::number(connection, scope)? else { return Ok([written, 0, 0, 0]) };
-    let (messages, _) = scopes::live_counts(connection, scope)?;
+    let (messages, _) = scopes::live_row_counts(connection, scope)?;
     let mut of_kind = connection.prepare_cached(
         "SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND type = ?2 AND deleted_at IS NULL",
     )?;

@@ -1,6 +1,6 @@
 //! Words that correct an earlier statement, and words that ask about the past.
 
-use super::lexicon::{corrections as lexicon, is_said_in};
+use super::lexicon::{corrections as lexicon, is_stated_in};
 use super::sentences::split_sentences;
 use super::utterance::Utterance;
 
@@ -19,12 +19,12 @@ pub enum CorrectionCue {
 
 impl Utterance<'_> {
     /// True if the text says how something was, rather than how it is.
-    pub fn tells_of_the_past(&self) -> bool {
+    pub fn is_about_the_past(&self) -> bool {
         self.says_any(lexicon::FORMERLY) && !self.says_any(lexicon::NOW)
     }
 
     /// True if the text adds to something known: "too", 也.
-    pub fn tells_of_addition(&self) -> bool {
+    pub fn adds_to_known(&self) -> bool {
         self.says_any(lexicon::ADDED)
     }
 
@@ -33,8 +33,8 @@ impl Utterance<'_> {
         self.says_any(lexicon::PAST_MARKERS)
     }
 
-    fn tells_of_change(&self) -> bool {
-        let is_named_now = is_said_in(self.spaced_words(), "called") && self.words().last() == Some("now");
+    fn states_a_change(&self) -> bool {
+        let is_named_now = is_stated_in(self.spaced_words(), "called") && self.words().last() == Some("now");
         is_named_now || self.says_any(lexicon::CHANGED)
     }
 }
@@ -50,11 +50,11 @@ pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     }
     let begins_with_no = whole.words().next() == Some("no") && whole.words().count() > 2;
     if whole.says_any(lexicon::MISTAKEN) || denied_value(text).is_some() || begins_with_no {
-        let changes = whole.says_any(lexicon::CHANGED) || is_said_in(whole.spaced_words(), "now");
+        let changes = whole.says_any(lexicon::CHANGED) || is_stated_in(whole.spaced_words(), "now");
         return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
     }
     let mut sentences = split_sentences(text).into_iter().map(Utterance::new);
-    let changes = sentences.any(|sentence| sentence.tells_of_change() && !sentence.asks_by_words());
+    let changes = sentences.any(|sentence| sentence.states_a_change() && !sentence.is_question_by_words());
     changes.then_some(CorrectionCue::Changed)
 }
 

@@ -25,7 +25,7 @@ impl Words {
 
     /// True if a text of words, with one space on both sides of each, contains an entry of the list.
     pub fn occurs_in_words(self, spaced: &str) -> bool {
-        self.iter().any(|phrase| is_said_in(spaced, phrase))
+        self.iter().any(|phrase| is_stated_in(spaced, phrase))
     }
 
     /// True if the words begin with the words of an entry.
@@ -82,7 +82,7 @@ impl WordList {
 }
 
 /// True if a text of words with one space on both sides of each contains a phrase.
-pub(crate) fn is_said_in(spaced: &str, phrase: &str) -> bool {
+pub(crate) fn is_stated_in(spaced: &str, phrase: &str) -> bool {
     let is_blank = |at: usize| spaced.as_bytes().get(at) == Some(&b' ');
     let mut found = spaced.match_indices(phrase);
     found.any(|(at, _)| at > 0 && is_blank(at - 1) && is_blank(at + phrase.len()))

@@ -39,7 +39,7 @@ pub use statements::{Statement, statement_by_persona, statement_by_user};
 pub use terms::{
     Phrase, QueryTerm, border_terms, content_terms, content_word_ranges, index_terms, query_terms,
 };
-pub use time_words::{asks_when, names_time_ahead, tells_when};
+pub use time_words::{asks_for_time, names_time_ahead, tells_when};
 pub use times::{TimePhrase, named_times, names_due_time, time_phrases, to_moments};
 pub use tokens::estimate_tokens;
 pub use utterance::{Utterance, spaced_words};

@@ -1,7 +1,7 @@
 //! Decides if a sentence is a question. This is the only place for that.
 //!
 //! People omit the question mark, and put one after statements ("we moved in May, remember?"). So each use has its
-//! own rule: [`Utterance::is_question`] uses marks, particles and tags; [`Utterance::asks_by_words`] only the words,
+//! own rule: [`Utterance::is_question`] uses marks, particles and tags; [`Utterance::is_question_by_words`] only the words,
 //! for what will be remembered; [`Utterance::asks_the_listener`] does the same for one clause;
 //! [`Utterance::seems_to_ask`] is for a reply, where a mistake costs little.
 
@@ -32,7 +32,7 @@ impl Utterance<'_> {
     /// True if it is a question by its words or a particle, possibly without a question mark.
     pub fn seems_to_ask(&self) -> bool {
         let bare = self.folded.trim_end_matches(|c: char| !c.is_alphanumeric());
-        self.asks_by_words()
+        self.is_question_by_words()
             || (lexicon::PARTICLES.is_end_of(bare) && !lexicon::NO_QUESTION.occur_in(&self.folded))
     }
 
@@ -60,7 +60,7 @@ impl Utterance<'_> {
     }
 
     /// True if its words are a question, rather than its mark alone: "we moved in May, remember?" is a statement.
-    pub fn asks_by_words(&self) -> bool {
+    pub fn is_question_by_words(&self) -> bool {
         if lexicon::REQUESTS.chinese.begin(&self.folded)
             || (lexicon::QUESTION_WORDS.chinese.occur_in(&self.folded)
                 && !lexicon::NO_QUESTION.occur_in(&self.folded))
@@ -111,10 +111,13 @@ mod tests {
         for text in
             ["who is ida", "where do i live", "what's my dog called", "are my keys here", "我妈叫什么名字"]
         {
-            assert!(Utterance::new(text).asks_by_words() && !Utterance::new(text).is_question(), "{text}");
+            assert!(
+                Utterance::new(text).is_question_by_words() && !Utterance::new(text).is_question(),
+                "{text}"
+            );
         }
         for text in ["what a day!", "我知道为什么", "怎么这么冷", "i know who did it"] {
-            assert!(!Utterance::new(text).asks_by_words(), "{text}");
+            assert!(!Utterance::new(text).is_question_by_words(), "{text}");
         }
     }
 

@@ -18,7 +18,7 @@ pub enum Statement {
 impl Utterance<'_> {
     /// True if the utterance is a statement and not a question.
     pub fn states(&self) -> bool {
-        !self.is_question() && !self.asks_by_words()
+        !self.is_question() && !self.is_question_by_words()
     }
 
     fn denies_knowledge(&self) -> bool {

@@ -10,7 +10,7 @@ use super::times::time_phrases;
 
 /// True if a text asks for a time: an English one by its beginning (and "when" must be a question, unlike "when I was
 /// young"), a Chinese one by a question word for time.
-pub fn asks_when(text: &str) -> bool {
+pub fn asks_for_time(text: &str) -> bool {
     let folded = fold(text);
     let words = whole_words(&folded);
     let when = words.first() == Some(&"when")
@@ -59,10 +59,10 @@ mod tests {
             "你什么时候搬的家",
             "哪年的事",
         ] {
-            assert!(asks_when(asks), "{asks}");
+            assert!(asks_for_time(asks), "{asks}");
         }
         for tells in ["When I was young I had a cat", "What did I do?", "那时候我养猫", ""] {
-            assert!(!asks_when(tells), "{tells}");
+            assert!(!asks_for_time(tells), "{tells}");
         }
     }
 

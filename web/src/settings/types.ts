@@ -9,6 +9,6 @@ export type Channel = ResponseBody<"/api/admin/channels">[number];
 export type Decision = ResponseBody<"/api/admin/proactive">["decisions"][number];
 export type DaemonStatus = ResponseBody<"/api/admin/daemons">["daemons"][number];
 export type Status = ResponseBody<"/api/admin/status">;
-export type HubStanding = ResponseBody<"/api/sync">;
+export type HubSyncState = ResponseBody<"/api/sync">;
 export type CostSummary = ResponseBody<"/api/admin/cost/summary">;
 export type CostRange = NonNullable<Params<"/api/admin/cost/summary", "get">["range"]>;

@@ -1,4 +1,4 @@
-//! Discord: linking, talking, the gateway's faults, limits, restarts.
+//! Discord: linking of accounts, conversations, gateway faults, rate limits and restarts.
 
 use std::time::Duration;
 
@@ -122,7 +122,7 @@ async fn first_message_of_an_allowed_account_is_not_missed_in_a_gap() {
     };
     world.until("the first message", || async { world.discord.sent_to(8).len() == 1 }).await;
     assert_eq!(said("discord-8").await.as_deref(), Some("while you were away"));
-    // From then on its conversation is known.
+    // From now on the conversation has a linked user.
     let opened = world.discord.call_count("POST channels");
     world.discord.set_away(true);
     world.until_state("discord", "failed").await;
@@ -244,7 +244,7 @@ async fn a_reply_that_was_sent_before_a_crash_is_not_sent_again_hours_later() {
     until_answered(&world, 2).await;
     world.until("the cut", || async { world.status_of("discord").await.waiting == 1 }).await;
     world.stop().await;
-    // The platform remembers a nonce for some minutes only.
+    // Discord remembers a nonce only for a few minutes.
     world.clock.advance(Duration::from_secs(4 * 3_600)).await;
     world.discord.forget_nonces();
     world.start_again().await;
@@ -280,7 +280,7 @@ async fn edits_and_deletions_reach_memory() {
     until_said(&world, "my cat is called Tim 59").await;
     world.discord.delete(7, &first);
     world.until("the deletion", || async { said_by_user(&world).await.is_empty() }).await;
-    // What is gone does not come back with the history.
+    // The fetch of missed messages must not return a message that was deleted.
     world.discord.set_away(true);
     world.until_state("discord", "failed").await;
     world.discord.set_away(false);
@@ -321,14 +321,14 @@ async fn in_a_server_only_mentions_of_known_accounts_are_answered() {
     let sent = world.discord.sent();
     assert_eq!(sent.iter().filter(|sent| sent.channel == "3001").count(), 1, "no line to unknown accounts");
     assert_eq!(world.status_of("discord").await.linked, 1, "a code that others read links nobody");
-    // What the persona says first is not said where others read it.
+    // A proactive message is not sent to a channel that other people read.
     let channels = world.runtime.channels().unwrap();
     assert_eq!(channels.conversation_of("discord", &scope("self").user).await.unwrap(), None);
     world.discord.write(7, "here we are alone");
     until_said(&world, "here we are alone").await;
     let reached = channels.conversation_of("discord", &scope("self").user).await.unwrap();
     assert_eq!(reached, Some(DiscordServer::direct_conversation(7)));
-    // After a gap the mention is found in the server's history, and nothing else.
+    // After a gap, only the messages that mention the bot are fetched from the server's history.
     world.discord.set_away(true);
     world.discord.write_in_server("3001", 7, "again not for you");
     world.discord.write_in_server("3001", 7, "<@99> and now?");

@@ -1,4 +1,4 @@
-//! What Discord refuses: what passes, and what does not.
+//! Messages and requests that the Discord channel refuses, beside similar ones that it accepts.
 
 use testkit::discord::DiscordFault;
 

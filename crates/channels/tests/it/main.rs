@@ -1,4 +1,4 @@
-//! Channels over real sockets: a real store, a real runtime, and servers that speak the platforms' protocols, with faults.
+//! The channels over real sockets: a real store, a real runtime, and mock servers of the platforms, with faults.
 
 #![expect(
     clippy::unwrap_used,

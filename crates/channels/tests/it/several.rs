@@ -1,4 +1,4 @@
-//! One persona on several channels: what it says first, and many users at once.
+//! One persona on several channels: proactive messages, and many users at the same time.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn on_telegram(world: &World) -> Vec<String> {
     world.platform.sent().into_iter().map(|(_, text)| text).collect()
 }
 
-/// Writes on a channel and waits for the reply.
+/// Sends a message on a channel and waits for the reply.
 async fn talk(world: &World, channel: &str, text: &str) {
     let count = world.messages("self").await.len() + 2;
     match channel {
@@ -50,7 +50,7 @@ async fn talk(world: &World, channel: &str, text: &str) {
     }
 }
 
-/// Lets time pass. A jump over several heartbeats cuts Discord's connection, which is there again before the next jump.
+/// Advances the clock. A step over several heartbeats ends Discord's connection, so this waits for the reconnect.
 async fn pass(world: &World, time: Duration, discord: &str) {
     let until = world.clock.now() + jiff::SignedDuration::try_from(time).unwrap();
     while world.clock.now() < until {
@@ -128,7 +128,7 @@ async fn a_thousand_users_do_not_wait_for_one() {
     let world = World::with_allowed(&people.iter().map(String::as_str).collect::<Vec<_>>()).await;
     world.until_state("discord", "ready").await;
     let bell = world.listener.hold("I am slow");
-    // One waits for the model, and writes more than the inbox takes of one person.
+    // One message waits for the model, and the user sends more than the inbox accepts from one person.
     for number in 0..150 {
         world.discord.write(1, &format!("I am slow {number}"));
     }
@@ -146,7 +146,8 @@ async fn a_thousand_users_do_not_wait_for_one() {
     world.until("an answer for the slow one", || async { !world.discord.sent_to(1).is_empty() }).await;
 }
 
-/// Waits as [`World::until`], with time passing so slowly that the minute, which prompts name, stays the same.
+/// Like [`World::until`], but the clock advances so slowly that the minute, which the prompts contain, does not
+/// change.
 async fn within_the_minute<F: Future<Output = bool>>(world: &World, holds: impl Fn() -> F) {
     world
         .until("something within the minute", || async {
@@ -161,7 +162,7 @@ async fn within_the_minute<F: Future<Output = bool>>(world: &World, holds: impl 
         .await;
 }
 
-/// The prompts of the same conversation on a channel.
+/// Holds one conversation on a channel and returns the prompts that the model received.
 async fn prompts_on(channel: &str) -> Vec<(String, String)> {
     let world = World::new().await;
     match channel {
@@ -188,7 +189,8 @@ async fn prompts_on(channel: &str) -> Vec<(String, String)> {
                 world.runtime.turns().accept(incoming).await.unwrap();
             }
         }
-        // Only Discord waits for more before it answers; elsewhere the reply may be there at the first look.
+        // Only the Discord channel waits for further messages before it replies. On other channels the reply can be
+        // there at once.
         if channel == "discord" {
             within_the_minute(&world, || async { world.clock.sleepers_for(DEBOUNCE) == 1 }).await;
             world.clock.advance(DEBOUNCE).await;

@@ -1,4 +1,4 @@
-//! Telegram: linking, talking, faults, restarts.
+//! Telegram: linking of accounts, conversations, faults and restarts.
 
 use std::time::Duration;
 
@@ -146,7 +146,7 @@ async fn a_token_that_is_refused_is_said_in_plain_words() {
     assert!(world.status().await.error.unwrap().contains("refuses the bot's token"));
 }
 
-/// Otherwise a channel would count as not connected for as long as nobody writes.
+/// Answers the long poll, since the channel counts as disconnected if no poll ends for some time.
 #[tokio::test]
 async fn the_first_request_after_a_start_or_a_failure_is_answered_at_once() {
     let world = World::new().await;

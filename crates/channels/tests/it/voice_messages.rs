@@ -1,4 +1,4 @@
-//! Voice messages: heard before they are answered, and spoken beside the text.
+//! Voice messages: they are transcribed before the reply, and the reply is also sent as speech.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,10 @@ use voice::{LengthTrust, Listener, Recording, Sound, Speaker, SpeechRequest, Voi
 use crate::world::{OWN_WORDS, World};
 
 const WORDS: &str = "my cat is called Mochi";
-/// Seconds that the parrot speaks for each letter.
+/// Length of the mock's speech, in seconds per letter.
 const SECONDS_PER_LETTER: f64 = 0.05;
 
-/// Speaks a tone as long as the text, and hears what it was told.
+/// Synthesises a tone as long as the text, and transcribes each file to the configured text.
 #[derive(Default)]
 struct Parrot {
     hears: Mutex<VecDeque<Result<String, VoiceError>>>,
@@ -32,7 +32,7 @@ impl Parrot {
         Arc::new(Self { hears: Mutex::new(words.into_iter().collect()), ..Self::default() })
     }
 
-    /// Nothing is understood until the bell rings.
+    /// Transcriptions wait until the bell rings.
     fn hold(&self) -> Arc<Notify> {
         let bell = Arc::new(Notify::new());
         *self.held.lock().unwrap() = Some(bell.clone());
@@ -177,11 +177,11 @@ async fn interrupted_transcriptions_resume_at_the_next_start() {
             _ => drop(world.discord.speak(7, &recording())),
         }
         world.until("the listener", || async { parrot.heard() == 1 }).await;
-        // Old enough for the look for orphaned turns, which the next start takes too.
+        // The session is old enough for the recovery of orphaned turns, which also runs at the next start.
         world.clock.advance(Duration::from_secs(150)).await;
         world.stop().await;
         assert_eq!(world.voice_files(), ["note.json"]);
-        // A kill leaves what a local program was reading.
+        // After a kill, the temporary file that the local program was reading is still there.
         let left = world.voice_folder().join(runtime::LISTENING_FOLDER);
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("listening-1-0.wav"), "words").unwrap();
@@ -205,7 +205,7 @@ async fn passing_failures_are_tried_again_and_others_are_named() {
         world.platform.fail("file", fault);
     }
     world.platform.fail("getFile", TelegramFault::TooMany(3));
-    // These three and the first failure of the listener are all the attempts there are.
+    // Together with the first failure of the transcription, these three are all attempts that are made.
     world.platform.speak(7, &recording(), "");
     until_replies(&world, 1).await;
     assert_eq!(said_by(&world, Role::User).await, ["[voice message, not understood]"]);
@@ -242,7 +242,7 @@ async fn its_recording_is_kept_where_a_person_wants_that_and_deleted_with_it() {
     let message = world.discord.speak(7, &recording());
     until_replies(&world, 1).await;
     assert_eq!(world.voice_files(), ["recording.wav"]);
-    // The platform tells of a change, as it does when it has looked at the file: the words stay.
+    // Telegram reports an edit after it has processed the file. The transcript must stay.
     world.discord.edit(7, &message, "");
     world.discord.write(7, "next");
     until_replies(&world, 2).await;
@@ -298,7 +298,7 @@ async fn a_voice_that_fails_leaves_the_text() {
     world.platform.fail("sendVoice", TelegramFault::Blocked);
     world.platform.write(7, "hello");
     until_replies(&world, 1).await;
-    // The voice is spoken beside the text, and may come to the outbox after the text has left it.
+    // The speech is synthesised beside the text and can enter the outbox after the text has left it.
     let voices = |calls: usize, sent: usize| {
         let world = &world;
         async move {
@@ -307,7 +307,7 @@ async fn a_voice_that_fails_leaves_the_text() {
     };
     world.until("a voice that is refused", || voices(1, 0)).await;
 
-    // A passing failure is tried again.
+    // A temporary failure is retried.
     world.platform.fail("sendVoice", TelegramFault::TooMany(5));
     world.platform.write(7, "hello");
     until_replies(&world, 2).await;
@@ -326,7 +326,7 @@ async fn a_voice_message_that_may_have_arrived_is_not_sent_twice() {
     let parrot = Parrot::hearing([]);
     let mut world = listening(&parrot).await;
     world.give_voice(parrot.speaks()).await;
-    // The second call of the route: the first is the text.
+    // The second call of the route: the first one sends the text.
     world.discord.write(7, "hello");
     world.until("the text", || async { world.discord.sent_to(7).len() == 2 }).await;
     world.discord.fail("POST messages", DiscordFault::CutAfter);
@@ -349,7 +349,7 @@ async fn proactive_messages_are_spoken_too() {
         world.clock.advance(Duration::from_secs(300)).await;
         world.until_state("discord", "ready").await;
     }
-    // Near the moment only small steps: a voice message is not sent long after its text.
+    // The clock advances in small steps here, since a voice message is not sent long after its text.
     while said_by(&world, Role::Persona).await.len() < 2 {
         world.clock.advance(Duration::from_secs(5)).await;
         world.until_state("discord", "ready").await;

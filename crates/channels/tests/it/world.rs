@@ -1,4 +1,4 @@
-//! A daemon's inner half beside the platforms, on a clock that stands still.
+//! The runtime and the channels of a daemon, with mock servers of the platforms and a clock that the test advances.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -35,14 +35,14 @@ use testkit::telegram::TelegramServer;
 use testkit::{SequentialIds, SimulatedClock};
 use tokio::sync::Notify;
 
-/// How long a story may wait for something, in real time.
+/// Real time for which a test waits for a condition.
 const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const TOKEN: &str = "123:abc";
-/// What the persona says when it writes first.
+/// Text of the proactive message that the mock model writes.
 pub(crate) const OWN_WORDS: &str = "How was your day?";
-/// Wait for further messages before a reply on Discord.
+/// Time for which Discord waits for further messages before a reply.
 pub(crate) const DEBOUNCE: Duration = Duration::from_secs(2);
-/// How often Discord's gateway wants to hear from the bot.
+/// Heartbeat interval that the mock gateway of Discord asks for.
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(41_250);
 
 pub(crate) struct World {
@@ -54,14 +54,14 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     pub(crate) channels: Channels,
     pub(crate) allowed: Vec<String>,
-    /// Who speaks and hears from the next start on.
+    /// Sets the speech and transcription providers of the next start.
     pub(crate) voice: VoiceSettings,
     lives: u64,
     path: PathBuf,
     _folder: tempfile::TempDir,
 }
 
-/// The offline provider, which also writes first, and waits where a test holds it.
+/// The offline provider, which also writes proactive messages, and which a test can make wait.
 #[derive(Default)]
 pub(crate) struct Listener {
     held: Mutex<Option<(String, Arc<Notify>)>>,
@@ -70,19 +70,19 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Replies to prompts with this text wait until the returned bell rings.
+    /// Replies to prompts that contain this text wait until the returned bell rings.
     pub(crate) fn hold(&self, text: &str) -> Arc<Notify> {
         let bell = Arc::new(Notify::new());
         *self.held.lock().unwrap() = Some((text.to_owned(), bell.clone()));
         bell
     }
 
-    /// The next reply is this one.
+    /// Sets the next reply.
     pub(crate) fn reply_with(&self, text: &'static str) {
         *self.next_reply.lock().unwrap() = Some(text);
     }
 
-    /// System and user prompt of each reply so far.
+    /// System and user prompt of each reply so far, in order.
     pub(crate) fn prompts(&self) -> Vec<(String, String)> {
         self.prompts.lock().unwrap().clone()
     }
@@ -203,14 +203,14 @@ impl World {
         }
     }
 
-    /// Ends in order.
+    /// Stops the daemon's parts in the order of a normal shutdown.
     pub(crate) async fn stop(&self) {
         self.channels.stop().await;
         self.runtime.stop().await;
         self.store.close().await.unwrap();
     }
 
-    /// Who speaks and hears from now on; the persona is to be heard.
+    /// Sets the speech and transcription providers from now on and turns speech on for the persona.
     pub(crate) async fn give_voice(&mut self, voice: VoiceSettings) {
         self.voice = voice.clone();
         self.runtime.voice().change_settings(voice);
@@ -221,7 +221,7 @@ impl World {
         voice_folder(&self.path)
     }
 
-    /// The files of the voice, by their names. A folder that is deleted meanwhile has none.
+    /// Names of the voice files. A folder that is deleted during the listing counts as empty.
     pub(crate) fn voice_files(&self) -> Vec<String> {
         let read = |folder: PathBuf| match std::fs::read_dir(folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -232,7 +232,7 @@ impl World {
         files.map(|file| file.file_name().into_string().unwrap()).collect()
     }
 
-    /// Starts again on what is on the disk.
+    /// Starts again with the same files.
     pub(crate) async fn start_again(&mut self) {
         self.lives += 1;
         let (platform, discord) = (&self.platform, &self.discord);
@@ -241,7 +241,7 @@ impl World {
         (self.store, self.runtime, self.channels) = parts;
     }
 
-    /// Waits until something holds; time passes a second at a look.
+    /// Waits until a condition is true. The clock advances by a second before each check.
     pub(crate) async fn until<F: Future<Output = bool>>(&self, what: &str, holds: impl Fn() -> F) {
         let waiting = async {
             while !holds().await {
@@ -259,7 +259,7 @@ impl World {
         self.until(&format!("{count} messages"), || async { self.platform.sent().len() >= count }).await;
     }
 
-    /// Waits until every turn is answered and the channel has delivered everything.
+    /// Waits until every turn has its reply and the channel has delivered all messages.
     pub(crate) async fn until_quiet(&self, channel: &str) {
         let is_quiet = || async {
             self.store.pending_turns().await.unwrap().is_empty() && self.status_of(channel).await.waiting == 0
@@ -290,13 +290,13 @@ impl World {
         self.runtime.channels().unwrap().link_code(channel, user).unwrap().code
     }
 
-    /// Links the account 7 to the user and forgets the lines about it.
+    /// Links the account 7 to the user and deletes the messages about linking from the mock.
     pub(crate) async fn link(&self, user: &str) {
         self.platform.write(7, &self.code(user));
         self.until_sent(1).await;
     }
 
-    /// Links an account of Discord to the user.
+    /// Links a Discord account to the user.
     pub(crate) async fn link_on_discord(&self, person: u64, user: &str) {
         self.until_state("discord", "ready").await;
         self.discord.write(person, &self.code_for("discord", user));
@@ -316,7 +316,7 @@ impl World {
     }
 }
 
-/// What a daemon speaks with.
+/// The speech and transcription providers of a daemon.
 struct Outside<'a> {
     platform: &'a TelegramServer,
     discord: &'a DiscordServer,

@@ -1,4 +1,4 @@
-//! A daemon as a process of its own.
+//! A daemon as its own process.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::Failed;
 
-/// Killed when it is dropped.
+/// The process; killed on drop.
 pub(crate) struct Daemon {
     process: Child,
     url: String,
@@ -22,12 +22,12 @@ impl Daemon {
         Self::start_in(TempDir::new()?, database, "0ms").await
     }
 
-    /// A daemon that answers nobody within the next hour.
+    /// Starts a daemon that does not reply to any message within the next hour.
     pub(crate) async fn start_silent(database: &str) -> Result<Self, Failed> {
         Self::start_in(TempDir::new()?, database, "1h").await
     }
 
-    /// Ends it and starts it in the same home.
+    /// Stops the daemon and starts it again with the same home.
     pub(crate) async fn start_again(mut self, database: &str) -> Result<Self, Failed> {
         self.end();
         let home = std::mem::replace(&mut self.home, TempDir::new()?);
@@ -68,14 +68,14 @@ impl Daemon {
         if status.is_success() { Ok(()) } else { Err(format!("{path}: {status} {text}").into()) }
     }
 
-    /// One turn, to the end of its reply.
+    /// Runs one turn up to the end of its reply.
     pub(crate) async fn say(&self, http: &Client, persona: &str, number: usize) -> Result<(), Failed> {
         let text = sentence(number);
         let body = json!({"model": persona, "user": "self", "messages": [{"role": "user", "content": text}]});
         self.post(http, "/v1/chat/completions", &body).await
     }
 
-    /// Memory that the process holds, in MiB.
+    /// Memory of the process, in MiB.
     pub(crate) fn resident_mib(&self) -> Result<f64, Failed> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no size")?;
@@ -83,7 +83,7 @@ impl Daemon {
     }
 
     fn end(&mut self) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -95,7 +95,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Something that a person may say, in other words each time.
+/// A message as a person may write it, with other words for each number.
 fn sentence(number: usize) -> String {
     const WHO: [&str; 8] =
         ["My sister", "The neighbour", "Our teacher", "I", "Grandfather", "A colleague", "The baker", "Nora"];

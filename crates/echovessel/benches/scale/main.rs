@@ -1,8 +1,10 @@
-//! Prints how far daemons on one PostgreSQL server reach: messages captured a second, also with a file, turns a second for one, two and three of them, and what a turn, a persona
-//! and a thousand messages cost. `scripts/with-postgres cargo bench -p echovessel --bench scale`.
+//! Prints the limits of daemons on one PostgreSQL server: messages captured per second, also with a file, turns per
+//! second for one, two and three daemons, and the cost of a turn, a persona and a thousand messages.
+//! Run it with `scripts/with-postgres cargo bench -p echovessel --bench scale`.
 //!
-//! `PERSONAS` (10,000) and `SECONDS` (20 for each number of daemons) change its size. Replies are the offline provider's and there are
-//! no vectors, so that nothing but EchoVessel and the database is measured. Nothing here passes or fails by the clock.
+//! `PERSONAS` (10,000) and `SECONDS` (20 for each number of daemons) change its size. The replies are those of the
+//! offline provider and no vectors are computed, so only EchoVessel and the database are measured. No result depends
+//! on a time limit.
 
 mod daemon;
 mod wire;
@@ -20,11 +22,12 @@ use wire::CountingProxy;
 
 pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// Number of callers that talk at the same time.
+/// Number of concurrent callers.
 const CALLERS: usize = 64;
-/// Messages after which a caller goes on as another user: those that wait for an answer have a limit.
+/// Messages after which a caller continues as another user, since the number of unanswered messages of a user is
+/// limited.
 const MESSAGES_PER_USER: usize = 100;
-/// Turns of the measurement of one turn's cost, one after the other.
+/// Number of sequential turns over which the cost of one turn is measured.
 const SINGLE_TURNS: usize = 300;
 
 fn main() -> Result<(), Failed> {
@@ -94,7 +97,7 @@ async fn measure() -> Result<(), Failed> {
     measure_one_turn(&http, &database).await
 }
 
-/// Messages of many callers that are durable when they are acknowledged; nothing is answered meanwhile.
+/// Messages of many callers that are durable when they are acknowledged. No replies are generated meanwhile.
 async fn measure_captures(name: &str, database: &str, seconds: usize) -> Result<(), Failed> {
     let daemon = Daemon::start_silent(database).await?;
     let http = outgoing::client_builder().no_proxy().pool_max_idle_per_host(CALLERS).build()?;
@@ -118,7 +121,7 @@ async fn measure_captures(name: &str, database: &str, seconds: usize) -> Result<
     Ok(())
 }
 
-/// Statements, round trips and bytes of one turn, on the wire.
+/// Statements, round trips and bytes of one turn, counted on the wire.
 async fn measure_one_turn(http: &Client, database: &str) -> Result<(), Failed> {
     let proxy = CountingProxy::start()?;
     let daemon = Daemon::start(&proxy.address(database)).await?;
@@ -140,19 +143,19 @@ async fn measure_one_turn(http: &Client, database: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Milliseconds for which all processes of this name have used a processor.
+/// Processor time of all processes with this name, in milliseconds.
 fn processor_time(name: &str) -> Result<f64, Failed> {
-    /// The unit of the figures in `/proc`, on every Linux.
+    /// Clock ticks per second of the figures in `/proc`, on every Linux.
     const TICKS_PER_SECOND: f64 = 100.0;
     let mut ticks = 0.0;
     for entry in std::fs::read_dir("/proc")? {
-        // A process may end at any moment.
+        // The process may end at any moment.
         let Ok(stat) = std::fs::read_to_string(entry?.path().join("stat")) else { continue };
         let Some((head, fields)) = stat.rsplit_once(')') else { continue };
         if head.rsplit_once('(').is_none_or(|(_, command)| command != name) {
             continue;
         }
-        // User and system time are the 14th and 15th field; the state, the third, is the first after the name.
+        // User and system time are fields 14 and 15. The state, field 3, is the first one after the name.
         let used = fields.split_ascii_whitespace().skip(11).take(2);
         ticks += used.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>();
     }
@@ -181,7 +184,7 @@ async fn create_personas(http: &Client, daemon: &Daemon, count: usize) -> Result
     futures_util::future::try_join_all(creating).await.map(drop)
 }
 
-/// Everybody who talks, each with another persona at every turn.
+/// Runs turns of many callers. Each turn uses another persona.
 struct Talk<'a> {
     http: Client,
     daemons: &'a [Daemon],
@@ -190,7 +193,7 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// The time of every turn.
+    /// The duration of each turn.
     async fn run(&self, time: Duration) -> Result<Vec<Duration>, Failed> {
         let began = Instant::now();
         let talking = (0..CALLERS).map(|_| async move {
@@ -207,11 +210,11 @@ impl Talk<'_> {
     }
 }
 
-/// Size of the database at one moment.
+/// The size of the database at one moment.
 struct Stored {
     rows: f64,
     bytes: f64,
-    /// Bytes of write-ahead log since the server was made.
+    /// Bytes of the write-ahead log since the server was created.
     log: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Counts what goes over the connections between a daemon and the database.
+//! A proxy that counts the traffic between a daemon and the database.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::Failed;
 
-/// Bytes before a message's content: its type and its length.
+/// Bytes before a message's content: its type and length.
 const HEAD: usize = 5;
 
 #[derive(Default)]
@@ -24,13 +24,13 @@ struct Counters {
 
 pub(crate) struct Counts {
     pub(crate) statements: u64,
-    /// Bytes to the database.
+    /// Bytes sent to the database.
     pub(crate) sent: u64,
     /// Bytes received from the database.
     pub(crate) received: u64,
 }
 
-/// A socket before that of the server.
+/// A proxy socket in front of the server's socket.
 pub(crate) struct CountingProxy {
     folder: TempDir,
     counters: Arc<Counters>,
@@ -88,7 +88,7 @@ async fn pass_back(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, counters: Ar
     }
 }
 
-/// Reads the messages of a client as they come. The first has no type.
+/// Reads a client's messages from the stream. The first message has no type.
 #[derive(Default)]
 struct Messages {
     has_begun: bool,
@@ -96,7 +96,7 @@ struct Messages {
 }
 
 impl Messages {
-    /// Statements that begin in these bytes: executions of prepared ones, and plain queries.
+    /// Number of statements that begin in these bytes: executions of prepared statements and simple queries.
     fn statements_in(&mut self, bytes: &[u8]) -> u64 {
         self.pending.extend_from_slice(bytes);
         let mut statements = 0;

@@ -119,7 +119,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     );
     story.write_documents().await?;
     story.tell_story().await?;
-    story.pass_idle_time().await?;
+    story.advance_past_idle_time().await?;
     story.talk_of_other_things().await?;
     story.ask_about_cat().await?;
     wired.runtime.stop().await;
@@ -196,7 +196,7 @@ impl DemoStory {
         Ok(())
     }
 
-    async fn pass_idle_time(&mut self) -> anyhow::Result<()> {
+    async fn advance_past_idle_time(&mut self) -> anyhow::Result<()> {
         println!(
             "\n  … {} …",
             self.pick_language([

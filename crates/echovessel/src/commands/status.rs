@@ -38,7 +38,7 @@ pub(crate) async fn status(shared: &SharedOptions, home: &Home) -> anyhow::Resul
     );
     let sync = daemon.ask(Method::GET, "/api/sync", None).await?;
     if sync["state"] != "off" {
-        println!("  hub       {}", super::sync::standing_line(&sync));
+        println!("  hub       {}", super::sync::sync_state_line(&sync));
     }
     let spending = &status["spending"];
     println!("  spent     {:.2} US dollars today", spending["today_usd"].as_f64().unwrap_or_default());

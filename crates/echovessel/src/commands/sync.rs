@@ -38,7 +38,7 @@ pub(crate) async fn sync(
         SyncCommand::Status => status(shared, config, home).await,
         SyncCommand::Now => {
             let (standing, _) = exchange(config, home).await?;
-            print_standing(shared, &standing);
+            print_sync_state(shared, &standing);
             fail_unless_synchronised(&standing)
         }
         SyncCommand::Disconnect => disconnect(shared, home).await,
@@ -105,7 +105,7 @@ async fn connect(
         shown["instance"] = json!(found.instance.as_str());
         println!("{shown}");
     } else {
-        print_standing(shared, &standing);
+        print_sync_state(shared, &standing);
     }
     fail_unless_synchronised(&standing)
 }
@@ -252,7 +252,7 @@ async fn status(shared: &SharedOptions, config: &Config, home: &Home) -> anyhow:
         println!("{shown}");
         return Ok(());
     }
-    print_standing(shared, &standing);
+    print_sync_state(shared, &standing);
     println!(
         "The hub of this home stands at version {}; {} conflicts wait.",
         hub["serverVersion"], hub["openConflicts"]
@@ -278,7 +278,7 @@ async fn status(shared: &SharedOptions, config: &Config, home: &Home) -> anyhow:
 }
 
 /// One line with the hub, the number of waiting documents, the last exchange, and the error if any.
-pub(crate) fn standing_line(sync: &Value) -> String {
+pub(crate) fn sync_state_line(sync: &Value) -> String {
     let waiting = sync["waiting"].as_u64().unwrap_or_default();
     let last = sync["last_exchange"].as_str().map_or_else(|| "never".to_owned(), str::to_owned);
     let url = text_field(sync, "url");
@@ -288,7 +288,7 @@ pub(crate) fn standing_line(sync: &Value) -> String {
     }
 }
 
-fn print_standing(shared: &SharedOptions, sync: &Value) {
+fn print_sync_state(shared: &SharedOptions, sync: &Value) {
     if shared.json {
         println!("{sync}");
         return;
@@ -297,7 +297,7 @@ fn print_standing(shared: &SharedOptions, sync: &Value) {
         println!("This home follows no hub; `echovessel sync connect` makes it an embodiment of one.");
         return;
     }
-    println!("Hub {}", standing_line(sync));
+    println!("Hub {}", sync_state_line(sync));
     for note in sync["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         println!("  not exchanged: {note}");
     }

@@ -1,4 +1,4 @@
-//! Backup and restore through the front door.
+//! Backup and restore through the command line.
 
 use std::fs;
 use std::path::Path;
@@ -129,7 +129,7 @@ async fn plain_copies_are_of_one_command_and_do_not_stay_behind() {
     assert!(refused.code == 1 && refused.err.contains("another encrypted backup"), "{}", refused.err);
     assert_eq!(fs::read_to_string(&plain).unwrap(), KEPT, "the copy of another command is in use");
 
-    // The other command is killed, and the daemon starts again.
+    // The waiting command is killed, and the daemon starts again.
     drop(other_command);
     daemon.kill();
     let _daemon = Daemon::start(&home, &settings).await;
@@ -167,7 +167,7 @@ async fn killed_backups_leave_no_words_and_no_half_of_a_file() {
     assert!(left.is_empty(), "{left:?}");
     run(&home, &settings, &["stop"]).await.well();
 
-    // A start removes unfinished backups, too. Other files in the folder stay.
+    // A start also removes unfinished backups. Other files in the folder stay.
     for ending in ["new", "copied", "partial"] {
         for beside in ["", "-journal", "-wal", "-shm"] {
             let name = format!("echovessel-20260101T000000Z.{ending}{beside}");
@@ -196,7 +196,7 @@ async fn killed_backups_leave_no_words_and_no_half_of_a_file() {
 async fn restored_databases_are_not_mixed_with_the_log_of_a_lost_one() {
     let (home, settings) = (Home::new(), Settings::offline());
     if home.is_on_server() {
-        // A server's log is its own affair.
+        // The log of a database server belongs to its operator.
         return;
     }
     let daemon = Daemon::start(&home, &settings).await;

@@ -1,4 +1,4 @@
-//! Channels beyond the program, through the program: started, linked by a command, killed and started again.
+//! External channels through the whole program: started, linked by a command, killed and started again.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -18,11 +18,12 @@ use crate::model_setup::Page;
 use crate::owner_api::answer;
 
 const TOKEN: &str = "123:abc";
-/// How often the daemon is killed while both platforms are busy; [`KILLS_VARIABLE`] sets another number, `make soak` 200.
+/// Number of kills of the daemon while both platforms are busy. [`KILLS_VARIABLE`] sets another number; `make soak`
+/// uses 200.
 const KILLS: u64 = 6;
 const KILLS_VARIABLE: &str = "ECHOVESSEL_TEST_KILLS";
 
-/// Both platforms, as they are outside the program.
+/// Mock servers of both platforms.
 struct Platforms {
     telegram: TelegramServer,
     discord: DiscordServer,
@@ -68,7 +69,7 @@ async fn status(daemon: &Daemon, channel: &str) -> Value {
     found.unwrap().clone()
 }
 
-/// Whether no reply waits for any platform.
+/// Whether no reply waits for delivery to any platform.
 async fn is_delivered(daemon: &Daemon) -> bool {
     for channel in ["discord", "telegram"] {
         if status(daemon, channel).await["waiting"] != json!(0) {
@@ -304,7 +305,7 @@ async fn the_start_line_names_the_hosts_of_the_channels() {
     assert!(line.contains("127.0.0.1 for Discord, 127.0.0.1 for Telegram; no other host"), "{line}");
 }
 
-/// A number that looks random and is the same in every run.
+/// A pseudo-random number that is the same in every run.
 fn scattered(seed: u64) -> u64 {
     let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33
@@ -314,10 +315,10 @@ fn kills() -> u64 {
     std::env::var(KILLS_VARIABLE).map_or(KILLS, |kills| kills.parse().unwrap())
 }
 
-/// A voice message, and a home that hears `spoken words` in each.
+/// A voice message, and a home whose transcription returns `spoken words` for each one.
 fn voice_message(home: &Home) -> Vec<u8> {
     std::fs::create_dir_all(home.path()).unwrap();
-    // The path of the file follows, and is not printed.
+    // The path of the file comes next and is not printed.
     let listens = "[voice]\nenabled = true\nstt_provider = \"command\"\nstt_command = [\"printf\", \"spoken words%.0s\"]\n";
     std::fs::write(home.file("config.toml"), listens).unwrap();
     let tone = (0..16_000_i16).map(|sample| if sample % 80 < 40 { 6_000 } else { -6_000 }).collect();
@@ -362,13 +363,13 @@ async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twic
             let found = said.iter().filter(|message| (message["role"] == "user") == is_user);
             found.map(|message| message["turn_id"].as_str().unwrap()).collect()
         };
-        // The turns of one channel are answered while those of the other wait.
+        // The turns of one channel are answered while those of the other channel wait.
         let is_answered = turns_of(true) == turns_of(false);
         let is_heard = said.iter().all(|message| message["content"] != VOICE_MESSAGE);
         if !(is_heard && of_user >= on_discord.len() + on_telegram.len() && is_answered) {
             return None;
         }
-        // Looked at last: a reply that is stored meanwhile waits in the outbox.
+        // The outbox is checked last, since a reply that is stored during these checks waits there.
         is_delivered(&daemon).await.then_some(said)
     })
     .await;
@@ -389,7 +390,8 @@ async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twic
         of("discord", "persona"),
         "every reply is there, none twice"
     );
-    // Telegram can't say whether it has a message: one that was under way at a kill may be missing there, never doubled.
+    // Telegram can't report whether it has received a message. A message that was being sent at a kill may be
+    // missing, but it is never sent twice.
     let sent: Vec<String> = platforms.telegram.sent().into_iter().skip(1).map(|(_, text)| text).collect();
     let stored = of("telegram", "persona");
     assert!(

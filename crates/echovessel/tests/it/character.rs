@@ -1,4 +1,4 @@
-//! A character card becomes a persona, on the command line and over HTTP, with and without a daemon.
+//! A character card becomes a persona, on the command line and over HTTP, with and without a running daemon.
 
 use std::fs;
 
@@ -85,7 +85,7 @@ async fn written_persona_is_replaced_only_when_asked_for() {
     assert_eq!(daemon.get("/api/admin/imports").await["imports"], json!([]), "no upload is left");
 }
 
-/// A daemon that was killed before it deleted the upload finds it again, and is asked to save the character again.
+/// A daemon that was killed before it deleted the upload finds it at the next start and imports it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn greeting_is_said_once_though_saving_is_repeated() {
     let (home, settings) = (Home::new(), Settings::offline());
@@ -134,7 +134,7 @@ async fn long_card_keeps_every_word_in_documents() {
     assert_eq!(ships(&block) + ships(&rest["content"]), 160, "{rest}");
 }
 
-/// Memories that another program saved take effect only after a person accepted them, and are erased with their import.
+/// Memories that another program saved are used only after a person accepted them, and are erased with their import.
 #[tokio::test(flavor = "multi_thread")]
 async fn saved_memories_of_another_program_wait_for_a_person() {
     let (home, settings) = (Home::new(), Settings::offline());
@@ -266,11 +266,11 @@ async fn talk_goes_to_no_persona_or_user_that_is_not_there() {
     }
 }
 
-/// A picture with the card in it.
+/// A PNG picture with the card in it.
 fn card_picture(card: &Value) -> Vec<u8> {
     let chunk = |kind: &[u8], data: &[u8]| {
         let length = u32::try_from(data.len()).unwrap().to_be_bytes();
-        // Readers do not check it.
+        // Readers do not check the checksum.
         [length.as_slice(), kind, data, &[0; 4]].concat()
     };
     let text = [b"ccv3\0".as_slice(), BASE64_STANDARD.encode(card.to_string()).as_bytes()].concat();
@@ -315,7 +315,7 @@ async fn persona_leaves_as_the_card_that_it_came_as() {
     assert!(refused.code == 1 && refused.err.contains(".charx"), "{}", refused.err);
     assert!(!fs::exists(path).unwrap());
 
-    // Each of them makes the same persona elsewhere, picture included.
+    // Each export creates the same persona in another home, including the picture.
     let daemon = Daemon::start(&home, &settings).await;
     let persona = daemon.get("/api/admin/persona?persona_id=wren").await;
     for file in [picture, archive] {
@@ -333,7 +333,7 @@ async fn persona_leaves_as_the_card_that_it_came_as() {
         assert_eq!(data, card["data"]);
     }
 
-    // The next card has the changed texts, and nothing about the user.
+    // The second card has the changed texts and nothing about the user.
     let changed = json!({"persona_block": "Wren sails.", "user_block": "Tom has a limp."});
     daemon.post("/api/admin/persona?persona_id=wren", &changed).await;
     assert_eq!(daemon.try_delete("/api/admin/persona/avatar?persona_id=wren").await.status, 200);

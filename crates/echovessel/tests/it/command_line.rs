@@ -1,4 +1,4 @@
-//! The command line: every word of it, its exit codes, and what it prints for people and for programs.
+//! The command line: every command, the exit codes, and the output for people and for programs.
 
 use std::process::Output;
 
@@ -11,14 +11,14 @@ use crate::scripts;
 use crate::start::start_line;
 use crate::watcher::Watcher;
 
-/// What a command did.
+/// Output and exit code of a command.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits until it ends.
 pub(crate) async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
     let mut command = command(home, settings, arguments);
     let Output { status, stdout, stderr } =
@@ -204,7 +204,7 @@ async fn a_second_daemon_on_the_same_home_is_refused_with_3_and_names_the_first(
     assert_eq!(run_file["url"], daemon.url);
     assert!(daemon.url.ends_with(&format!(":{}", run_file["port"])));
     daemon.kill();
-    // A killed daemon leaves its run.json and frees its lock.
+    // A killed daemon leaves its `run.json` but releases its lock.
     Daemon::start(&home, &settings).await.get("/api/state").await;
 }
 

@@ -1,8 +1,8 @@
-//! `kill -9` at random moments under load: what was acknowledged is there exactly once, and every session is
-//! remembered exactly once.
+//! `kill -9` at random moments under load: each acknowledged message is stored exactly once, and each session is
+//! extracted exactly once.
 //!
-//! `ECHOVESSEL_SOAK_ROUNDS` sets how many kills there are; else as many as fit. `ECHOVESSEL_SOAK_SEED` repeats a run's
-//! random choices.
+//! `ECHOVESSEL_SOAK_ROUNDS` sets the number of kills; without it, as many as fit. `ECHOVESSEL_SOAK_SEED` repeats a
+//! run's random choices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,18 +20,18 @@ use crate::daemon::{Daemon, Home, Settings, command, pause, within};
 use crate::owner_api::{Door, answer, completion};
 use crate::scripts;
 
-/// How long the killing goes on when no number of rounds is asked for. `make soak` asks for 200.
+/// Duration of the kills if no number of rounds is set. `make soak` sets 200.
 const KILLING: Duration = Duration::from_secs(20);
-/// How long all sessions may take to finish afterwards.
+/// Time within which all sessions must be finished afterwards.
 const SETTLING: Duration = Duration::from_secs(120);
 const CLIENTS: usize = 6;
 
-/// What one client knows of its messages.
+/// A client's record of the messages that it sent.
 #[derive(Default)]
 pub(crate) struct Sent {
-    /// Those with a 202, or a whole reply.
+    /// Messages that were acknowledged with a 202 or a complete reply.
     pub(crate) acknowledged: BTreeSet<String>,
-    /// All of them.
+    /// All messages that were sent.
     all: BTreeSet<String>,
 }
 
@@ -77,20 +77,20 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_doubled() {
     nothing_is_orphaned(&home, &settings);
 }
 
-/// Speed and persona of a client that talks.
+/// Speed and persona of a client.
 #[derive(Clone)]
 pub(crate) struct Pace {
-    /// The persona that it talks with.
+    /// The client's persona.
     pub(crate) persona: String,
-    /// Milliseconds between two lines.
+    /// Milliseconds between two messages.
     pub(crate) between: Range<u64>,
-    /// Share of the lines after which there is a silence that ends the session.
+    /// Share of the messages after which the client pauses long enough to end the session.
     pub(crate) silences: f64,
-    /// Milliseconds of such a silence.
+    /// Length of such a pause, in milliseconds.
     pub(crate) silence: u64,
 }
 
-/// Somebody who talks without end, whatever happens to the daemon.
+/// A client that sends messages until it is stopped, also while the daemon is down.
 pub(crate) struct Client {
     pub(crate) user: String,
     sent: Arc<Mutex<Sent>>,
@@ -138,7 +138,7 @@ async fn talk(
         let text = format!("I have a thing named {user}-{line}");
         sent.lock().unwrap().all.insert(text.clone());
         let door = door.read().unwrap().clone();
-        // Every third one is an OpenAI client.
+        // Every third client uses the OpenAI interface.
         let (path, body) = if number.is_multiple_of(3) {
             let mut body = completion(&user, &text);
             body["model"] = json!(pace.persona);
@@ -150,14 +150,14 @@ async fn talk(
         if answered.is_ok_and(|answer| matches!(answer.status, 200 | 202)) {
             sent.lock().unwrap().acknowledged.insert(text);
         }
-        // Now and then a silence that ends the session.
+        // Sometimes pauses long enough to end the session.
         let is_silence = random.random_bool(pace.silences);
         let silence = if is_silence { pace.silence } else { random.random_range(pace.between.clone()) };
         pause(Duration::from_millis(silence)).await;
     }
 }
 
-/// Waits until no session of this user is on its way, and none has failed.
+/// Waits until this user has no unfinished session, and fails if one has failed.
 pub(crate) async fn all_work_finishes(door: &Door, user: &str) {
     within(SETTLING, "all sessions are closed", async || {
         let mut left = 0;
@@ -211,13 +211,13 @@ pub(crate) async fn every_session_is_remembered_once(door: &Door, user: &str, hi
     assert_eq!(descriptions.len(), events.len(), "an event is there twice");
 }
 
-/// Every row belongs to something; every word and every counter is right.
+/// Checks that each row belongs to an existing one, and that all texts and counters are right.
 pub(crate) fn nothing_is_orphaned(home: &Home, settings: &Settings) {
     let output = command(home, settings, &["doctor", "--json"]).output().unwrap();
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
     let database = findings.as_array().unwrap().iter().find(|finding| finding["what"] == "database").unwrap();
     assert_eq!(database["ok"], true, "{findings}");
-    // Another daemon of whoever runs this may have the usual port.
+    // Another daemon on this machine may use the default port.
     let mut others = findings.as_array().unwrap().iter().filter(|finding| finding["what"] != "port");
     assert!(others.all(|finding| finding["ok"] == true), "{findings}");
 }

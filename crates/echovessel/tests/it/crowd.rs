@@ -1,4 +1,4 @@
-//! Many at once: nobody waits for somebody else, everybody's order is kept, and the inbox has an end.
+//! Many users at once: no user waits for another, each user's order is kept, and the inbox is limited.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::scripts;
 use crate::watcher::Watcher;
 
 const USERS: usize = 20;
-/// How long the model thinks.
+/// Time after which the mock model replies.
 const THINKING: Duration = Duration::from_secs(1);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,7 +39,7 @@ async fn twenty_people_do_not_wait_for_one_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn everybody_is_answered_in_the_order_in_which_they_spoke() {
     let model = scripts::model().await;
-    // Says the newest line back, so that a reply shows which words it answers.
+    // The mock repeats the newest message, so that a reply shows which message it answers.
     model.answer_task("reply", |request| {
         let prompt = request.user();
         let newest = scripts::section(&prompt, "What they just said").unwrap().trim().to_owned();
@@ -77,14 +77,14 @@ async fn everybody_is_answered_in_the_order_in_which_they_spoke() {
 async fn one_person_has_one_turn_at_a_time() {
     let model = scripts::model().await;
     let gate = Arc::new(Notify::new());
-    model.next("reply", Reply::text("one").hold_until(&gate));
+    model.next("reply", Reply::text("one").delay_first_token_until(&gate));
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     let mut watcher = Watcher::open(&daemon).await;
     let first = daemon.say("self", "first").await;
     model.wait_until_asked("reply", 1).await;
     let second = daemon.say("self", "second").await;
-    // Somebody else is answered meanwhile, so a second turn would have had its chance.
+    // The other user is answered meanwhile, so a second turn would have had time to run.
     let other = daemon.say("other", "hello").await;
     watcher.wait_for_reply(&other.turn_id).await;
     let asked = model.requests_for("reply");
@@ -128,7 +128,7 @@ async fn a_burst_of_lines_is_answered_as_one() {
 async fn a_full_inbox_refuses_and_writes_nothing() {
     let model = scripts::model().await;
     let never = Arc::new(Notify::new());
-    model.answer_task("reply", move |_| Reply::text("too late").hold_until(&never));
+    model.answer_task("reply", move |_| Reply::text("too late").delay_first_token_until(&never));
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     let (mut taken, mut refused) = (Vec::new(), 0);
@@ -155,6 +155,6 @@ async fn a_full_inbox_refuses_and_writes_nothing() {
     }
     assert!(taken.len() >= 256 && refused > 0, "{} taken, {refused} refused", taken.len());
     assert_eq!(daemon.said_by("self", "user").await, taken);
-    // Another person's inbox is another.
+    // Each user has an inbox of their own.
     daemon.say("other", "hello").await;
 }

@@ -1,4 +1,4 @@
-//! The program as a process of its own, on a scratch home, started and killed as a person's would be.
+//! The program as its own process with a temporary home, started and killed as a user would.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -14,20 +14,21 @@ use testkit::{ScriptedModel, postgres};
 
 use crate::owner_api::Door;
 
-/// How long anything may take that takes a moment on an idle machine.
+/// Time limit for everything that takes a moment on an idle machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait before looking again.
+/// Pause between two checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// A home that nobody else uses. It outlives its daemons, so that one can be killed and another started on it.
+/// A home for one test. It outlives its daemons, so that one can be killed and another one started with it.
 ///
-/// Its memory is in a database of its own on the PostgreSQL server that `ECHOVESSEL_TEST_POSTGRES` names, or in its file.
+/// Its memory is in a database of its own on the PostgreSQL server that `ECHOVESSEL_TEST_POSTGRES` names, or in a
+/// file.
 pub(crate) struct Home {
     folder: TempDir,
     database: Option<String>,
 }
 
-/// Everything in a database on a server. A dump fails while an erasure exchanges an index that it had just found.
+/// Dump of a database on a server. `pg_dump` fails while an erasure replaces an index, so it is repeated.
 fn dumped(database: &str) -> Vec<u8> {
     let mut said = String::new();
     for _ in 0..20 {
@@ -45,7 +46,7 @@ impl Home {
         Self { folder: tempfile::tempdir().unwrap(), database: postgres::fresh_home().unwrap() }
     }
 
-    /// Whether its memory holds these bytes anywhere, as far as its database can be asked.
+    /// Whether the memory contains these bytes anywhere that its database lets a client read.
     pub(crate) fn holds(&self, part: &str) -> bool {
         let bytes = match &self.database {
             Some(database) => dumped(database),
@@ -55,12 +56,12 @@ impl Home {
         testkit::contains_words(&bytes, part)
     }
 
-    /// Whether its memory is in a database on a server.
+    /// Whether the memory is in a database on a server.
     pub(crate) fn is_on_server(&self) -> bool {
         self.database.is_some()
     }
 
-    /// Whether its memory was ever begun.
+    /// Whether a database was created for the memory.
     pub(crate) fn has_memory(&self) -> bool {
         match &self.database {
             Some(database) => !postgres::query(database, "SELECT 1 FROM personas").unwrap().is_empty(),
@@ -68,30 +69,30 @@ impl Home {
         }
     }
 
-    /// The home itself, which the program makes.
+    /// The home folder, which the program creates.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
-    /// A file in it.
+    /// The path of a file in the home.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// What its daemons have written to standard error.
+    /// Everything that its daemons have written to standard error.
     pub(crate) fn log(&self) -> PathBuf {
         self.folder.path().join("log")
     }
 }
 
-/// What the program is told by its environment, which is all it is told.
+/// The environment variables of the program. It gets no others.
 #[derive(Clone)]
 pub(crate) struct Settings {
     environment: Vec<(String, String)>,
 }
 
 impl Settings {
-    /// Short waits, words alone, and this model.
+    /// Short waits, no embedding model, and this language model.
     pub(crate) fn talking_to(model: &ScriptedModel) -> Self {
         Self::quick()
             .key("llm.provider", "openai")
@@ -100,12 +101,12 @@ impl Settings {
             .key("llm.max_retries", 0)
     }
 
-    /// Short waits, words alone, and no model.
+    /// Short waits, no embedding model and no language model.
     pub(crate) fn offline() -> Self {
         Self::quick().key("llm.provider", "offline")
     }
 
-    /// Short waits and words alone; the model is the file's.
+    /// Short waits and no embedding model. The language model is the one in the configuration file.
     pub(crate) fn quiet() -> Self {
         Self::quick()
     }
@@ -118,17 +119,17 @@ impl Settings {
             .key("channels.web.debounce", "0ms")
     }
 
-    /// The home's own defaults, for commands that need none of the above.
+    /// The default settings of a home, for commands that need none of the above.
     pub(crate) fn none() -> Self {
         Self { environment: Vec::new() }
     }
 
-    /// Sets a key of the configuration, as `session.idle`.
+    /// Sets a key of the configuration, such as `session.idle`.
     pub(crate) fn key(self, key: &str, value: impl ToString) -> Self {
         self.variable(&format!("ECHOVESSEL__{}", key.to_uppercase().replace('.', "__")), value)
     }
 
-    /// Sets any environment variable.
+    /// Sets an environment variable.
     pub(crate) fn variable(mut self, name: &str, value: impl ToString) -> Self {
         self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.to_owned(), value.to_string()));
@@ -136,7 +137,7 @@ impl Settings {
     }
 }
 
-/// `echovessel <arguments>` on this home, with nothing of the environment that runs the tests.
+/// Returns the command `echovessel <arguments>` for this home, without the environment of the test runner.
 pub(crate) fn command(home: &Home, settings: &Settings, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_echovessel"));
     let database = home.database.iter().flat_map(|database| {
@@ -155,22 +156,22 @@ pub(crate) fn command(home: &Home, settings: &Settings, arguments: &[&str]) -> C
     command
 }
 
-/// A daemon that is up. Killed when dropped.
+/// A running daemon; killed on drop.
 pub(crate) struct Daemon {
     process: Child,
     door: Door,
-    /// The one-time link to the page that it printed.
+    /// The one-time login link that the daemon printed.
     pub(crate) login: String,
     log: PathBuf,
 }
 
 impl Daemon {
-    /// Starts it and waits until it says where it answers.
+    /// Starts the daemon and waits until it has printed its address.
     pub(crate) async fn start(home: &Home, settings: &Settings) -> Self {
         Self::start_at(home, settings, 0).await
     }
 
-    /// The same on this port; 0 takes any free one.
+    /// Starts the daemon on this port; 0 takes any free port.
     pub(crate) async fn start_at(home: &Home, settings: &Settings, port: u16) -> Self {
         let log = home.log();
         let stderr = File::options().create(true).append(true).open(&log).unwrap();
@@ -184,7 +185,7 @@ impl Daemon {
         let first = tokio::task::spawn_blocking(move || lines.recv_timeout(PATIENCE)).await.unwrap();
         let Ok(first) = first else {
             let ended = process.try_wait();
-            // It may have ended already.
+            // The daemon may have ended already.
             let _ = process.kill();
             panic!("the daemon does not come up ({ended:?}):\n{}", tail(&log));
         };
@@ -203,34 +204,34 @@ impl Daemon {
         self.process.id()
     }
 
-    /// Its door, for whoever must not hold the daemon itself.
+    /// A client of its API, for callers that can't hold the daemon itself.
     pub(crate) fn door(&self) -> Door {
         self.door.clone()
     }
 
-    /// Sends it a signal by its name, as `HUP`.
+    /// Sends a signal, given by its name, such as `HUP`.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 
-    /// Kills it at once, as `kill -9` does, and waits until it is gone.
+    /// Kills the daemon with SIGKILL and waits until its process has ended.
     pub(crate) fn kill(mut self) {
         self.end();
     }
 
-    /// Waits until it has ended by itself, and says whether it ended well.
+    /// Waits until the daemon ends by itself, and returns whether it exited with success.
     pub(crate) async fn ended(&mut self) -> bool {
         let status = eventually("the daemon ends", async || self.process.try_wait().unwrap()).await;
         status.success()
     }
 
-    /// The exit status; `None` while it runs.
+    /// The exit status; `None` while the daemon runs.
     pub(crate) fn try_ended(&mut self) -> Option<std::process::ExitStatus> {
         self.process.try_wait().unwrap()
     }
 
-    /// The most memory that it ever held, in MiB.
+    /// The highest memory use of the process, in MiB.
     pub(crate) fn memory_peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -238,7 +239,7 @@ impl Daemon {
     }
 
     fn end(&mut self) {
-        // It may be gone already, which is what is wanted.
+        // The process has ended already, which is the aim.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -260,12 +261,12 @@ impl Drop for Daemon {
     }
 }
 
-/// Its output line by line; read to the end, so that the process is never held up by a full pipe.
+/// Reads the output line by line up to its end, so that a full pipe never blocks the process.
 fn lines_of(output: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            // Whoever listened may be gone.
+            // The receiver may have been dropped.
             let _ = sender.send(line);
         }
     });
@@ -278,12 +279,12 @@ fn tail(log: &PathBuf) -> String {
     lines[lines.len().saturating_sub(40)..].join("\n")
 }
 
-/// Looks again and again until there is something to see. Fails after [`PATIENCE`].
+/// Polls until the closure returns a value. Fails after [`PATIENCE`].
 pub(crate) async fn eventually<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
     within(PATIENCE, what, look).await
 }
 
-/// Looks again and again until there is something to see, for so long.
+/// Polls until the closure returns a value. Fails after the given time.
 pub(crate) async fn within<T>(patience: Duration, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -295,7 +296,7 @@ pub(crate) async fn within<T>(patience: Duration, what: &str, mut look: impl Asy
     }
 }
 
-/// Lets real time pass.
+/// Waits in real time.
 #[expect(clippy::disallowed_methods, reason = "the process under test runs in real time")]
 pub(crate) async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;

@@ -1,4 +1,4 @@
-//! `echovessel doctor` finds what is wrong: each thing is broken once.
+//! `echovessel doctor` reports each kind of defect; each is caused once here.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
 
-/// A home that was used and is at rest, and the settings by which doctor finds nothing wrong with it.
+/// A home that was used and is idle, and the settings with which doctor reports no defect.
 async fn used_home() -> (Home, Settings) {
     let (home, settings) = (Home::new(), Settings::offline().key("server.port", 0));
     let daemon = Daemon::start(&home, &settings).await;
@@ -18,7 +18,7 @@ async fn used_home() -> (Home, Settings) {
     (home, settings)
 }
 
-/// What doctor says about the one thing that is wrong.
+/// The message of doctor about the only defect.
 async fn complaint(home: &Home, settings: &Settings, what: &str) -> String {
     let ran = run(home, settings, &["doctor", "--json"]).await;
     assert_eq!(ran.code, 1, "{}", ran.out);
@@ -96,7 +96,7 @@ async fn a_configuration_that_is_wrong() {
     let file = home.file("config.toml");
     std::fs::write(&file, "[recall]\nkk = 5\n").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-    // Without a configuration the default port and model are looked at, which may be fine or not here.
+    // Without a configuration, doctor checks the default port and model, whose result depends on the machine.
     let ran = run(&home, &settings, &["doctor"]).await;
     assert_eq!(ran.code, 1);
     let line = ran.out.lines().find(|line| line.contains("configuration")).unwrap();

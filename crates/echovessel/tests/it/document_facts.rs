@@ -1,5 +1,5 @@
-//! Entities and relations of documents that other programs write over MCP: drawn from their lines, found by a search, gone
-//! with the lines.
+//! Entities and relations of documents that other programs write over MCP: extracted from the lines, found by a
+//! search, erased with the lines.
 
 use serde_json::{Value, json};
 use testkit::Reply;
@@ -17,7 +17,7 @@ fn write(program: &mut Program, slug: &str, content: &str) {
     assert_eq!(created["success"], true, "{created}");
 }
 
-/// The graph score of the memory with this slug, 0 if it is not found.
+/// The graph score of the memory with this slug; 0 if recall does not return it.
 fn graph_score(program: &mut Program, slug: &str, query: &str) -> f64 {
     let found =
         program.call("memory_search", &json!({"query": query, "minScore": 0.0, "instanceId": "laptop"}));
@@ -47,7 +47,7 @@ async fn names_are_drawn_by_rules_where_there_is_no_model() {
     let node = &nodes["results"][0]["node"];
     assert_eq!((&node["label"], &node["entity"]), (&json!("Biscuit"), &json!(true)), "{nodes}");
     assert_eq!(node["sourceMemoryIds"], json!([format!("significant-{DAY}_dog")]), "{nodes}");
-    // What rested on the document goes with it.
+    // Conclusions from the document are erased with it.
     let deleted = json!({"granularity": "significant", "date": DAY, "slug": "dog"});
     assert_eq!(program.call("memory_delete", &deleted)["success"], true);
     let nodes = program.call("graph_node_search", &json!({"query": "Biscuit"}));
@@ -93,7 +93,7 @@ async fn relations_rest_on_a_line_of_the_document_and_go_with_it() {
     let asked = model.requests_for("graph");
     assert!(asked.iter().all(|request| !request.user().contains("via:")), "a prompt names no instance");
 
-    // Only the new line is asked about, and what rested on the line that went goes.
+    // Only the new line is extracted, and conclusions from the deleted line are erased.
     let before = asked.len();
     let edit = json!({"granularity": "significant", "date": DAY, "slug": "move", "editedBy": "laptop",
         "content": format!("# The move\n{dog}\n- He likes the river there")});

@@ -1,4 +1,5 @@
-//! Ingest before send, commit before announce: whoever is told of something can ask for it at once.
+//! Messages are stored before they are sent and committed before they are announced: whoever receives an event can
+//! read its data at once.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::watcher::Watcher;
 async fn a_message_is_in_the_history_when_its_202_arrives() {
     let model = scripts::model().await;
     let never = Arc::new(Notify::new());
-    model.answer_task("reply", move |_| Reply::text("too late").hold_until(&never));
+    model.answer_task("reply", move |_| Reply::text("too late").delay_first_token_until(&never));
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     for number in 1..=20 {

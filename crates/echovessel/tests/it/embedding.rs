@@ -1,4 +1,5 @@
-//! The embedding model as a person sets it: an endpoint instead of the local one, and what the program says of it.
+//! The embedding model as a user configures it: an endpoint instead of the local model, and the program's messages
+//! about it.
 
 use std::fs;
 use std::sync::Arc;
@@ -54,8 +55,8 @@ async fn the_local_model_serves_until_the_endpoint_has_embedded_everything() {
 
     let gate = Arc::new(Notify::new());
     let first = Reply::json(json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}));
-    model.next(EMBEDDINGS, first.hold_until(&gate));
-    // Every later vector has two components too.
+    model.next(EMBEDDINGS, first.delay_first_token_until(&gate));
+    // All later vectors also have two components.
     model.answer_task(EMBEDDINGS, |asked| {
         let inputs = asked.body["input"].as_array().unwrap();
         let data: Vec<Value> =

@@ -1,4 +1,4 @@
-//! A home that follows another one as its hub: both as processes, with real sockets in between.
+//! A home that follows another home as its hub: both as processes, connected by real sockets.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::owner_api::Door;
 
 const TOKEN: &str = "ECHOVESSEL_HUB_TOKEN";
 
-/// A hub that runs, and the token of its embodiment `laptop`.
+/// A running hub, and the token of its embodiment `laptop`.
 async fn hub() -> (Home, Daemon, String) {
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::offline().key("hub.instance", "home")).await;
@@ -72,16 +72,16 @@ async fn two_machines_become_one_self_while_both_run() {
     has(&laptop, "relationship/bond.md", "We like rain.\n").await;
     has(&hub, "custom/notes.md", "from the laptop\n").await;
 
-    // A change goes by itself, within seconds.
+    // A change is sent automatically within seconds.
     write(&laptop, "relationship/bond.md", "We like rain.\n\nAnd tea.\n").await;
     has(&hub, "relationship/bond.md", "We like rain.\n\nAnd tea.\n").await;
-    // One of the hub comes with the next exchange.
+    // A change on the hub arrives with the next exchange.
     write(&hub, "relationship/bond.md", "We like rain.\n\nAnd green tea.\n").await;
     let status = run(&laptop_home, &settings, &["sync", "now", "--json"]).await.json();
     assert_eq!((&status["state"], &status["error"]), (&json!("ok"), &Value::Null), "{status}");
     assert_eq!(read(&laptop, "relationship/bond.md").await.unwrap(), "We like rain.\n\nAnd green tea.\n");
 
-    // Core blocks are the hub's.
+    // The core blocks are taken from the hub.
     let answer = laptop
         .request(Method::PUT, "/api/hub/documents/self/persona.md")
         .json(&json!({"content": "I am me."}));
@@ -89,7 +89,7 @@ async fn two_machines_become_one_self_while_both_run() {
     assert_eq!(answer.status().as_u16(), 403);
     assert!(answer.text().await.unwrap().contains("edited on the hub"));
 
-    // What is erased at one goes from the files of both.
+    // A text that is erased on one side is deleted from the files of both.
     write(&laptop, "custom/notes.md", "The code is 4711.\nTea is in the kitchen.\n").await;
     has(&hub, "custom/notes.md", "The code is 4711.\nTea is in the kitchen.\n").await;
     run(&laptop_home, &settings, &["memory", "forget", "--text", "4711", "--yes"]).await.well();
@@ -128,7 +128,8 @@ async fn it_connects_and_exchanges_without_a_daemon_and_sends_the_rest_at_the_st
     assert_eq!(read(&hub, "custom/last.md").await.unwrap(), "said last\n");
 }
 
-/// A hub that accepts and never answers delays neither a reply nor the start, and the stop by a few seconds at most.
+/// A hub that accepts connections and never answers delays neither a reply nor the start, and the stop by a few
+/// seconds at most.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_hangs_delays_nothing() {
     let (_home, hub, token) = hub().await;
@@ -176,7 +177,7 @@ async fn each_failure_has_its_sentence_and_nothing_is_written() {
         let config = std::fs::read_to_string(laptop.file("config.toml")).unwrap_or_default();
         assert!(!config.contains("[sync]"), "{config}");
     }
-    // A token of the hub's own name.
+    // A token with the hub's own name.
     let own = token(&home, "hub:home").await;
     let ran = connect(&laptop, &with(&own), &hub.url).await;
     assert!(ran.err.contains("called `home` as well"), "{}", ran.err);

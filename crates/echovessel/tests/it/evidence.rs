@@ -1,4 +1,5 @@
-//! No evidence, no memory: what can't be proven by the right speaker's words is kept apart for a person to see.
+//! No evidence, no memory: a claim that the right speaker's words do not prove is kept apart, where a person can see
+//! it.
 
 use serde_json::{Value, json};
 use testkit::{Reply, ScriptedModel};
@@ -9,7 +10,7 @@ use crate::watcher::Watcher;
 
 const LINE: &str = "我妈下周要做手术,我有点怕。今天还下雨,我忘了带伞,鞋都湿了。不过晚饭很好吃。";
 
-/// A session of one line that was extracted with the given answers, one after the other.
+/// A session of one message, extracted with the given answers of the model, in order.
 struct Extracted {
     model: ScriptedModel,
     daemon: Daemon,
@@ -21,7 +22,7 @@ impl Extracted {
         let model = model().await;
         let reply = reply.to_owned();
         model.answer_task("reply", move |_| Reply::text(&reply));
-        // An answer more than expected would be one more than was queued.
+        // An additional call of the model would use one answer more than was queued.
         model.answer_task("extraction", |_| Reply::error(500, "nothing more was expected"));
         answers.into_iter().for_each(|answer| model.next("extraction", answer));
         let home = Home::new();
@@ -34,7 +35,7 @@ impl Extracted {
         Self { model, daemon, _home: home }
     }
 
-    /// How often the model was asked.
+    /// Number of calls of the model.
     fn asked(&self) -> usize {
         self.model.requests_for("extraction").len()
     }

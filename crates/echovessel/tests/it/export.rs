@@ -1,4 +1,5 @@
-//! Export through the front door: an archive makes the same home again, other forms are read by other programs.
+//! Export through the command line and HTTP: an archive restores the same home, and other programs read the other
+//! formats.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,8 +13,8 @@ use crate::daemon::{Daemon, Home, Settings, eventually};
 use crate::scripts::{event, extraction, model};
 use crate::watcher::say;
 
-/// Everything that can be read of a memory. What belongs to the home (tokens, audit, configuration, the state of
-/// channels and vectors) is not in an archive.
+/// Everything that the API returns of a memory. An archive does not contain what belongs to the home: tokens, audit,
+/// configuration, and the state of channels and vectors.
 const READ: [&str; 22] = [
     "/api/chat/history?limit=200",
     "/api/admin/persona",
@@ -61,15 +62,15 @@ pub(crate) async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
         paths.push(format!("/api/hub/documents/{kind}/{name}/versions"));
     }
     for path in paths {
-        // What was erased answers 404, in both homes.
+        // Erased items answer 404 in both homes.
         let answer = daemon.try_get(&path).await;
         let mut body = answer.body;
         if path.ends_with("/mood/history") {
-            // The first moment of the year that ends now.
+            // Start of the year that ends now.
             body["since"] = Value::Null;
         }
         if body["episodic_state"]["mood"] == "neutral" {
-            // Nothing is recorded: neutral is the mood of the moment that asks.
+            // No mood is recorded, so the answer is neutral with the time of the request.
             body["episodic_state"]["updated_at"] = Value::Null;
         }
         answers.push((path, json!({"status": answer.status, "body": body})));
@@ -77,7 +78,7 @@ pub(crate) async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
     answers
 }
 
-/// A model that remembers a dog.
+/// A mock model that extracts a dog from the conversation.
 pub(crate) async fn attentive_model() -> ScriptedModel {
     let model = model().await;
     model.answer_task("extraction", |_| {
@@ -86,7 +87,7 @@ pub(crate) async fn attentive_model() -> ScriptedModel {
     model
 }
 
-/// Fills a home with something of everything that can be read; its daemon is stopped then.
+/// Fills a home with one of everything that the API returns, then stops its daemon.
 pub(crate) async fn fill(home: &Home, settings: &Settings) {
     let daemon = Daemon::start(home, settings).await;
     let persona = json!({"display_name": "Milo", "persona_block": "A quiet friend."});
@@ -107,7 +108,7 @@ pub(crate) async fn fill(home: &Home, settings: &Settings) {
     run(home, settings, &["stop"]).await.well();
 }
 
-/// Everything that can be read, of a daemon that is started for it.
+/// Starts a daemon and reads everything that the API returns.
 pub(crate) async fn read_at_rest(home: &Home, settings: &Settings) -> Vec<(String, Value)> {
     let daemon = Daemon::start(home, settings).await;
     let answers = read_all(&daemon).await;
@@ -115,7 +116,7 @@ pub(crate) async fn read_at_rest(home: &Home, settings: &Settings) -> Vec<(Strin
     answers
 }
 
-/// Fails if two homes answer differently, or if what was not erased is not found.
+/// Fails if two homes answer differently, or if an item that was not erased is missing.
 pub(crate) fn assert_same(before: &[(String, Value)], after: &[(String, Value)]) {
     assert_eq!(before.len(), after.len());
     let mut differences = Vec::new();
@@ -141,7 +142,7 @@ async fn archive_makes_a_home_that_answers_the_same() {
     fill(&home, &settings).await;
     let file = home.path().parent().unwrap().join("memory.zip");
     let path = file.to_str().unwrap();
-    // On a home at rest, so that what is read afterwards is what was exported.
+    // The home is idle here, so that what is read afterwards is what was exported.
     run(&home, &settings, &["export", path, "--json"]).await.well();
     let refused = run(&home, &settings, &["export", path]).await;
     assert!(refused.code == 1 && refused.err.contains("left as it is"), "{}", refused.err);
@@ -202,7 +203,7 @@ async fn damaged_archive_is_refused_and_leaves_no_memory() {
     let path = file.to_str().unwrap();
     run(&home, &settings, &["export", path]).await.well();
     let whole = fs::read(&file).unwrap();
-    // The content of an entry: of other bytes, such as the time in its header, nothing depends.
+    // The content of an entry. The other bytes, such as the time in its header, are not significant.
     let entries = (0..whole.len()).filter(|&at| whole[at..].starts_with(b"PK\x03\x04"));
     let length = |at: usize| usize::from(u16::from_le_bytes([whole[at], whole[at + 1]]));
     let contents: Vec<usize> = entries.map(|at| at + 30 + length(at + 26) + length(at + 28)).collect();

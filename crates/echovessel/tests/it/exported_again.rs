@@ -1,5 +1,5 @@
-//! A conversation that is exported again after a swipe, an edit or another reply: the memory shows what the export shows, earlier
-//! texts are versions, and taking the later import back brings them back.
+//! A conversation that is exported again after a swipe, an edit or another reply: the memory shows the text of the
+//! newer export, earlier texts become versions, and undoing the later import restores them.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,8 @@ fn reply(second: u8, text: &str, more: Value) -> Value {
     reply
 }
 
-/// With and without the times of each swipe, and with the message's time changed or not: programs of several years.
+/// Exports with and without a time for each swipe, and with the message's time changed or unchanged, as programs of
+/// several years write them.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_swipe_takes_the_place_of_the_first_and_gives_it_back() {
     let info = json!([{"send_date": "2024-03-01T10:00:05.000Z"}, {"send_date": "2024-03-01T10:00:45.000Z"}]);
@@ -98,7 +99,7 @@ async fn another_swipe_takes_the_place_of_the_first_and_gives_it_back() {
     }
 }
 
-/// SillyTavern keeps no earlier text of a message that was edited.
+/// SillyTavern does not keep the earlier text of an edited message.
 #[tokio::test(flavor = "multi_thread")]
 async fn edited_text_replaces_the_text_before() {
     let (home, settings) = (Home::new(), Settings::offline());
@@ -112,7 +113,7 @@ async fn edited_text_replaces_the_text_before() {
     undo(&home, &settings, &ran["run_id"]).await;
     assert_eq!(message_texts(&home, &settings).await, ["Which colour?", "Purple, I think.", "Why?"]);
 
-    // A format with ids of its own.
+    // A format that has message ids.
     let telegram = |text: &str| {
         json!({"name": "Milo", "type": "personal_chat", "id": 7, "messages": [
             {"id": 1, "type": "message", "date": "2024-05-01T10:00:00", "date_unixtime": "1714557600", "from": "Milo",
@@ -134,7 +135,7 @@ async fn edited_text_replaces_the_text_before() {
     let older = import("Shall we met at six?").await;
     assert_eq!((&older["recorded"], &older["already_there"]), (&json!(0), &json!(2)), "{older}");
     assert_eq!(message_texts(&home, &settings).await, ["Shall we meet at six?", "Yes"]);
-    // Words in brackets are no file.
+    // Text in square brackets is not a reference to a file.
     for text in ["[image] of a cake: six?", "[at seven]", "[at eight]"] {
         let ran = import(text).await;
         assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{text}: {ran}");
@@ -175,7 +176,7 @@ async fn another_answer_takes_the_place_of_the_first() {
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(3)), "{ran}");
     assert_eq!(message_texts(&home, &settings).await[2..], ["And how hot?", "At 200 degrees."]);
     assert_eq!(versions(&home, &settings, 3).await, ["At 180 degrees."]);
-    // The person goes back to the first one.
+    // The user returns to the first swipe.
     let back = import(&home, &settings, "conversations.json", &tree("a2", &again)).await;
     assert_eq!(back["recorded"], json!(0), "{back}");
     assert_eq!(message_texts(&home, &settings).await[2..], ["And how hot?", "At 180 degrees."]);
@@ -194,7 +195,7 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
         ],
     ]
     .concat();
-    // Both questions have the same parent: the root without words.
+    // Both questions have the same parent: the root, which has no text.
     let rooted = |shown: &str, nodes: &[(&str, Option<&str>, &str, f64, &str)]| {
         let under_root: Vec<_> =
             nodes.iter().map(|node| (node.0, node.1.or(Some("r")), node.2, node.3, node.4)).collect();
@@ -211,7 +212,7 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
     assert!(!found.contains("180 degrees"), "{found}");
     let again = import(&home, &settings, "conversations.json", &rooted("b1", &edited)).await;
     assert_eq!(again["recorded"], json!(0), "{again}");
-    // Our own export holds the branch as a branch.
+    // Our own export stores the branch as a branch.
     let out = write(&home, "out.json", "");
     std::fs::remove_file(&out).unwrap();
     run(&home, &settings, &["export", &out, "--format", "chatgpt"]).await.well();
@@ -230,7 +231,7 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
     let whole = run(&home, &settings, &["doctor", "--json"]).await.out;
     assert!(whole.contains("intact"), "{whole}");
 
-    // Taking back the first one as well leaves nothing.
+    // Undoing the first import as well leaves nothing.
     import(&home, &settings, "conversations.json", &rooted("b1", &edited)).await;
     for run_id in [&first["run_id"], &older["run_id"], &again["run_id"]] {
         undo(&home, &settings, run_id).await;
@@ -268,7 +269,7 @@ async fn taking_an_import_back_does_not_bring_back_what_was_erased() {
     assert!(!is_anywhere(&home, "Purple"));
 }
 
-/// A message that arrived late stands before another of the same minute.
+/// A message that arrived late is placed before another one of the same minute.
 #[tokio::test(flavor = "multi_thread")]
 async fn message_that_comes_between_replaces_nothing() {
     let (home, settings) = (Home::new(), Settings::offline());
@@ -303,7 +304,7 @@ async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
         let arguments = ["import", &file, "--me", "Nora", "--them", "Milo", "--yes", "--json"];
         run(home, settings, &arguments).await.json()["run_id"].clone()
     };
-    // The second of three imports is taken back: the third one's text stays.
+    // The second of three imports is undone: the text of the third one stays.
     let (home, settings) = (Home::new(), Settings::offline());
     import(&home, &settings, "We meet at six").await;
     let second = import(&home, &settings, "We meet at seven").await;
@@ -317,7 +318,7 @@ async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
     assert_eq!(message_texts(&home, &settings).await, ["We meet at six", "Yes"]);
     assert!(!is_anywhere(&home, "at eight"));
 
-    // A person changed it here since: their words stay.
+    // A user has edited the message here since, so their text stays.
     let second = import(&home, &settings, "We meet at seven").await;
     let daemon = Daemon::start(&home, &settings).await;
     let history = daemon.get("/api/chat/history").await;
@@ -333,7 +334,7 @@ async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
     assert_eq!(versions(&home, &settings, 0).await, ["We meet at six"]);
     assert!(!is_anywhere(&home, "at seven"));
 
-    // The first of two is taken back: its messages go with the later text, which the later file brings again.
+    // The first of two imports is undone: its messages keep the later text, which the later file also contains.
     let (home, settings) = (Home::new(), Settings::offline());
     let first = import(&home, &settings, "We meet at six").await;
     import(&home, &settings, "We meet at eight").await;
@@ -364,7 +365,7 @@ async fn other_names_of_files_are_no_other_text() {
     assert!(versions(&home, &settings, 0).await.is_empty());
 }
 
-/// A branch of an old chat is a copy of its file up to there, with a date of its own.
+/// A branch of a chat is a copy of its file up to the branch, with a date of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn old_branch_of_a_chat_does_not_double_what_they_share() {
     let (home, settings) = (Home::new(), Settings::offline());
@@ -376,7 +377,7 @@ async fn old_branch_of_a_chat_does_not_double_what_they_share() {
     let ran = import(&home, &settings, "branch.jsonl", &branch).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(2)), "{ran}");
     assert_eq!(message_texts(&home, &settings).await, ["Which colour?", "Purple.", "Why?", "Since when?"]);
-    // A branch that shows another swipe leaves the chat that it came from as it is.
+    // A branch that shows another swipe does not change the chat that it was copied from.
     let swiped = reply(5, "Green.", json!({"swipes": ["Purple.", "Green."], "swipe_id": 1}));
     let branch = tavern(&[question(0, "Which colour?"), swiped])
         .replace("2024-03-01@10h00m00s", "2024-05-01@12h00m00s");
@@ -403,7 +404,7 @@ async fn another_greeting_takes_the_place_of_the_first() {
     assert_eq!(versions(&home, &settings, 0).await, ["Hello."]);
 }
 
-/// While the daemon runs: what was remembered of the earlier text goes, and what is said in its place is remembered.
+/// While the daemon runs: memories of the earlier text are erased, and the new text is extracted.
 #[tokio::test(flavor = "multi_thread")]
 async fn memories_follow_the_text_that_is_shown() {
     let (home, model) = (Home::new(), remembering_model().await);

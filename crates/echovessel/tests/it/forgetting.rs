@@ -1,4 +1,4 @@
-//! Forgetting through the front door: what was erased is in no file of the home and in no answer.
+//! Erasure through the whole program: an erased text is in no file of the home and in no answer.
 
 use serde_json::{Value, json};
 use testkit::{Reply, ScriptedModel, files_containing};
@@ -11,7 +11,7 @@ use crate::watcher::Watcher;
 const SECRET: &str = "我的保险箱密码是蓝色海豚 bluedolphin";
 const HARMLESS: &str = "我养了一只猫,今天它很乖";
 
-/// A model that repeats the secret wherever it can.
+/// A mock model that repeats the secret wherever it can.
 async fn blabbing_model() -> ScriptedModel {
     let model = model().await;
     model.answer_task("reply", |_| Reply::text("蓝色海豚?BlueDolphin,我记住了。"));
@@ -32,7 +32,7 @@ async fn blabbing_model() -> ScriptedModel {
     model
 }
 
-/// A home in which the secret was told, became memory, was recalled, and was talked of again.
+/// A home in which the user mentioned the secret, which was then extracted, recalled and mentioned again.
 async fn home_with_secret() -> (Home, Settings, Daemon, ScriptedModel) {
     let (home, model) = (Home::new(), blabbing_model().await);
     let settings = Settings::talking_to(&model).key("consolidate.max_retries", 0);
@@ -49,9 +49,9 @@ async fn home_with_secret() -> (Home, Settings, Daemon, ScriptedModel) {
     (home, settings, daemon, model)
 }
 
-/// Names of the home's files that hold the bytes, each with its log beside it.
+/// Names of the home's files that contain the bytes, with their log files.
 fn holding(home: &Home, piece: &str) -> Vec<String> {
-    // The folder above the home holds what the daemon printed.
+    // The folder above the home contains the daemon's output.
     let found = files_containing(home.path().parent().unwrap(), piece).unwrap();
     found.iter().map(|path| path.display().to_string()).collect()
 }
@@ -62,7 +62,7 @@ async fn erase_text(daemon: &Daemon, text: &str) -> Value {
     daemon.post("/api/admin/memory/erase", &confirmed).await
 }
 
-/// A server's freed blocks, log and copies are its operator's, and the receipt says so.
+/// Freed blocks, logs and copies of a database server belong to its operator, and the receipt says so.
 fn assert_overwritten(home: &Home, receipt: &Value) {
     assert_eq!(receipt["overwritten_at"].is_string(), !home.is_on_server(), "{receipt}");
     let of_server = receipt["not_reached"].as_array().unwrap().iter().filter(|left| left["what"] == "server");

@@ -1,5 +1,5 @@
-//! `kill -9` in the middle of a thousand writes to the hub: what was acknowledged is there once, database and files agree,
-//! and nothing is half-written.
+//! `kill -9` during a thousand writes to the hub: each acknowledged write is stored once, database and files agree,
+//! and no file is incomplete.
 //!
 //! `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
 
@@ -16,10 +16,10 @@ use crate::program::Program;
 
 const WRITES: usize = 1_000;
 const KILLS: usize = 10;
-/// Writes that are under way at once.
+/// Number of concurrent writes.
 const AT_ONCE: usize = 6;
 
-/// The writes, each by its number, in turn a line of a day, a line of an identity document and an event.
+/// The writes by number: alternately a line of a daily log, a line of an identity document, and an event.
 fn write(number: usize) -> Value {
     let (tool, arguments) = match number % 3 {
         0 => (
@@ -41,7 +41,8 @@ fn write(number: usize) -> Value {
     json!({"name": tool, "arguments": arguments})
 }
 
-/// Writes until so many are acknowledged, then kills the process after a moment. Says which are acknowledged.
+/// Writes until this many writes are acknowledged, then kills the process after a moment. Returns the acknowledged
+/// ones.
 async fn write_until(
     program: &mut Program,
     numbers: &mut VecDeque<usize>,
@@ -72,7 +73,7 @@ async fn write_until(
     acknowledged
 }
 
-/// Files of the folders below, by their path.
+/// Files of the folders below, by path.
 fn files_below(folder: &Path, found: &mut BTreeMap<String, String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.map(Result::unwrap) {
@@ -90,7 +91,7 @@ fn files_below(folder: &Path, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// All documents as the database tells them, each with its file beside it.
+/// All documents in the database, each with the content of its file.
 fn documents(home: &Home, program: &mut Program) -> Vec<String> {
     let mut files = BTreeMap::new();
     files_below(&home.file("identity"), &mut files);

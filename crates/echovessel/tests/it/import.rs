@@ -1,4 +1,5 @@
-//! Import through the front door: real files in the publishers' forms, recorded, remembered and taken back.
+//! Import through the command line and HTTP: real files in the formats of their programs, imported, extracted and
+//! undone.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +12,7 @@ use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, command, eventually};
 use crate::scripts::{event, extraction, first_line, model};
 
-/// Two afternoons of talk, as WhatsApp exports it.
+/// Two afternoons of a chat, as WhatsApp exports it.
 fn whatsapp(days: std::ops::Range<i8>) -> String {
     let mut chat = String::new();
     for day in days {
@@ -217,7 +218,7 @@ async fn imported_messages_keep_their_dates() {
     assert!(own["said_at"].as_str().unwrap() > "2026", "{own}");
 }
 
-/// The old chat is imported last. What it says is former, whichever of the two is taken back first.
+/// The old chat is imported last. Its claims are former ones, whichever of the two imports is undone first.
 #[tokio::test(flavor = "multi_thread")]
 async fn old_chat_that_is_imported_later_replaces_nothing_said_since() {
     for is_old_undone_first in [true, false] {
@@ -226,7 +227,7 @@ async fn old_chat_that_is_imported_later_replaces_nothing_said_since() {
             let line = first_line(request);
             Reply::json(extraction([event(&line.replace("I live", "The user lives"), &line)]))
         });
-        // It is right about which of the two is the newer one.
+        // The mock's answer is right about which of the two is newer.
         model.answer_task("reconciliation", |request| reconciliation_answer(request, |_| "replaces"));
         let settings = Settings::talking_to(&model);
         let _daemon = Daemon::start(&home, &settings).await;
@@ -370,7 +371,7 @@ async fn import_of_a_daemon_that_was_killed_goes_on_at_the_next_start() {
     );
 }
 
-/// A text without dates was not said at the moment of its import, but before its file was last changed.
+/// A text without dates gets the modification time of its file, not the time of the import.
 #[tokio::test(flavor = "multi_thread")]
 async fn talk_without_dates_has_the_time_of_its_file() {
     for with_daemon in [false, true] {

@@ -1,4 +1,4 @@
-//! Choosing conversations of an account by title, date and star.
+//! Selection of an account's conversations by title, date and star.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The import of the compatible interface: uploaded, estimated, started, watched, cancelled, and drafted from.
+//! Imports over the compatible interface: upload, estimate, start, events, cancellation and drafts.
 
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
@@ -31,7 +31,7 @@ async fn start(daemon: &Daemon, upload: &str) -> String {
     started["pipeline_id"].as_str().unwrap().to_owned()
 }
 
-/// All events of a pipeline, up to the end of the stream.
+/// All events of an import, up to the end of the stream.
 async fn events(daemon: &Daemon, pipeline: &str) -> Vec<Value> {
     let path = format!("/api/admin/import/events?pipeline_id={pipeline}");
     let stream = daemon.request(Method::GET, &path).send().await.unwrap();
@@ -48,7 +48,7 @@ fn types(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["type"].as_str().unwrap()).collect()
 }
 
-/// A text becomes memory, and its events are the same for a client that comes late.
+/// A text is extracted, and a client that connects late receives the same events.
 pub(crate) async fn text_becomes_memory(settings: impl FnOnce(Settings) -> Settings) {
     let (home, model) = (Home::new(), scripts::remembering_model().await);
     let daemon = Daemon::start(&home, &settings(Settings::talking_to(&model))).await;

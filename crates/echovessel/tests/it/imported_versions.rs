@@ -1,4 +1,4 @@
-//! What an import keeps beside the words: titles, models, and versions that were not shown.
+//! What an import stores beside the text: titles, models, and versions that were not shown.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn said(id: &str, role: &str, at: f64, text: &str, model: Option<&str>) -> Value
         "content": {"content_type": "text", "parts": [text]}})
 }
 
-/// A question with two answers, of which the second is shown.
+/// A question with two replies, of which the second is shown.
 fn conversations() -> Value {
     json!([{"title": "Walnut cake", "create_time": 1714557400.0, "conversation_id": "c-1", "current_node": "b", "mapping": {
         "q": node("q", None, &["a", "b"], said("q", "user", 1714557500.0, "How long does the cake bake?", None)),
@@ -55,7 +55,7 @@ async fn titles_models_and_versions_are_readable_and_exported() {
     assert_eq!(versions(&daemon, &question["id"]).await, json!([]));
     assert_eq!(daemon.try_get("/api/chat/messages/nope/versions").await.status, 404);
 
-    // The text before an edit is a version, too.
+    // The text before an edit is also a version.
     let id = question["id"].as_str().unwrap();
     let edit = daemon
         .request(reqwest::Method::PATCH, &format!("/api/chat/messages/{id}"))

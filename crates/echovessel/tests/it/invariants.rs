@@ -1,4 +1,4 @@
-//! Rules that never bend: no prompt names a channel, memory knows no channels, and nobody but a person writes L1.
+//! Invariants: no prompt names a channel, memory does not know channels, and only a person writes L1.
 
 use serde_json::{Value, json};
 use testkit::scripted_model::RecordedRequest;
@@ -8,7 +8,7 @@ use crate::daemon::{Daemon, Home, Settings};
 use crate::scripts::{self, section};
 use crate::watcher::Watcher;
 
-/// Words that only a machine that carries messages would use.
+/// Words that only occur in a prompt that mentions a channel.
 const TRANSPORT: [&str; 19] = [
     "openai",
     "web",
@@ -30,7 +30,7 @@ const TRANSPORT: [&str; 19] = [
     "user_id",
     "completions",
 ];
-/// What the user says that would trip a search for those words.
+/// Phrases of the user that a search for those words would match by mistake.
 const USERS_OWN_WORDS: &str =
     "I have a friend named Discord who lives on Telegram street and sells web browsers";
 
@@ -70,7 +70,7 @@ async fn no_prompt_ever_names_a_channel_or_an_id() {
 async fn memories_of_one_channel_are_recalled_on_every_other() {
     let model = scripts::remembering_model().await;
     let home = Home::new();
-    // Without a recent window, nothing but recall can bring it back.
+    // Without a recent window, only recall can return it.
     let settings = Settings::talking_to(&model).key("recall.recent_window", 0);
     let daemon = Daemon::start(&home, &settings).await;
     let mut watcher = Watcher::open(&daemon).await;
@@ -91,7 +91,7 @@ async fn memories_of_one_channel_are_recalled_on_every_other() {
     watcher.wait_for_reply(&turn).await;
     assert!(remembered(model.requests_for("reply").last().unwrap()).contains("Pavel"));
 
-    // Scope is the user, and that is never bent either.
+    // The scope is the user's, which is also an invariant.
     daemon.complete("somebody-else", "What does my brother bake?").await;
     let prompt = model.requests_for("reply").last().unwrap().user();
     assert!(!prompt.contains("Pavel") && !prompt.contains("Ines"), "{prompt}");
@@ -127,7 +127,7 @@ async fn no_turn_and_no_background_work_changes_what_a_person_wrote() {
     assert!(persona.contains("安静、好奇") && user.contains("软件工程师"), "{system}");
 }
 
-/// An answer that would like to be a person's edit, and weighs enough for a reflection each time.
+/// A model's answer that tries to look like a person's edit, with enough weight for a reflection each time.
 fn plot_a_rewrite(model: &ScriptedModel, text: &str) {
     let mut event = scripts::event(&format!("用户说:{text}"), text);
     event["emotional_impact"] = json!(-9);
@@ -143,7 +143,7 @@ fn plot_a_rewrite(model: &ScriptedModel, text: &str) {
     model.next("reflection", Reply::json(reflection));
 }
 
-/// White space, line ends and signs that a careless round trip would change.
+/// White space, line ends and special characters that a careless round trip would change.
 const PERSONA: &str = "安静、好奇,记得住小事。\r\n\tTwo lines,  two blanks, a tab.  ";
 const USER: &str = "住在海边的软件工程师。\n\n# A heading of the author's own\n";
 const STYLE: &str = "说话简短,不客套。 ̈";
@@ -170,7 +170,7 @@ fn is_transport(word: &str) -> bool {
     TRANSPORT.contains(&word.to_lowercase().as_str())
 }
 
-/// Five groups of hexadecimal digits.
+/// The form of an id: five groups of hexadecimal digits.
 fn is_id(word: &str) -> bool {
     let groups: Vec<usize> = word.split('-').map(str::len).collect();
     groups == [8, 4, 4, 4, 12]

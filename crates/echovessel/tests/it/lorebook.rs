@@ -1,4 +1,5 @@
-//! Lorebooks: their entries join a prompt while a key is named, stand on the receipt, and prove nothing about the user.
+//! Lorebooks: a prompt contains an entry while a message mentions one of its keys, the receipt lists it, and it is no
+//! evidence about the user.
 
 use std::fs;
 
@@ -28,7 +29,7 @@ fn write(home: &Home, name: &str, content: &Value) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The system text of the last reply.
+/// The system prompt of the last reply.
 fn last_prompt(model: &ScriptedModel) -> String {
     model.requests_for("reply").pop().unwrap().system()
 }
@@ -76,7 +77,7 @@ async fn entry_joins_the_prompt_while_its_key_is_named() {
     ask(&daemon, "你还记得蜂王吗").await;
     assert!(last_prompt(&model).contains(QUEEN));
 
-    // A person makes it a secret of another key; the receipt of before goes by what is there now.
+    // A person makes the entry a secret of another key. An earlier receipt shows its present state.
     let edited = json!({"content": "---\nkeys: ruler\n---\nShe is called Berta."});
     daemon.request(Method::PUT, path).json(&edited).send().await.unwrap().error_for_status().unwrap();
     ask(&daemon, "Tell me of the ruler of bees").await;

@@ -1,4 +1,4 @@
-//! Whole stories through the front door: the real program as a process, over its real socket, with a scripted model.
+//! End-to-end tests: the real program as a process, over its real socket, with a mock model.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a step that fails is a test that fails")]
 
 mod daemon;

@@ -1,5 +1,5 @@
-//! A model that is down, slow, cut, rude or endless: the user's words are safe, the message is clear, the next turn
-//! works, and memory stays bounded.
+//! A model that is unreachable, slow, interrupted, impolite or endless: the user's messages are safe, the error is
+//! clear, the next turn works, and memory use stays bounded.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::owner_api::{Said, completion};
 use crate::scripts;
 use crate::watcher::Watcher;
 
-/// The most that the process may ever hold, in MiB. The embedder is not loaded here.
+/// Highest memory use of the process, in MiB. The embedding model is not loaded here.
 const MEMORY_MAX: u64 = 300;
 
-/// Somebody who says one thing while the model misbehaves.
+/// A client that sends one message while the model misbehaves.
 struct Talk {
     model: ScriptedModel,
     daemon: Daemon,
@@ -41,7 +41,7 @@ impl Talk {
         Self { model, daemon, watcher, said, _home: home }
     }
 
-    /// No reply came; the failure is told in full, and everything goes on.
+    /// Checks that no reply was stored, that the error says everything, and that the next turn works.
     async fn ends_in_failure(mut self, retryable: bool) -> Value {
         let failed = self.watcher.wait_for_failure(&self.said.turn_id).await;
         assert_eq!(failed["user_message_ids"], json!([self.said.message_id]), "{failed}");
@@ -55,7 +55,7 @@ impl Talk {
         failed
     }
 
-    /// What was said so far was kept, marked, and everything goes on. Gives the reply.
+    /// Checks that the partial reply was stored and marked, and that the next turn works. Returns the reply.
     async fn ends_incomplete(mut self) -> String {
         let done = self.watcher.wait_for_reply(&self.said.turn_id).await;
         assert_eq!(done["incomplete"], true, "{}", done["incomplete"]);
@@ -66,7 +66,7 @@ impl Talk {
         reply["content"].as_str().unwrap().to_owned()
     }
 
-    /// The user's words are there once, the next turn works, and the process has not grown.
+    /// Checks that the user's messages are stored once, that the next turn works, and that the process has not grown.
     async fn goes_on(&mut self) {
         assert_eq!(self.daemon.said_by("self", "user").await, [LINE]);
         let next = self.daemon.say("self", "你还在吗?").await;
@@ -124,7 +124,7 @@ async fn a_model_that_fails_in_the_middle() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_does_not_begin() {
     let never = Arc::new(Notify::new());
-    let talk = Talk::with_settings(Reply::text("at last").hold_until(&never), |settings| {
+    let talk = Talk::with_settings(Reply::text("at last").delay_first_token_until(&never), |settings| {
         settings.key("llm.first_token_timeout", "300ms")
     });
     talk.await.ends_in_failure(true).await;

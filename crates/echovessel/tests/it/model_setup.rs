@@ -1,4 +1,4 @@
-//! A language model is connected from the page: found, tried, chosen, and its key kept.
+//! Setup of a language model from the page: found, tried, chosen, and its key stored.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -13,7 +13,7 @@ use crate::owner_api::{Answer, answer};
 
 const KEY: &str = "entered-in-the-page-0042";
 
-/// The owner in a browser.
+/// A browser session of the owner.
 pub(crate) struct Page<'a> {
     daemon: &'a Daemon,
     cookie: String,
@@ -126,7 +126,7 @@ async fn model_is_listed_tried_and_chosen_and_its_key_stays_in_one_file() {
     assert!(daemon.post("/api/admin/model/check", &json!({})).await["ok"].as_bool().unwrap());
 }
 
-/// The model receives every message, so its address is the owner's decision.
+/// The model receives every message, so only the owner may change its address.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_token_chooses_a_model() {
     let (home, model) = (Home::new(), model().await);
@@ -161,7 +161,7 @@ async fn key_is_not_sent_to_another_address() {
     daemon.say("self", "Good morning").await;
     second.wait_until_asked("reply", 2).await;
     assert!(second.requests().iter().all(|request| request.api_key().is_none()));
-    // The first address still has its key, until it is deleted.
+    // The first address still has its key until that is deleted.
     let back = page.send(Method::PUT, "/api/admin/model", &choice(&first, None)).await;
     assert_eq!(back.body["key"]["source"], "entered", "{}", back.body);
     let forgotten = page.send(Method::PUT, "/api/admin/model", &choice(&first, Some(""))).await;
@@ -169,7 +169,7 @@ async fn key_is_not_sent_to_another_address() {
     assert!(!is_anywhere(&home, KEY));
 }
 
-/// A provider that can't work without a key would keep the daemon from starting.
+/// A provider that needs a key and has none would keep the daemon from starting.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_its_key_a_provider_is_given_up() {
     let home = Home::new();
@@ -194,7 +194,7 @@ async fn without_its_key_a_provider_is_given_up() {
     assert_eq!(daemon.get("/api/admin/model").await["answering"]["provider"], "offline");
 }
 
-/// The address in the file is where the variable was meant for; what is chosen in the page is another service.
+/// The environment variable is meant for the address in the file. The address chosen in the page is another service.
 #[tokio::test(flavor = "multi_thread")]
 async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
     let variable = "key-of-the-environment";

@@ -1,4 +1,4 @@
-//! Group chats: what others said is kept as theirs, can be found, and proves nothing about the user.
+//! Group chats: messages of other people are stored as theirs, can be found, and are no evidence about the user.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn who(message: &Value) -> (&str, Option<&str>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn words_of_others_are_theirs_everywhere() {
     let model = model().await;
-    // A model that takes the bakery for the user's.
+    // A mock model that attributes the bakery to the user.
     model.answer_task("extraction", |request| {
         let quotes = ["I quit my job at the bakery", "Then I bring a cake"];
         let handle = |quote: &str| {

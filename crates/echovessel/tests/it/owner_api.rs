@@ -1,4 +1,4 @@
-//! The front door: what a program with the owner's token can ask for.
+//! A client of the API with the owner's token.
 
 use outgoing::client_builder;
 use reqwest::header::HeaderMap;
@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 
 use crate::daemon::PATIENCE;
 
-/// Most rows that one page of a list may hold.
+/// Largest number of rows in one page of a list.
 const PAGE_MAX: usize = 200;
 
-/// Where a daemon answers, and the token that opens it.
+/// The address of a daemon and the token for it.
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) url: String,
     pub(crate) token: String,
     http: Client,
-    /// Part of a query that names the persona; empty for the usual one.
+    /// Part of a query that names the persona; empty for the default one.
     persona: String,
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
-    /// `Null` when it is not JSON.
+    /// The body; `Null` if it is not JSON.
     pub(crate) body: Value,
 }
 
-/// A line that was taken.
+/// Ids of an accepted message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) message_id: String,
@@ -47,12 +47,12 @@ impl Door {
         Self { url, token, http, persona: String::new() }
     }
 
-    /// The same door to the memory of another persona.
+    /// The same client for the memory of another persona.
     pub(crate) fn of_persona(&self, persona: &str) -> Self {
         Self { persona: format!("&persona_id={persona}"), ..self.clone() }
     }
 
-    /// A request without any token.
+    /// A request without a token.
     pub(crate) fn knock(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url))
     }
@@ -62,36 +62,36 @@ impl Door {
         self.knock(method, path).bearer_auth(&self.token)
     }
 
-    /// Whatever comes back from GET.
+    /// Sends a GET request and returns the response, whatever its status.
     pub(crate) async fn try_get(&self, path: &str) -> Answer {
         answer(self.request(Method::GET, path)).await.unwrap()
     }
 
-    /// Whatever comes back from POST.
+    /// Sends a POST request and returns the response, whatever its status.
     pub(crate) async fn try_post(&self, path: &str, body: &Value) -> Answer {
         answer(self.request(Method::POST, path).json(body)).await.unwrap()
     }
 
-    /// GET, which must succeed.
+    /// Sends a GET request, which must succeed.
     pub(crate) async fn get(&self, path: &str) -> Value {
         let answer = self.try_get(path).await;
         assert_eq!(answer.status, 200, "GET {path}: {}", answer.body);
         answer.body
     }
 
-    /// POST, which must succeed.
+    /// Sends a POST request, which must succeed.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Value {
         let answer = self.try_post(path, body).await;
         assert!((200..300).contains(&answer.status), "POST {path}: {} {}", answer.status, answer.body);
         answer.body
     }
 
-    /// Whatever comes back from DELETE.
+    /// Sends a DELETE request and returns the response, whatever its status.
     pub(crate) async fn try_delete(&self, path: &str) -> Answer {
         answer(self.request(Method::DELETE, path)).await.unwrap()
     }
 
-    /// Says something on the page's channel; returns with the 202.
+    /// Sends a message on the page's channel; returns after the 202.
     pub(crate) async fn say(&self, user: &str, text: &str) -> Said {
         let body = json!({"content": text, "user_id": user});
         let answer = self.try_post("/api/chat/send", &body).await;
@@ -99,14 +99,14 @@ impl Door {
         said(&answer.body)
     }
 
-    /// Says something as any OpenAI client would, and returns the reply.
+    /// Sends a message like an OpenAI client and returns the reply.
     pub(crate) async fn complete(&self, user: &str, text: &str) -> String {
         let answer = self.try_post("/v1/chat/completions", &completion(user, text)).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
     }
 
-    /// Everything that was said with this user, oldest first.
+    /// All messages with this user, oldest first.
     pub(crate) async fn history(&self, user: &str) -> Vec<Value> {
         let mut messages = Vec::new();
         let mut cursor = String::new();
@@ -122,21 +122,21 @@ impl Door {
         messages
     }
 
-    /// The words of the messages of one side, oldest first.
+    /// The texts of one side's messages, oldest first.
     pub(crate) async fn said_by(&self, user: &str, role: &str) -> Vec<String> {
         let messages = self.history(user).await;
         let of_role = messages.iter().filter(|message| message["role"] == role);
         of_role.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The newest sessions of this user and status.
+    /// The newest sessions of this user with this status.
     pub(crate) async fn sessions(&self, user: &str, status: &str) -> Vec<Value> {
         let path =
             format!("/api/admin/sessions?user_id={user}{}&status={status}&limit={PAGE_MAX}", self.persona);
         rows(&self.get(&path).await, "sessions")
     }
 
-    /// Ends the one open session of this user, and says which it was.
+    /// Ends the user's only open session and returns its id.
     pub(crate) async fn end_session(&self, user: &str) -> String {
         let open = self.sessions(user, "open").await;
         assert_eq!(open.len(), 1, "{open:?}");
@@ -167,12 +167,12 @@ impl Door {
         }
     }
 
-    /// What was refused without evidence, newest first.
+    /// The unproven claims, newest first.
     pub(crate) async fn rejected(&self, user: &str) -> Vec<Value> {
         rows(&self.get(&format!("/api/admin/memory/rejected?user_id={user}")).await, "rejected")
     }
 
-    /// What a text brings to mind.
+    /// The memories that recall returns for a text.
     pub(crate) async fn recall(&self, user: &str, text: &str) -> Vec<Value> {
         let body = json!({"text": text, "user_id": user});
         rows(&self.post("/api/admin/memory/recall", &body).await, "candidates")
@@ -184,7 +184,7 @@ impl Door {
     }
 }
 
-/// Sends it. An error is the connection's.
+/// Sends the request. An error is one of the connection.
 pub(crate) async fn answer(request: RequestBuilder) -> reqwest::Result<Answer> {
     let response = request.send().await?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -192,7 +192,7 @@ pub(crate) async fn answer(request: RequestBuilder) -> reqwest::Result<Answer> {
     Ok(Answer { status, headers, body })
 }
 
-/// The ids in a 202.
+/// The ids in a 202 response.
 pub(crate) fn said(body: &Value) -> Said {
     let accepted = body["accepted"].as_array().unwrap();
     assert_eq!((accepted.len(), &body["ok"]), (1, &json!(true)), "{body}");
@@ -202,12 +202,12 @@ pub(crate) fn said(body: &Value) -> Said {
     }
 }
 
-/// A request as any OpenAI client sends it.
+/// A request like that of an OpenAI client.
 pub(crate) fn completion(user: &str, text: &str) -> Value {
     json!({"model": "default", "user": user, "messages": [{"role": "user", "content": text}]})
 }
 
-/// The list under this name.
+/// The list with this name.
 pub(crate) fn rows(body: &Value, name: &str) -> Vec<Value> {
     body[name].as_array().unwrap_or_else(|| panic!("{name} is no list in {body}")).clone()
 }

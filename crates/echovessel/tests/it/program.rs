@@ -1,4 +1,4 @@
-//! Programs that share a home through `echovessel mcp`, side by side and one after the other.
+//! Programs that share a home through `echovessel mcp`, concurrently and in sequence.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Daemon, Home, PATIENCE, Settings, command};
 
-/// A program that has started `echovessel mcp`. The process is killed when it is dropped.
+/// A program that has started `echovessel mcp`. The process is killed on drop.
 pub(crate) struct Program {
     process: Child,
     input: ChildStdin,
@@ -27,7 +27,7 @@ impl Program {
         let (sender, answers) = mpsc::channel();
         let output = BufReader::new(process.stdout.take().unwrap());
         std::thread::spawn(move || {
-            // The last line of one that was killed may be cut off.
+            // The last line of a killed process may be incomplete.
             for line in output.lines().map_while(Result::ok) {
                 if let Ok(answer) = serde_json::from_str(&line) {
                     let _ = sender.send(answer);
@@ -45,7 +45,7 @@ impl Program {
     }
 
     fn say(&mut self, message: &Value) {
-        // A process that was killed hears nothing.
+        // A killed process reads nothing.
         let _ = writeln!(self.input, "{message}");
     }
 
@@ -67,7 +67,7 @@ impl Program {
     }
 
     pub(crate) fn kill(&mut self) {
-        // It may be gone already, which is what is wanted.
+        // The process has ended already, which is the aim.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -85,7 +85,7 @@ pub(crate) fn remember(program: &mut Program, number: usize) {
     assert_eq!(program.call("memory_create", &arguments)["success"], true);
 }
 
-/// A program that goes takes nobody's connection with it, and whoever comes later is heard like the first.
+/// A program that exits closes no other connection, and later programs get the same service as the first.
 #[tokio::test]
 async fn programs_come_and_go_beside_the_daemon() {
     let (home, settings) = (Home::new(), Settings::offline());

@@ -1,4 +1,4 @@
-//! A process that died between the question and the answer: the question is answered once, or can be asked again.
+//! A process that ended between question and reply: the question is answered once, or can be asked again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::watcher::Watcher;
 
 const LINE: &str = "你在吗?";
 
-/// Says something to a daemon whose model does not answer, and kills it.
+/// Sends a message to a daemon whose model does not reply, and kills the daemon.
 async fn die_before_the_answer(model: &ScriptedModel, home: &Home, settings: &Settings) -> Said {
-    model.next("reply", Reply::text("too late").hold_until(&Arc::new(Notify::new())));
+    model.next("reply", Reply::text("too late").delay_first_token_until(&Arc::new(Notify::new())));
     let daemon = Daemon::start(home, settings).await;
     let said = daemon.say("self", LINE).await;
     model.wait_until_asked("reply", 1).await;
@@ -24,7 +24,7 @@ async fn die_before_the_answer(model: &ScriptedModel, home: &Home, settings: &Se
     said
 }
 
-/// The one exchange that there must be: the line, and the reply to it.
+/// The only turn: the message and its reply.
 async fn is_answered_once(door: &Door, said: &Said) {
     eventually("the turn is answered", async || {
         (door.receipt(&said.turn_id).await.status == 200).then_some(())

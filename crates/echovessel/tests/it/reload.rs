@@ -1,5 +1,5 @@
-//! Changes of the configuration while the daemon runs (defect 18: keys that do nothing, a reload that reaches only part
-//! of the program, a file that loses its comments).
+//! Changes of the configuration while the daemon runs: keys without effect, reloads that reach only part of the
+//! program, and files that lose their comments (defect 18).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn patch(daemon: &Daemon, body: &Value) -> Answer {
     answer(daemon.request(Method::PATCH, "/api/admin/config").json(body)).await.unwrap()
 }
 
-/// The owner's login, which may change what no token may.
+/// The owner's login. It may change settings that no token may change.
 async fn log_in(daemon: &Daemon) -> [String; 2] {
     let link = daemon.login.strip_prefix(&daemon.url).unwrap();
     let entered = answer(daemon.knock(Method::GET, link)).await.unwrap();
@@ -143,7 +143,7 @@ async fn defect_18_a_change_over_http_holds_at_once_and_the_file_keeps_its_comme
     );
     assert_eq!(done.body["reload_triggered"], true);
     assert_eq!(done.body["restart_required"], json!(["server.port"]));
-    // The tests set the debounce by the environment, which the file can't change.
+    // The tests set the debounce by an environment variable, which the file can't override.
     assert_eq!(done.body["overridden_by_environment"], json!(["channels.web.debounce"]));
     assert_eq!(setting(&daemon, "recall.k").await, json!({"value": 4, "default": 10, "live": true}));
     let port = setting(&daemon, "server.port").await;

@@ -1,13 +1,13 @@
-//! What the scripted model answers in these stories, and how its questions are read.
+//! Answers of the mock model in these tests, and how it reads its prompts.
 
 use serde_json::{Value, json};
 use testkit::scripted_model::RecordedRequest;
 use testkit::{Reply, ScriptedModel};
 
-/// What the model says to everything.
+/// The mock's reply to every message.
 pub(crate) const REPLY: &str = "嗯嗯,我在听呢。";
 
-/// A model that listens, remembers nothing and has one thought about whatever is remembered.
+/// A mock model that extracts nothing and has one thought about whatever was extracted.
 pub(crate) async fn model() -> ScriptedModel {
     let model = ScriptedModel::start().await.unwrap();
     model.answer_task("reply", |_| Reply::from_pieces(REPLY.split_inclusive(',')));
@@ -16,7 +16,7 @@ pub(crate) async fn model() -> ScriptedModel {
     model
 }
 
-/// A model that remembers the first line of each session by its own words.
+/// A mock model that extracts the first message of each session word for word.
 pub(crate) async fn remembering_model() -> ScriptedModel {
     let model = model().await;
     model.answer_task("extraction", |request| {
@@ -26,7 +26,7 @@ pub(crate) async fn remembering_model() -> ScriptedModel {
     model
 }
 
-/// An extraction that remembers these events and has nothing else to say.
+/// An extraction with these events and nothing else.
 pub(crate) fn extraction(events: impl IntoIterator<Item = Value>) -> Value {
     json!({
         "events": events.into_iter().collect::<Vec<_>>(),
@@ -38,7 +38,7 @@ pub(crate) fn extraction(events: impl IntoIterator<Item = Value>) -> Value {
     })
 }
 
-/// An event about the user that depends on these words of the first message.
+/// An event about the user with these words of the first message as evidence.
 pub(crate) fn event(description: &str, quote: &str) -> Value {
     json!({
         "type": "event",
@@ -61,7 +61,7 @@ pub(crate) fn thought(description: &str) -> Value {
     ]})
 }
 
-/// The first line of the first message that the user said in the session which is being extracted.
+/// The first line of the user's first message in the session that is extracted.
 pub(crate) fn first_line(request: &RecordedRequest) -> String {
     let user = request.user();
     let conversation =
@@ -71,7 +71,7 @@ pub(crate) fn first_line(request: &RecordedRequest) -> String {
     words.unwrap_or_else(|| panic!("no words of the user in:\n{conversation}")).to_owned()
 }
 
-/// What stands under this heading of a prompt, up to the next heading of the same rank.
+/// The text below this heading of a prompt, up to the next heading of the same level.
 pub(crate) fn section<'a>(prompt: &'a str, heading: &str) -> Option<&'a str> {
     let heading = format!("# {heading}\n");
     let start = if prompt.starts_with(&heading) { 0 } else { prompt.find(&format!("\n{heading}"))? + 1 };

@@ -1,5 +1,5 @@
-//! Secrets and words stand where they belong and nowhere else: not in the log at its most talkative, not in an answer,
-//! not in an error, not in what `config show` prints.
+//! Secrets and message texts are only where they belong: not in the log at its most verbose level, in an answer, in
+//! an error, or in the output of `config show`.
 
 use reqwest::Method;
 use serde_json::json;
@@ -28,7 +28,8 @@ async fn no_secret_and_no_word_leaves_its_place() {
     let named = named["token"].as_str().unwrap().to_owned();
     let mut watcher = Watcher::open(&daemon).await;
 
-    // Talk that is answered, talk that fails while the endpoint quotes it, and a session that can't be remembered.
+    // Messages that are answered, messages whose endpoint fails and quotes them, and a session that can't be
+    // extracted.
     let said = daemon.say("self", WORDS).await;
     watcher.wait_for_reply(&said.turn_id).await;
     model.next("reply", Reply::error(400, format!("this was not understood: {WORDS} (key {KEY})")));
@@ -67,7 +68,7 @@ async fn no_secret_and_no_word_leaves_its_place() {
     nothing_of_it_is_stored(&home, [&owner, &named]);
 }
 
-/// What is told of good and bad questions, with every kind of secret as a token.
+/// The answers to valid and invalid questions, with every kind of secret as the token.
 async fn everything_that_is_answered(daemon: &Daemon, named: &str) -> String {
     let mut answers = String::new();
     for token in [daemon.token.clone(), named.to_owned(), KEY.to_owned(), format!("{named}0")] {
@@ -98,7 +99,7 @@ async fn everything_that_is_answered(daemon: &Daemon, named: &str) -> String {
     answers
 }
 
-/// What is stored is a hash of a named token, and nothing of the owner's beyond its own file.
+/// Only a hash of a named token is stored, and nothing of the owner's token beyond its own file.
 fn nothing_of_it_is_stored(home: &Home, secrets: [&str; 2]) {
     for entry in std::fs::read_dir(home.path()).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! A home in a database on a PostgreSQL server, at the command line. `scripts/with-postgres` starts the server.
+//! A home in a database on a PostgreSQL server, on the command line. `scripts/with-postgres` starts the server.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn on_server(settings: Settings) -> Settings {
     settings.key("storage.url", fresh_database().unwrap().unwrap())
 }
 
-/// What doctor finds of the database.
+/// The finding of `doctor` about the database.
 async fn database_finding(home: &Home, settings: &Settings) -> Value {
     let ran = run(home, settings, &["doctor", "--json"]).await;
     let findings: Value = serde_json::from_str(&ran.out).unwrap();
@@ -52,11 +52,11 @@ async fn daemon_keeps_its_memory_on_server_across_kill() {
     daemon.kill();
 }
 
-/// A socket before that of the server.
+/// A proxy socket in front of the server's socket.
 struct Proxy {
     folder: TempDir,
     silenced: watch::Sender<bool>,
-    /// Ends with the proxy, and its connections with it.
+    /// Ends with the proxy, together with its connections.
     _forwarding: JoinSet<()>,
 }
 
@@ -89,7 +89,7 @@ impl Proxy {
         at_socket(database, self.folder.path())
     }
 
-    /// From now on everything is taken and nothing passes.
+    /// From now on the proxy accepts all bytes and forwards none.
     fn fall_silent(&self) {
         self.silenced.send_replace(true);
     }
@@ -111,12 +111,12 @@ async fn daemon_ends_in_time_while_the_server_is_silent() {
     assert!(waited.is_err(), "the server was not silent");
     drop((daemon, proxy));
 
-    // The next one has the home at once.
+    // The next daemon opens the home at once.
     let daemon = Daemon::start(&home, &Settings::offline().key("storage.url", &database)).await;
     assert!(daemon.history("self").await.len() <= 1);
 }
 
-/// The server ends all connections again and again while people write: what is acknowledged is stored, once.
+/// The server ends all connections repeatedly while clients write: each acknowledged message is stored once.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn acknowledged_writes_survive_lost_connections() {
@@ -155,7 +155,7 @@ async fn acknowledged_writes_survive_lost_connections() {
     }
 }
 
-/// Files of the database that hold these bytes, of relations that this query names.
+/// Files of the database that contain these bytes, of the relations that this query returns.
 fn files_with(database: &str, words: &str, relations: &str) -> Vec<String> {
     query(database, "CHECKPOINT").unwrap();
     let data = std::path::Path::new(&std::env::var("ECHOVESSEL_TEST_POSTGRES").unwrap()).join("data");
@@ -168,7 +168,8 @@ fn files_with(database: &str, words: &str, relations: &str) -> Vec<String> {
     query(database, &names).unwrap().into_iter().filter(holds).collect()
 }
 
-/// Freed blocks of tables are the operator's. Keys of indexes and the planner's statistics are not free: they are in use.
+/// Freed blocks of tables belong to the operator. Keys of indexes and the planner's statistics are still in use, so
+/// they are checked.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn erased_words_are_in_no_index_and_no_statistics() {

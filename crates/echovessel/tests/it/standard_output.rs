@@ -1,4 +1,4 @@
-//! `echovessel mcp` on its standard output.
+//! `echovessel mcp` writes only protocol messages to its standard output.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Home, Settings, command};
 
-/// Defect 10: log lines broke the protocol.
+/// Log lines on standard output broke the protocol (defect 10).
 #[test]
 fn defect_10_nothing_but_messages_is_on_standard_output() {
     let home = Home::new();

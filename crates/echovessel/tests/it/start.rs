@@ -1,9 +1,9 @@
-//! What a start refuses, and what it prints.
+//! States that a start refuses, and its output.
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, command, eventually};
 
-/// Starts a daemon and stops it; returns what it printed.
+/// Starts a daemon and stops it; returns its output.
 pub(crate) async fn start_line(home: &Home, settings: &Settings) -> String {
     let mut process = command(home, settings, &["run", "--port", "0", "--no-open"])
         .stdout(std::process::Stdio::piped())

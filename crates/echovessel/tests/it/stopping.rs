@@ -1,4 +1,4 @@
-//! An orderly stop under load loses nothing that was acknowledged.
+//! A normal stop under load loses no acknowledged message.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ async fn a_stop_in_the_middle_of_many_talks_loses_no_word_and_doubles_none() {
                     match crate::owner_api::answer(request).await {
                         Ok(answer) if answer.status == 202 => told.send((talker, content)).unwrap(),
                         Ok(answer) if answer.status == 429 => tokio::task::yield_now().await,
-                        // Refused or cut off: nothing was promised.
+                        // The request was refused or interrupted, so nothing was acknowledged.
                         _ if stopped.load(Ordering::Relaxed) => return,
                         refused => panic!("{refused:?}"),
                     }

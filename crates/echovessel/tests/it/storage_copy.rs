@@ -24,7 +24,7 @@ async fn home_that_moves_to_server_and_back_answers_the_same() {
     let refused = run(&home, &in_file, &["storage", "copy", "sqlite", &database]).await;
     assert!(refused.code == 1 && refused.err.contains("holds a home already"), "{}", refused.err);
 
-    // What is written there has numbers that nothing had before.
+    // Rows written there get numbers that were never used.
     let daemon = Daemon::start(&home, &on_server).await;
     say(&daemon, &["Pepper has learned to swim"]).await;
     run(&home, &on_server, &["stop"]).await.well();

@@ -1,4 +1,4 @@
-//! One sentence about a cat becomes memory and comes back weeks of talk later, on another channel, in two languages.
+//! One message about a cat is extracted and recalled weeks later, on another channel, in two languages.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,18 @@ use crate::watcher::Watcher;
 
 const REMEMBERED: &str = "Recent things you remember happened";
 
-/// A telling of the story.
+/// One version of the story.
 struct Story {
     sentence: &'static str,
     quote: &'static str,
     event: &'static str,
     thought: &'static str,
     name: &'static str,
-    /// Asks for the cat without its name.
+    /// A question about the cat without its name.
     question: &'static str,
-    /// Says nothing that could call anything to mind.
+    /// Messages that recall no memory.
     murmur: &'static str,
-    /// Ten things to remember that have nothing to do with it, each told in a session of its own.
+    /// Ten unrelated events, each mentioned in a session of its own.
     others: [&'static str; 10],
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn with_vectors(model: &ScriptedModel) -> Settings {
         .variable("ECHOVESSEL_MODEL_DIR", folder.display())
 }
 
-/// The whole story. Gives the home and the daemon for further questions.
+/// Runs the whole story. Returns the home and the daemon for further questions.
 async fn tell(story: &Story, model: &ScriptedModel, settings: Settings) -> (Home, Daemon) {
     let home = Home::new();
     let daemon = Daemon::start(&home, &settings).await;
@@ -169,7 +169,7 @@ async fn it_becomes_memory(story: &Story, model: &ScriptedModel, daemon: &Daemon
     assert_eq!(persona["episodic_state"]["mood"], "warm", "{persona}");
 }
 
-/// Ten sessions that leave memories, then more talk than the recent window holds.
+/// Ten sessions that are extracted, then more messages than the recent window holds.
 async fn other_things_are_told(story: &Story, daemon: &Daemon) {
     let mut watcher = Watcher::open(daemon).await;
     for line in story.others {
@@ -184,7 +184,7 @@ async fn other_things_are_told(story: &Story, daemon: &Daemon) {
     assert_eq!(daemon.events("self").await.len(), 11);
 }
 
-/// On the page's channel, weeks of talk later.
+/// The question is asked on the page's channel, weeks of messages later.
 async fn it_comes_back(story: &Story, model: &ScriptedModel, daemon: &Daemon) {
     let mut watcher = Watcher::open(daemon).await;
     let turn = daemon.say("self", story.question).await.turn_id;
@@ -211,7 +211,7 @@ async fn it_comes_back(story: &Story, model: &ScriptedModel, daemon: &Daemon) {
     assert_eq!(used_nodes(&candidates).count(), 0, "{candidates:?}");
 }
 
-/// The memories that went into the prompt, best first.
+/// The memories in the prompt, best first.
 fn used_nodes(candidates: &[Value]) -> impl Iterator<Item = &Value> {
     candidates.iter().filter(|candidate| candidate["kind"] == "node" && candidate["used"] == true)
 }

@@ -1,4 +1,4 @@
-//! What is read and typed in a terminal: the demo, the chat, recall.
+//! Commands that read from and print to a terminal: `demo`, `chat` and `recall`.
 
 use serde_json::{Value, json};
 use testkit::Reply;

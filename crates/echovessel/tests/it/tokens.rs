@@ -1,4 +1,4 @@
-//! Named tokens from the command line, with and without a daemon.
+//! Named tokens on the command line, with and without a running daemon.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -57,7 +57,7 @@ async fn a_token_that_was_made_without_a_daemon_opens_the_next_one() {
     assert_eq!(acts[..2], ["token old", "token old"]);
 }
 
-/// As when somebody holds all connections of the network.
+/// A client that occupies all network connections.
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_reach_a_daemon_whose_address_does_not_answer() {
     let (home, settings) = (Home::new(), Settings::offline());

@@ -1,4 +1,4 @@
-//! Who may come in: nobody without the token, no foreign page, and no other user of the machine.
+//! Access control: a request without the token, a page of another site and another user of the machine are refused.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

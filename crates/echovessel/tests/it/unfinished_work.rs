@@ -1,4 +1,4 @@
-//! Work in the background that fails is tried again or is there for a person to see; it never blocks other work.
+//! Background work that fails is retried or reported to a person; it never blocks other work.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ async fn a_session_that_fails_for_good_is_there_to_be_seen_and_taken_up_again() 
     assert!(failed[0]["last_error"].as_str().is_some_and(|error| !error.is_empty()), "{failed:?}");
     assert_eq!(daemon.said_by("self", "user").await, [LINE]);
 
-    // The failed one does not hold up the next.
+    // The failed one does not delay the next.
     daemon.complete("other", "I have a fish named Wanda").await;
     let next = daemon.end_session("other").await;
     watcher.wait_for_boundary(&next).await;
@@ -97,7 +97,7 @@ async fn an_answer_without_end_is_bounded_and_does_not_hurt_the_talk() {
     model.next("extraction", Reply::of_size(10 * 1024 * 1024));
     daemon.complete("self", LINE).await;
     let session = daemon.end_session("self").await;
-    // Refused, or read and found to be no answer, then asked for again: either way it ends.
+    // The answer was refused at once, or only after it was parsed, and requested again. Both end the work.
     eventually("the session ends", async || {
         let ended =
             [daemon.sessions("self", "closed").await, daemon.sessions("self", "failed").await].concat();
@@ -115,7 +115,7 @@ async fn an_answer_without_end_is_bounded_and_does_not_hurt_the_talk() {
 async fn a_session_that_was_being_extracted_when_the_process_died_is_extracted_once() {
     let model = scripts::remembering_model().await;
     let never = Arc::new(Notify::new());
-    model.next("extraction", Reply::text("too late").hold_until(&never));
+    model.next("extraction", Reply::text("too late").delay_first_token_until(&never));
     let home = Home::new();
     let settings = Settings::talking_to(&model);
     let daemon = Daemon::start(&home, &settings).await;
@@ -136,7 +136,7 @@ async fn a_session_that_was_being_extracted_when_the_process_died_is_extracted_o
 async fn a_session_that_was_being_reflected_on_when_the_process_died_is_not_extracted_again() {
     let model = scripts::remembering_model().await;
     let never = Arc::new(Notify::new());
-    model.next("reflection", Reply::text("too late").hold_until(&never));
+    model.next("reflection", Reply::text("too late").delay_first_token_until(&never));
     let home = Home::new();
     let settings = Settings::talking_to(&model);
     let daemon = Daemon::start(&home, &settings).await;

@@ -1,4 +1,4 @@
-//! Somebody who watches the event stream.
+//! A subscriber of the event stream.
 
 use futures_util::StreamExt as _;
 use outgoing::client_builder;
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::daemon::{Daemon, PATIENCE};
 use crate::owner_api::Door;
 
-/// One event as it came over the wire.
+/// An event in its form on the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub(crate) id: String,
@@ -19,7 +19,7 @@ pub(crate) struct Frame {
     pub(crate) data: Value,
 }
 
-/// Reads the stream as it comes and keeps everything it saw.
+/// Reads the stream and stores all events.
 pub(crate) struct Watcher {
     frames: mpsc::UnboundedReceiver<Frame>,
     seen: Vec<Frame>,
@@ -27,18 +27,18 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Watches from now on; returns when the stream stands.
+    /// Subscribes now; returns when the stream is open.
     pub(crate) async fn open(door: &Door) -> Self {
         Self::connect(door, None).await
     }
 
-    /// Watches from behind the event of this id.
+    /// Subscribes from the event after this id.
     pub(crate) async fn open_after(door: &Door, last_event_id: &str) -> Self {
         Self::connect(door, Some(last_event_id)).await
     }
 
     async fn connect(door: &Door, last_event_id: Option<&str>) -> Self {
-        // A client of its own: a stream has no time limit.
+        // A client of its own, since a stream must have no time limit.
         let http = client_builder().no_proxy().build().unwrap();
         let mut request = http.get(format!("{}/api/chat/events", door.url)).bearer_auth(&door.token);
         if let Some(id) = last_event_id {
@@ -53,7 +53,7 @@ impl Watcher {
         watcher
     }
 
-    /// The first event of this name that fits, among those seen and those to come.
+    /// Returns the first matching event with this name among the received ones and those to come.
     pub(crate) async fn until(&mut self, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let is_it = |frame: &Frame| frame.name == name && fits(&frame.data);
         if let Some(frame) = self.seen.iter().find(|frame| is_it(frame)) {
@@ -72,7 +72,7 @@ impl Watcher {
         }
     }
 
-    /// Waits for the end of the reply of this turn.
+    /// Waits for the end of this turn's reply.
     pub(crate) async fn wait_for_reply(&mut self, turn_id: &str) -> Value {
         self.until("chat.message.done", |data| data["turn_id"] == turn_id).await
     }
@@ -82,17 +82,17 @@ impl Watcher {
         self.until("chat.message.failed", |data| data["turn_id"] == turn_id).await
     }
 
-    /// Waits until this session is closed for good.
+    /// Waits until this session is closed.
     pub(crate) async fn wait_for_boundary(&mut self, session_id: &str) -> Value {
         self.until("chat.session.boundary", |data| data["closed_session_id"] == session_id).await
     }
 
-    /// Everything seen so far, in its order.
+    /// All events received so far, in order.
     pub(crate) fn seen(&self) -> &[Frame] {
         &self.seen
     }
 
-    /// The place of the first event of this name among those seen.
+    /// Index of the first received event with this name.
     pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
         self.seen.iter().position(|frame| frame.name == name)
     }
@@ -130,7 +130,7 @@ async fn read(response: Response, frames: mpsc::UnboundedSender<Frame>) {
     }
 }
 
-/// Says each line to the daemon and waits for its reply.
+/// Sends each line to the daemon and waits for its reply.
 pub(crate) async fn say(daemon: &Daemon, lines: &[&str]) {
     let mut watcher = Watcher::open(daemon).await;
     for line in lines {

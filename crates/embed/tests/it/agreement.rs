@@ -1,4 +1,5 @@
-//! The vectors are those of the original implementation (`fixtures/make_reference.py`), whatever stands beside them.
+//! The vectors are the same as those of the original implementation (`fixtures/make_reference.py`), independent of
+//! the other texts of the batch.
 
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ fn every_vector_agrees_with_the_original() {
     }
 }
 
-/// The example of the original's documentation, to two digits more than it prints.
+/// The example in the documentation of the original, with two digits more than it prints.
 #[test]
 fn similarities_are_the_documented_ones() {
     let texts = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."];
@@ -45,7 +46,7 @@ fn similarities_are_the_documented_ones() {
 fn a_vector_does_not_depend_on_its_batch_mates() {
     let model = open(1);
     let reference = reference();
-    // Short and long ones: each is computed three times.
+    // Short and long texts: each is computed three times.
     let texts: Vec<&str> = reference.iter().step_by(4).map(|(text, _)| text.as_str()).collect();
     let together = model.embed(&texts).unwrap();
     let mut reversed: Vec<&str> = texts.clone();

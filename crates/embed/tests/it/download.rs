@@ -1,4 +1,4 @@
-//! The model over HTTP, from a hub that is not always well.
+//! Download of the model over HTTP from a hub with faults.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ async fn installs_nothing_when_a_file_is_another() {
     let error = fetch(&hub, &folder).await.unwrap_err();
     let ModelError::WrongDigest { file: "tokenizer.json", origin, .. } = error else { panic!("{error}") };
     assert!(origin.ends_with("/people/small-model/resolve/main/tokenizer.json"), "{origin}");
-    // The first file waits, complete, for the second.
+    // The first file is complete and waits for the second one.
     assert_eq!(names(folder.path()), ["model.safetensors.part"]);
     fetch(&hub, &folder).await.unwrap();
     assert_eq!(hub.requests(), ["model.safetensors", "tokenizer.json", "tokenizer.json"]);

@@ -1,4 +1,4 @@
-//! The endpoint's embedder over a real socket.
+//! The embedder of an endpoint over a real socket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -193,7 +193,7 @@ async fn a_query_waits_once_for_a_dead_endpoint_and_not_behind_a_batch() {
     let gate = Arc::new(Notify::new());
     let settings = EndpointSettings { query_timeout: Duration::from_millis(40), ..settings(&model) };
     let embedder = Arc::new(embedder(settings, &clock));
-    model.next(EMBEDDINGS, vectors(&[&[1.0, 0.0]]).hold_until(&gate));
+    model.next(EMBEDDINGS, vectors(&[&[1.0, 0.0]]).delay_first_token_until(&gate));
     let batch = tokio::spawn({
         let embedder = embedder.clone();
         async move { embedder.embed(&texts(&["slow"])).await }
@@ -205,7 +205,7 @@ async fn a_query_waits_once_for_a_dead_endpoint_and_not_behind_a_batch() {
     batch.await.unwrap().unwrap();
 
     let never = Arc::new(Notify::new());
-    model.next(EMBEDDINGS, vectors(&[&[0.0, 1.0]]).hold_until(&never));
+    model.next(EMBEDDINGS, vectors(&[&[0.0, 1.0]]).delay_first_token_until(&never));
     let error = reason(embedder.embed_queries(&texts(&["now?"])).await.unwrap_err());
     assert!(error.contains("did not answer within"), "{error}");
     assert_eq!(reason(embedder.embed_queries(&texts(&["again?"])).await.unwrap_err()), error);

@@ -1,4 +1,4 @@
-//! Other models than the default: every family against its definition, and what can't be computed.
+//! Models other than the default one: each family against its definition, and models that can't be computed.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tempfile::tempdir;
 use crate::model;
 use crate::tiny_model::{HIDDEN, Kind, TinyModel, byte_pairs, unigram, word_pieces};
 
-/// The model's vector of `text` is that of these pieces.
+/// The model's vector of `text` is the vector of these pieces.
 fn agrees(tiny: &TinyModel, text: &str, pieces: &[&str]) {
     let folder = tempdir().unwrap();
     tiny.write(folder.path());
@@ -104,7 +104,7 @@ fn readability_is_the_share_that_the_vocabulary_knows() {
     assert_eq!(latin.embed(&["我的猫"]).unwrap()[0].readability, 0.0);
 }
 
-/// What the evidence in the default model's vocabulary gives is what is known of it.
+/// The known result for the evidence in the default model's vocabulary.
 #[test]
 fn by_its_vocabulary_alone_the_default_model_is_an_english_one() {
     let folder = tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A model of two small files, and a model hub on the loopback interface that can misbehave.
+//! A model of two small files, and a model hub on the loopback interface that can fail in several ways.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Content of the file that stands for the weights.
+/// Content of the file in place of the weights.
 pub(crate) fn weights() -> Vec<u8> {
     (0..100_000_u32).flat_map(|index| index.wrapping_mul(index).to_le_bytes()).collect()
 }
@@ -31,32 +31,32 @@ pub(crate) fn small_model() -> &'static ModelDescription {
     }))
 }
 
-/// How the hub answers one request.
+/// The hub's response to one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// The file, or the asked rest of it.
+    /// The file, or the requested range of it.
     Honest,
-    /// The whole file, whatever rest was asked for.
+    /// The whole file, whatever range was requested.
     IgnoreRange,
-    /// Another rest than was asked for.
+    /// Another range than was requested.
     WrongRange,
-    /// So many bytes of the answer, then the connection ends.
+    /// This many bytes of the response, then the connection closes.
     CutAfter(usize),
-    /// An answer without a file.
+    /// A response without a file.
     Status(&'static str),
-    /// Another file of so many bytes, without saying beforehand how many.
+    /// Another file of this many bytes, without a content length.
     Other(usize),
 }
 
-/// The running hub.
+/// A running hub.
 pub(crate) struct Hub {
-    /// What to give the downloader.
+    /// The model source for the downloader.
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Hub {
-    /// Answers each request with the next of `answers`, and honestly when they are used up.
+    /// Answers each request with the next of `answers`, and with the file when they are used up.
     pub(crate) async fn start(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -70,13 +70,13 @@ impl Hub {
         Self { url, requests }
     }
 
-    /// The requests so far: the file's name, and the first byte if it was not the first.
+    /// The requests so far: the file's name, and the first requested byte if it was not the start.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 }
 
-/// Answers one request. The connection ends with it, so that no second request waits on it.
+/// Answers one request and closes the connection, so that no second request uses it.
 async fn serve(mut stream: TcpStream, seen: &Mutex<Vec<String>>, next: impl FnOnce() -> Answer) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -121,7 +121,7 @@ async fn serve(mut stream: TcpStream, seen: &Mutex<Vec<String>>, next: impl FnOn
             [b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".as_slice(), &vec![b'x'; count]].concat()
         }
     };
-    // The other side may have left: it stops reading what is too long.
+    // The client may have closed the connection: it stops reading a file that is too long.
     let _ = stream.write_all(&answer).await;
     let _ = stream.shutdown().await;
 }

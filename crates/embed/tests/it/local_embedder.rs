@@ -1,4 +1,4 @@
-//! The port's implementation: lazy, and honest while there is no model.
+//! The implementation of the port: it loads on demand and reports a missing model.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ async fn a_model_that_arrives_later_is_found() {
     assert_eq!(embedder.embed(&texts).await.unwrap().len(), 1);
 }
 
-/// Puts the two files of the real model into a folder.
+/// Copies the two files of the real model into a folder.
 fn link_model(folder: &Path) {
     for file in ALL_MINILM_L6_V2.files {
         let source = model::directory().join(file.name);
@@ -86,7 +86,7 @@ async fn a_damaged_model_fails_with_the_file_and_the_reason() {
     assert!(reason.contains("model.safetensors"), "{reason}");
 }
 
-/// A long batch is under way; what a turn asks for comes before it is done.
+/// While a long batch is computed, a request of a turn is answered before the batch is done.
 #[tokio::test]
 async fn a_query_does_not_wait_behind_a_batch() {
     let embedder = std::sync::Arc::new(LocalEmbedder::new(model::directory(), 2));

@@ -1,4 +1,4 @@
-//! The embedder against the original implementation, and the ways its files arrive.
+//! The embedder against the original implementation, and the sources of its files.
 
 #![expect(
     clippy::unwrap_used,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use embed::{ALL_MINILM_L6_V2, Model, model_files};
 
-/// The folder that `make model` fills, or the one that `ECHOVESSEL_MODEL_DIR` names.
+/// The folder that `make model` fills, or the one in `ECHOVESSEL_MODEL_DIR`.
 pub(crate) fn directory() -> PathBuf {
     let directory = std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../.cache/models").join(ALL_MINILM_L6_V2.name),
@@ -16,7 +16,7 @@ pub(crate) fn directory() -> PathBuf {
     directory
 }
 
-/// The model, opened with so many threads.
+/// The model, opened with this many threads.
 pub(crate) fn open(threads: usize) -> Model {
     Model::open(&directory(), threads).unwrap()
 }

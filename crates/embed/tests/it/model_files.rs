@@ -1,4 +1,4 @@
-//! The model from what is available: a folder, a file, an archive.
+//! The model from each kind of source: a folder, a file, an archive.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! The multilingual model: its vectors by the definition (`fixtures/make_e5_reference.py`), and what they are good for.
+//! The multilingual model: its vectors against the definition (`fixtures/make_e5_reference.py`), and how well they
+//! separate texts.
 
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::model::cosine;
 
-/// The folder that `make model` fills, or the one that `ECHOVESSEL_MULTILINGUAL_MODEL_DIR` names.
+/// The folder that `make model` fills, or the one in `ECHOVESSEL_MULTILINGUAL_MODEL_DIR`.
 pub(crate) fn directory() -> PathBuf {
     let directory = std::env::var_os("ECHOVESSEL_MULTILINGUAL_MODEL_DIR").map_or_else(
         || {

@@ -1,4 +1,4 @@
-//! Models in one packed file: against the definition, and files that are damaged or made to do harm.
+//! Models in one packed file: against the definition, and damaged or malicious files.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use tempfile::{TempDir, tempdir};
 use crate::tiny_model::{HEADS, HIDDEN, INTERMEDIATE, Kind, LAYERS, POSITIONS, TinyModel, unigram};
 
 const FILE: &str = "e5-small-q4.bin";
-/// What the numbers of every block are multiplied by, and its half-precision bits.
+/// Factor of the numbers of every block, and its half-precision bits.
 const SCALE: f32 = 0.031_25;
 const SCALE_BITS: u16 = 0x2800;
 
-/// A model whose matrices are exact in four bits, and its file.
+/// A model whose matrices can be stored exactly in four bits, and its file.
 fn packed(seed: u64) -> (TinyModel, Vec<u8>) {
     let mut tiny = TinyModel::new(Kind::Bert, unigram(), seed);
     for (name, (shape, numbers)) in &mut tiny.tensors {
@@ -54,7 +54,7 @@ fn file_of(tiny: &TinyModel) -> Vec<u8> {
         file.extend((piece[1].as_f64().unwrap() as f32).to_le_bytes());
     }
     file.extend(pieces.concat().as_bytes());
-    // One replaced character: a line break by a space.
+    // One replaced character: a space in place of a line break.
     [1, 9, 10].iter().for_each(|number| put(&mut file, *number));
     file.push(1);
     put(&mut file, 32);
@@ -100,7 +100,7 @@ fn block(numbers: &[f32]) -> Vec<u8> {
     SCALE_BITS.to_le_bytes().into_iter().chain((0..16).map(pair)).collect()
 }
 
-/// The names that the packed file uses.
+/// The tensor names in the packed file.
 fn short_name(name: &str) -> String {
     let name = name.strip_prefix("encoder.layer.").map_or(name.to_owned(), |rest| format!("l{rest}"));
     [
@@ -209,7 +209,7 @@ fn impossible_sizes_are_refused_before_anything_is_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the head of the file says: an error or a model, and no panic.
+    /// Any content of the file's header leads to an error or a model, never to a panic.
     #[test]
     fn changed_bytes_never_end_the_program(changes in prop::collection::vec((0_usize..700, any::<u8>()), 1..6)) {
         let (_, mut file) = packed(26);

@@ -1,8 +1,8 @@
-//! What the English model can and can't read, on its real vocabulary.
+//! Which texts the English model can read, with its real vocabulary.
 
 use crate::model::{cosine, open};
 
-/// Below this a vector is not used (design of recall).
+/// A vector with a lower readability is not used (design of recall).
 const READABLE: f32 = 0.6;
 
 fn readabilities(texts: &[&str]) -> Vec<f32> {
@@ -24,7 +24,7 @@ fn english_is_readable() {
     }
 }
 
-/// By the vocabulary alone "我在上海的大学学文学" would be readable to 0.90, and Russian to 1: letter by letter.
+/// By the vocabulary alone, "我在上海的大学学文学" would have a readability of 0.90 and Russian one of 1, letter by letter.
 #[test]
 fn other_scripts_are_unreadable() {
     let texts = [
@@ -63,7 +63,7 @@ fn mixed_text_counts_by_characters() {
     assert!((found[2] - 2.0 / 10.0).abs() < 1e-6 && found[2] < READABLE, "{found:?}");
 }
 
-/// Why readability exists: to this model two opposite Chinese sentences are the same.
+/// The reason for readability: for this model, two Chinese sentences with opposite meanings are equal.
 #[test]
 fn opposite_sentences_that_can_not_be_read_have_the_same_vector() {
     let embeddings = open(1).embed(&["用户怀孕了", "用户离婚了"]).unwrap();

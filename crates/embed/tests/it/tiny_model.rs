@@ -1,4 +1,5 @@
-//! Models of a few thousand random weights, written as the hub's folders are, and their forward pass by the definition.
+//! Models of a few thousand random weights in the format of the hub's folders, and their forward pass by the
+//! definition.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,11 +15,11 @@ pub(crate) const INTERMEDIATE: usize = 96;
 pub(crate) const LAYERS: usize = 2;
 pub(crate) const POSITIONS: usize = 24;
 
-/// Which kind of encoder.
+/// Kind of the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bert,
-    /// As `BertForMaskedLM` writes it: every name begins with `bert.`.
+    /// As `BertForMaskedLM` writes it: each name begins with `bert.`.
     BertInside,
     XlmRoberta,
     DistilBert,
@@ -29,7 +30,7 @@ pub(crate) struct TinyModel {
     pub(crate) kind: Kind,
     pub(crate) activation: &'static str,
     pub(crate) cls: bool,
-    /// Whether the file holds the upper halves of the numbers only.
+    /// Whether the file stores bfloat16, the upper halves of the numbers.
     pub(crate) brain: bool,
     pub(crate) tokenizer: Value,
     pub(crate) tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
@@ -82,7 +83,7 @@ impl TinyModel {
         self.put(dice, format!("{name}.bias"), &shape[..1], 0.0);
     }
 
-    /// Takes a tensor away, as a damaged file would.
+    /// Removes a tensor, as in a damaged file.
     pub(crate) fn without(mut self, name: &str) -> Self {
         assert!(self.tensors.remove(name).is_some(), "{name}");
         self
@@ -104,7 +105,7 @@ impl TinyModel {
             "position_embedding_type": "absolute", "type_vocab_size": 1})
     }
 
-    /// Writes the folder.
+    /// Writes the model's folder.
     pub(crate) fn write(&self, folder: &Path) {
         fs::create_dir_all(folder.join("1_Pooling")).unwrap();
         let write = |name: &str, value: &Value| fs::write(folder.join(name), value.to_string()).unwrap();
@@ -134,7 +135,7 @@ impl TinyModel {
         fs::write(folder.join("model.safetensors"), file).unwrap();
     }
 
-    /// Numbers of pieces by their names.
+    /// Piece numbers by piece.
     pub(crate) fn ids(&self, names: &[&str]) -> Vec<usize> {
         let pieces = pieces(&self.tokenizer);
         names.iter().map(|name| pieces.iter().position(|piece| piece == name).unwrap()).collect()
@@ -213,7 +214,7 @@ impl TinyModel {
     }
 }
 
-/// Softmax of the scaled products, per head.
+/// Softmax of the scaled products, for each head.
 fn attend(queries: &[Vec<f64>], keys: &[Vec<f64>], values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let size = HIDDEN / HEADS;
     let of_head = |query: &[f64], head: usize| -> Vec<f64> {
@@ -234,7 +235,7 @@ fn sum(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a + b).collect()
 }
 
-/// By its power series, which converges fast for the small arguments here.
+/// The error function as a power series, which converges fast for the small arguments here.
 fn error_function(x: f64) -> f64 {
     let (mut term, mut sum) = (x, x);
     for n in 1..200 {
@@ -244,7 +245,7 @@ fn error_function(x: f64) -> f64 {
     2.0 / std::f64::consts::PI.sqrt() * sum
 }
 
-/// Names of tensors by kind.
+/// Tensor names by kind.
 struct Names(Kind);
 
 impl Names {
@@ -252,7 +253,7 @@ impl Names {
         if self.0 == Kind::BertInside { "bert." } else { "" }
     }
 
-    /// Query, key, value, output of attention, its norm, up, down, the last norm.
+    /// Query, key, value, attention output, attention norm, up, down, output norm.
     fn of_layer(&self, layer: usize) -> [String; 8] {
         let outer = self.outer();
         if self.0 == Kind::DistilBert {
@@ -324,7 +325,8 @@ fn between(start: (&str, usize), end: (&str, usize)) -> Value {
         "special_tokens": {start.0: special(start), end.0: special(end)}})
 }
 
-/// A WordPiece vocabulary of English, Russian and Chinese; pads and cuts at four pieces, which must be switched off.
+/// A WordPiece vocabulary of English, Russian and Chinese. It pads and truncates to four pieces, which the embedder
+/// must turn off.
 pub(crate) fn word_pieces() -> Value {
     let pieces = [
         "[PAD]", "[UNK]", "[CLS]", "[SEP]", "my", "cat", "##s", "sleep", "query", "passage", ":", "кот",
@@ -341,7 +343,7 @@ pub(crate) fn word_pieces() -> Value {
             "max_input_chars_per_word": 100, "vocab": numbered(&pieces)}})
 }
 
-/// A Unigram vocabulary, as multilingual models have.
+/// A Unigram vocabulary, as in multilingual models.
 pub(crate) fn unigram() -> Value {
     let scored = [
         ("<s>", 0.0),

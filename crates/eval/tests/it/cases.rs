@@ -1,4 +1,4 @@
-//! Our own cases, lived with the offline provider.
+//! Our own cases, run with the offline provider.
 
 use std::collections::HashMap;
 use std::sync::Arc;

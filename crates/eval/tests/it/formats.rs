@@ -1,4 +1,4 @@
-//! Publishers' formats, read and replayed through a real store, by words alone.
+//! Formats of the published benchmarks, parsed and replayed into a real store, with the search for words alone.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use eval::data::{DataSet, is_role};
 use eval::loading::read_data_set;
 use eval::replay::{AnsweredQuestion, Replay};
 use eval::report::Report;
+use memory::recall::MESSAGE_SUPPORT_MIN;
 use memory::recall::RecallSettings;
-use memory::recall::SAID_SUPPORT_MIN;
 use memory::vector_index::VectorIndex;
 use serde_json::json;
 use store::{HomeStore, StoreOptions};
@@ -108,7 +108,8 @@ async fn locomo_is_repaired_and_its_absence_is_measured() {
     let report = Report::new("locomo", "l", &data, false, &answered);
     assert_eq!((report.all.questions, report.all.recall[&1]), (2, 100.0));
     assert_eq!(report.adversarial.as_ref().map(|figures| figures.questions), Some(2));
-    let bound = report.absence.iter().find(|bound| (bound.support - SAID_SUPPORT_MIN).abs() < 0.005).unwrap();
+    let bound =
+        report.absence.iter().find(|bound| (bound.support - MESSAGE_SUPPORT_MIN).abs() < 0.005).unwrap();
     assert_eq!((bound.denied, bound.recall), (0.0, 100.0), "{}", report.table(None));
 }
 
@@ -147,7 +148,7 @@ fn unit(number: usize, day: usize, speaker: &str, text: &str) -> serde_json::Val
     json!({"id": format!("u{number}"), "conv": "c", "session": format!("s{day}"), "ts": ts, "speaker": speaker, "text": text})
 }
 
-/// The real index is asked, with more rows under each word than are ever fetched for it at once.
+/// The real index is queried, with more rows for each word than are ever fetched for it at once.
 #[tokio::test]
 async fn the_only_line_with_both_words_is_found_behind_newer_ones_with_each() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Exit code, standard output, standard error of `echovessel-eval` on this home, with nothing of the environment of the tests.
+/// Exit code, standard output and standard error of `echovessel-eval` with this home, without the environment of the
+/// tests.
 fn run(home: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_echovessel-eval"));
     command.args(arguments).env_clear().env("HOME", home).env("ECHOVESSEL_HOME", home);

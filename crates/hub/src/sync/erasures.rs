@@ -8,7 +8,7 @@ use crate::erasure::{ErasedLine, line_digest};
 use crate::error::HubError;
 use crate::names::DocumentName;
 use crate::ports::DocumentErasure;
-use crate::transaction::{HubTransaction, check_caller_reaches};
+use crate::transaction::{HubTransaction, check_caller_access};
 
 use super::items;
 use super::merge::stored_versions;
@@ -30,7 +30,7 @@ impl Push {
         if core_block_of(&name, &act.caller.scope).is_some() {
             return refused(format!("{name} is a core block: people edit it here; nothing was erased"));
         }
-        if let Err(error) = check_caller_reaches(act.caller, &name) {
+        if let Err(error) = check_caller_access(act.caller, &name) {
             return refused(error.to_string());
         }
         let versions = stored_versions(act, &name, u32::MAX).await?;

@@ -157,10 +157,10 @@ impl Push {
             return Ok((ItemStatus::Known, Some(reason.to_owned())));
         };
         // A caller must not learn if it guessed a text that it may not read.
-        let says_the_same = act.hub.may_read(act.caller, &item.name)
+        let has_same_content = act.hub.may_read(act.caller, &item.name)
             && heads.first().is_some_and(|shown| shown.content == item.content);
         if let Some(reason) = self.refusal(act, &item) {
-            return Ok(match says_the_same {
+            return Ok(match has_same_content {
                 true => (ItemStatus::Known, None),
                 false => (ItemStatus::Refused, Some(reason)),
             });

@@ -1,4 +1,4 @@
-//! Export and import.
+//! Export and import of the hub's archives.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -67,7 +67,7 @@ async fn defect_08_a_manifest_that_lies_changes_nothing() {
     assert!(home.text("daily", "2026-07-02").await.is_some());
 }
 
-/// Its second half: a damaged graph file is passed over.
+/// The second half: a damaged graph file is skipped.
 #[tokio::test]
 async fn defect_08_the_compatible_layout_is_read_without_its_graph() {
     let home = Home::open().await;
@@ -89,7 +89,7 @@ async fn defect_08_the_compatible_layout_is_read_without_its_graph() {
     assert!(home.text("significant", "2026-01-02/first-snow").await.is_some());
 }
 
-/// What a life of the hub is made of.
+/// The actions from which the histories of a hub are generated.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Day(u8),
@@ -230,7 +230,7 @@ pub(crate) async fn exported(home: &Home) -> BTreeMap<String, String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// An archive that is taken into an empty home and made again there is the same archive.
+    /// Importing an archive into an empty home and exporting it again gives the same archive.
     #[test]
     fn an_archive_restores_everything(steps in proptest::collection::vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -248,7 +248,7 @@ proptest! {
                 assert_eq!(Some(text), right.get(path), "{path}");
             }
             assert_eq!(left.len(), right.len());
-            // A second time there is nothing to take, and what comes next is counted on.
+            // A second import changes nothing, and new rows continue the numbering.
             assert!(new.hub.entity_import(&new.caller, import).await.unwrap().success);
             assert_eq!(exported(&new).await, left);
             new.create("daily", "2026-07-20", "- arrived [chat:z] [via:home]").await;
@@ -265,7 +265,7 @@ fn repacked(files: &BTreeMap<String, String>) -> EntityImport {
     packed(&files)
 }
 
-/// Writes the manifest again, so that only the lie itself is left to be found.
+/// Rewrites the manifest, so that the only remaining defect is the one under test.
 fn with_true_digests(files: &mut BTreeMap<String, String>) {
     let mut manifest: serde_json::Value = serde_json::from_str(&files["manifest.json"]).unwrap();
     let digests: BTreeMap<&String, String> = files
@@ -277,7 +277,7 @@ fn with_true_digests(files: &mut BTreeMap<String, String>) {
     files.insert("manifest.json".to_owned(), manifest.to_string());
 }
 
-/// What is wrong with an archive, and how it comes to be.
+/// A defect of an archive, and a change that causes it.
 type Lie = (&'static str, Box<dyn Fn(&mut BTreeMap<String, String>)>);
 
 fn lies() -> Vec<Lie> {
@@ -365,7 +365,7 @@ async fn an_archive_that_lies_about_its_past_changes_nothing() {
     }
     let imported = new.hub.entity_import(&new.caller, repacked(&truth)).await.unwrap();
     assert!(imported.success, "{}", imported.message);
-    // A digest that does not fit is a lie too.
+    // A digest that does not match is a defect too.
     let mut files = truth;
     files.insert("graph.json".to_owned(), "{\"nodes\":[],\"edges\":[]}".to_owned());
     assert!(!new.hub.entity_import(&new.caller, repacked(&files)).await.unwrap().success);

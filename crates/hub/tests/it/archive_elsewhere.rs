@@ -1,4 +1,4 @@
-//! Archives that are taken where something of them is already.
+//! Archives that are imported into a home that has some of their content already.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use memory::{PersonaId, Scope, UserId};
 use crate::archive::{Step, exported, fields, graph, live, unpacked};
 use crate::home::Home;
 
-/// What is drawn from the graph, without ids: these may differ from scope to scope.
+/// Content of the graph without ids, which may differ between scopes.
 fn drawn(files: &BTreeMap<String, String>) -> BTreeSet<String> {
     let graph: serde_json::Value = serde_json::from_str(&files["graph.json"]).unwrap();
     let named = |id: &serde_json::Value| {
@@ -66,7 +66,7 @@ async fn an_archive_arrives_whole_beside_the_memory_that_it_came_from() {
         assert_eq!(taken.counts, archive.counts);
         let taken = unpacked(&taken.data);
         assert_eq!(drawn(&taken), drawn(&truth));
-        // A second time there is nothing to take.
+        // A second import changes nothing.
         assert_eq!(before.get_or_insert_with(|| taken.clone()), &taken);
     }
     assert_eq!(exported(&old).await, truth, "and the first memory is as it was");

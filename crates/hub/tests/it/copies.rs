@@ -1,4 +1,4 @@
-//! Networks that break, backups that are put back, homes that are copied, and a home with a past of its own.
+//! Interrupted networks, restored backups, copied homes, and a home with a history of its own.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use crate::embodiment::{daily, embodiment, erase, exchange, has_bytes, pair};
 use crate::home::{Home, identity_text};
 use crate::link::{Faults, Link};
 
-/// A push is cut, or its answer lost, after any number of calls; the next exchange makes up for it, and nothing comes twice.
+/// A push is cut, or its answer lost, after any number of calls; the next exchange completes it, and nothing is
+/// stored twice.
 #[tokio::test]
 async fn a_network_that_is_cut_anywhere_loses_and_doubles_nothing() {
     for cut_after in 0..7 {
@@ -23,7 +24,7 @@ async fn a_network_that_is_cut_anywhere_loses_and_doubles_nothing() {
             laptop.create_as("laptop", "daily", "2026-07-14", "- Soup [chat:1] [via:laptop]").await;
             let faults = Faults { cut_after: Some(cut_after), loses_answer, repeats: true };
             let link = Link::with(&hub.hub, "laptop", faults);
-            // It may end early, at any call, or be through by then.
+            // The exchange may fail at any call, or be complete by then.
             drop(laptop.hub.exchange(&link, &laptop.caller.scope).await);
             laptop.create("significant", "2026-07-01/later", "later").await;
             let done = exchange(&laptop, &hub).await;
@@ -39,7 +40,7 @@ async fn a_network_that_is_cut_anywhere_loses_and_doubles_nothing() {
     }
 }
 
-/// A backup from before is put back: what was written since comes again from the hub, what is written from now on goes there.
+/// An earlier backup is restored: what was written since is fetched again from the hub, and new texts are sent to it.
 #[tokio::test]
 async fn a_restored_backup_takes_up_where_the_hub_is() {
     let (hub, laptop) = pair().await;
@@ -65,7 +66,7 @@ async fn a_restored_backup_takes_up_where_the_hub_is() {
     assert!(!exchange(&laptop, &hub).await.is_renewed, "once is enough");
 }
 
-/// Two copies of a home live on with the same token.
+/// Two copies of a home continue with the same token.
 #[tokio::test]
 async fn copies_of_a_home_lose_nothing() {
     let (hub, laptop) = pair().await;
@@ -94,7 +95,7 @@ async fn copies_of_a_home_lose_nothing() {
     }
 }
 
-/// The hub itself is restored from a backup: what it lost comes back from its embodiments.
+/// The hub is restored from a backup: its embodiments send what it lost.
 #[tokio::test]
 async fn a_restored_hub_is_filled_again() {
     let (hub, laptop) = pair().await;
@@ -116,8 +117,8 @@ async fn a_restored_hub_is_filled_again() {
     }
 }
 
-/// The hub is restored from a backup, and the text that it lost comes back from a home that did not write it. The hub knows
-/// an earlier text by the same author; else it would record the home that brings it.
+/// The hub is restored from a backup, and a home that did not write the lost text sends it. The hub knows an earlier
+/// text by the same author; otherwise it would record the sending home as the author.
 #[tokio::test]
 async fn a_text_that_another_home_brings_keeps_its_author() {
     let (hub, laptop) = pair().await;
@@ -144,7 +145,7 @@ async fn a_text_that_another_home_brings_keeps_its_author() {
     }
 }
 
-/// The home is lost after any number of calls: a hub that has learnt that a text is gone has nothing of it left.
+/// A home is lost after any number of calls: a hub that received the erasure of a text has nothing of it left.
 #[tokio::test]
 async fn an_erasure_reaches_the_hub_with_the_first_documents() {
     let mut learnt = 0;
@@ -180,7 +181,7 @@ async fn copy_of(home: &Home, seed: u64) -> Home {
     copy
 }
 
-/// A home that lived alone, under a name that the hub has too, brings all of it.
+/// A home with its own history, under a name that the hub also has, sends all of it.
 #[tokio::test]
 async fn a_home_with_a_past_brings_it() {
     let hub = Home::for_instance("vm", Arc::new(TempDir::new().unwrap()), "home.db").await;

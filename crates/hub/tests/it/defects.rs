@@ -1,4 +1,4 @@
-//! Regressions of docs/regressions.md, each by its number.
+//! Regression tests of `docs/regressions.md`, named by number.
 
 use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
 use hub::api::identity::SectionText;
@@ -40,7 +40,7 @@ async fn defect_01_parallel_writers_lose_nothing() {
     }
 }
 
-/// Two hubs on one database stand for two processes.
+/// Two hubs on one database represent two processes.
 #[tokio::test]
 async fn defect_01_two_hubs_on_one_database_lose_nothing() {
     let one = Home::open().await;
@@ -57,7 +57,7 @@ async fn defect_01_two_hubs_on_one_database_lose_nothing() {
     assert_eq!(notes.lines().filter(|line| line.ends_with(" end")).count(), 20, "{notes}");
 }
 
-/// Weeks belong to the month of their Thursday, so the days at a month's end reach it.
+/// A week belongs to the month of its Thursday, so a month can include days of its neighbours.
 #[tokio::test]
 async fn defect_03_the_days_at_a_months_end_reach_the_month() {
     let home = Home::open().await;
@@ -205,7 +205,8 @@ async fn defect_13_nothing_deleted_comes_back() {
     let home = Home::open().await;
     home.push("a", vec![change("trip", Some("to Rome"), "2026-07-02T00:00:00Z", "a:1")]).await;
     home.hub.memory_delete(&home.caller, reference("significant", "2026-07-01/trip")).await.unwrap();
-    // The same again, a change that has not seen the deletion, and one from a client without clocks.
+    // The same push again, a change that has not seen the deletion, and a change from a client without version
+    // vectors.
     let again = home.push("a", vec![change("trip", Some("to Rome"), "2026-07-02T00:00:00Z", "a:1")]).await;
     assert_eq!(again.results[0].status, ItemStatus::Known);
     let blind = home.push("b", vec![change("trip", Some("to Oslo"), "2026-09-02T00:00:00Z", "b:1")]).await;
@@ -217,7 +218,7 @@ async fn defect_13_nothing_deleted_comes_back() {
         home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap().conflicts.len(),
         2
     );
-    // A pull tells of the deletion.
+    // A pull reports the deletion.
     let since = hub::VersionVector::default().with_change(&"a".parse::<InstanceId>().unwrap(), 1);
     let pull = SyncPull {
         instance_id: "a".parse().unwrap(),
@@ -390,7 +391,7 @@ async fn defect_17_a_push_of_what_is_there_makes_nothing_newer() {
     assert_eq!(home.text("significant", "2026-07-01/note").await.unwrap(), "text");
 }
 
-/// What cannot be told says so, and a period that is not over can be asked for.
+/// A period that can't be summarised says why, and an unfinished period can be requested.
 #[tokio::test]
 async fn consolidation_says_what_it_did() {
     let home = Home::open().await;

@@ -43,7 +43,7 @@ pub(crate) async fn erase(home: &Home, text: &str) {
     home.hub.follow_forgetting(&home.caller.scope).await.unwrap();
 }
 
-/// Whether the word is in any file of the home, once freed pages are overwritten.
+/// Whether any file of the home contains the word, after freed pages are overwritten.
 pub(crate) async fn has_bytes(home: &Home, word: &str) -> bool {
     home.store.overwrite_freed("2026-07-15T13:00:00Z".parse().unwrap()).await.unwrap();
     !testkit::files_containing(home.folder.path(), word).unwrap().is_empty()
@@ -101,7 +101,7 @@ async fn other_sections_are_merged_and_the_same_one_waits_for_a_person() {
     for home in [&hub, &laptop] {
         assert_eq!(home.identity("bond.md").await.unwrap(), "## Trust\n\nmore\n\n## Jokes\n\nnew\n");
     }
-    // Both change the same section: both texts are kept at both homes, until one of them decides.
+    // Both homes change the same section: both texts are kept at both homes until a person decides at one of them.
     hub.hub.identity_write(&hub.caller, text("## Trust\n\nhere\n\n## Jokes\n\nnew\n")).await.unwrap();
     let edit = text("## Trust\n\nthere\n\n## Jokes\n\nnew\n");
     laptop.hub.identity_write(&laptop.caller, edit).await.unwrap();
@@ -124,7 +124,7 @@ async fn other_sections_are_merged_and_the_same_one_waits_for_a_person() {
     }
 }
 
-/// One that only takes is known by its kind too.
+/// An embodiment that only receives also has a kind that identifies it.
 #[tokio::test]
 async fn hub_knows_an_embodiment_that_has_nothing_to_send() {
     let (hub, laptop) = pair().await;
@@ -136,8 +136,8 @@ async fn hub_knows_an_embodiment_that_has_nothing_to_send() {
     }
 }
 
-/// An open conflict at the hub reaches an embodiment with both sides, each with its own version vector: sending back the shown
-/// one does not bury the other.
+/// An open conflict reaches an embodiment with both texts, each with its own version vector: sending back the shown
+/// text does not replace the other.
 #[tokio::test]
 async fn every_version_is_pulled_as_it_is() {
     let (hub, laptop) = pair().await;
@@ -182,7 +182,7 @@ async fn core_blocks_belong_to_the_hub() {
     let refused = laptop.hub.document_write(&laptop.person(), &own, "admin", &edit("I am mine")).await;
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("edited on the hub, https://home.example"), "{message}");
-    // One that was written here before there was a hub stays as a version.
+    // A text that was written here before there was a hub stays as a version.
     let at = "2026-07-15T11:00:00Z".parse().unwrap();
     let (scope, label) = (&laptop.caller.scope, memory::core_blocks::CoreBlockLabel::Persona);
     laptop.store.write_core_block(scope, label, "I was alone.", "admin", at).await.unwrap();
@@ -194,7 +194,7 @@ async fn core_blocks_belong_to_the_hub() {
     assert_eq!(hub.identity("persona.md").await.unwrap(), "I am Luna.");
     let history = laptop.hub.document_history(scope, &own).await.unwrap();
     assert!(history.iter().any(|version| version.content.as_deref() == Some("I was alone.")));
-    // A file that is edited by hand is not taken, and shows the hub's text again.
+    // A manual edit of the file is not accepted, and the file shows the hub's text again.
     let file = laptop.file("identity/self/persona.md");
     let text = std::fs::read_to_string(&file).unwrap().replace("Luna", "Nobody");
     std::fs::write(&file, text).unwrap();
@@ -215,7 +215,7 @@ async fn roll_ups_are_written_by_the_hub_alone() {
     let week = laptop.text("weekly", "2026-W28").await.unwrap();
     assert!(week.contains("Rain on 2026-07-06"), "{week}");
     assert!(laptop.scribe.asked.lock().unwrap().is_empty());
-    // Words that are erased here go from the hub's summary, and it is written again without them.
+    // Words that are erased here are removed from the hub's summary, which is written again without them.
     erase(&laptop, "Rain on 2026-07-06").await;
     exchange(&laptop, &hub).await;
     hub.hub.roll_up().await.unwrap();
@@ -248,7 +248,7 @@ async fn erasures_at_the_hub_reach_every_home() {
         assert!(daily(home, "home").await.unwrap().contains("Tea"));
         assert_eq!(home.text("significant", "2026-07-01/code").await, None);
     }
-    // The name of a document, too.
+    // The document's name is erased too.
     hub.create("significant", "2026-07-01/secretword", "plain").await;
     exchange(&laptop, &hub).await;
     erase(&hub, "secretword").await;
@@ -270,7 +270,8 @@ async fn erasures_at_an_embodiment_reach_the_hub_and_other_embodiments() {
     assert!(has_bytes(&phone, "Ravenna").await && has_bytes(&phone, "ravenna").await);
     erase(&laptop, "ravenna").await;
     let done = exchange(&laptop, &hub).await;
-    // Others wrote this one: it goes here, and its words stay at the hub as an earlier version until they are erased there.
+    // Another instance wrote this one: it is deleted here, and its text stays at the hub as an earlier version until
+    // it is erased there.
     assert_eq!(done.refused.len(), 1, "{:?}", done.refused);
     assert!(done.refused[0].contains("written by others"), "{:?}", done.refused);
     assert!(!has_bytes(&laptop, "Ravenna").await);
@@ -307,7 +308,7 @@ async fn receipts_say_when_the_hub_was_reached() {
     exchange(&laptop, &hub).await;
     erase_with_receipt(&hub, "red").await;
     assert_eq!(reached(&hub).await, [("laptop".to_owned(), false)]);
-    // The same exchange that takes the words away says so.
+    // The exchange that removes the words also reports it.
     exchange(&laptop, &hub).await;
     assert_eq!(reached(&hub).await, [("laptop".to_owned(), true)]);
 }

@@ -1,4 +1,4 @@
-//! What is erased in the hub does not return with a push from before.
+//! A push with an earlier state does not bring back what was erased in the hub.
 
 use hub::Granularity;
 use hub::api::sync::{
@@ -114,7 +114,7 @@ async fn erased_line_of_an_identity_document_does_not_return_by_an_older_version
     }
 }
 
-/// A client without version vectors that sends its old text again and again has not seen the erasure by that.
+/// A client without version vectors that sends its old text repeatedly does not count as having seen the erasure.
 #[tokio::test]
 async fn erased_line_does_not_return_by_the_same_old_version_sent_twice() {
     let home = Home::open().await;
@@ -130,7 +130,7 @@ async fn erased_line_does_not_return_by_the_same_old_version_sent_twice() {
 
 #[tokio::test]
 async fn erased_significant_memory_does_not_return_by_an_older_version() {
-    // By its text, and by its name.
+    // The version is recognised by its text and by its name.
     for slug in ["feast", "pomegranate-feast"] {
         for clock in [true, false] {
             let home = Home::open().await;
@@ -149,7 +149,7 @@ async fn erased_significant_memory_does_not_return_by_an_older_version() {
     }
 }
 
-/// Whoever has seen the erasure and writes the words again means them.
+/// A client that has seen the erasure and writes the words again does so on purpose.
 #[tokio::test]
 async fn erased_line_is_accepted_from_a_version_that_has_seen_the_erasure() {
     let home = Home::open().await;

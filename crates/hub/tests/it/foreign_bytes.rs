@@ -1,5 +1,5 @@
-//! Files and archives that others made are read or refused, and never failed at. The seeds of the fuzz targets `front_matter` and
-//! `archive` run here, and so does what a generator makes of their parts.
+//! Files and archives of other programs are imported or refused with an error, without a panic. The seeds of the fuzz
+//! targets `front_matter` and `archive` run here, and also combinations of their parts.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use zip::write::SimpleFileOptions;
 
 use crate::home::Home;
 
-/// Whatever a file says of itself, its text is its text, and what was understood is understood again.
+/// Whatever front matter a file has, its text is kept, and the result of parsing can be parsed again.
 pub(crate) fn front_matter_is_read(bytes: &[u8]) {
     let Ok(file) = std::str::from_utf8(bytes) else { return };
     let read = MirroredText::parse(file);
@@ -31,9 +31,9 @@ pub(crate) fn front_matter_is_read(bytes: &[u8]) {
     assert!(bare.len() <= file.len());
 }
 
-/// An archive of files that a seed names: `path`, NUL, text, NUL, … Without a manifest a true one is added, of the hub's
-/// own layout with the histories that it needs, or, if a path begins with `entity-core/`, of that one. Bytes that begin
-/// with `PK` are sent as they are.
+/// An archive of files from a seed: `path`, NUL, text, NUL, … If there is no manifest, a valid one is added: for the
+/// hub's own layout with the histories that it needs, or for the layout of entity-core if a path begins with
+/// `entity-core/`. Bytes that begin with `PK` are sent unchanged.
 fn archive_of(bytes: &[u8]) -> Vec<u8> {
     if bytes.starts_with(b"PK") {
         return bytes.to_vec();
@@ -66,7 +66,7 @@ fn archive_of(bytes: &[u8]) -> Vec<u8> {
     }
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (path, text) in files {
-        // A name that no archive can hold is none that could come.
+        // A name that no archive can contain is left out.
         if archive.start_file(path, SimpleFileOptions::default()).is_ok() {
             archive.write_all(&text).unwrap();
         }
@@ -74,7 +74,7 @@ fn archive_of(bytes: &[u8]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// The parts of the hub's own layout beside the shown documents, each of which has one version.
+/// The files of the hub's own layout beside the shown documents, each of which has one version.
 fn add_histories(files: &mut BTreeMap<String, Vec<u8>>) {
     let shown: Vec<(String, String)> = files
         .iter()
@@ -100,7 +100,7 @@ fn add_histories(files: &mut BTreeMap<String, Vec<u8>>) {
     files.insert("state.json".to_owned(), state.to_string().into_bytes());
 }
 
-/// All of an archive is taken or nothing of it; what was taken can be given out and taken again.
+/// An archive is imported completely or not at all, and what was imported can be exported and imported again.
 pub(crate) async fn archive_is_answered(home: &Home, bytes: &[u8]) {
     let scope = &home.caller.scope;
     let before = home.store.hub_state(scope).await.unwrap().revision;
@@ -151,7 +151,7 @@ async fn every_seed_of_an_archive_is_answered() {
     );
 }
 
-/// Parts that front matter and archives are made of, whole and broken.
+/// Parts of front matter and archives, valid and broken.
 fn part() -> impl Strategy<Value = String> {
     let fixed = [
         "---\n",

@@ -1,4 +1,4 @@
-//! The graph over a real database.
+//! The graph with a real database.
 
 use std::sync::Arc;
 
@@ -342,7 +342,7 @@ async fn a_vector_of_another_size_writes_nothing() {
     assert!(world.labels().await.is_empty());
 }
 
-/// Defect 9: real nodes were deleted for having no edge, and "Sam" became part of "Samantha Jones".
+/// Nodes were deleted because they had no edge, and "Sam" was merged into "Samantha Jones" (defect 9).
 #[tokio::test]
 async fn defect_09_nothing_is_cleaned_up_by_itself() {
     let world = world().await;

@@ -17,7 +17,7 @@ use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
 
-/// Writes one bullet that says what it was given, or fails.
+/// A mock model that writes one bullet with its input, or fails.
 #[derive(Default)]
 pub(crate) struct Scribe {
     pub(crate) failing: Mutex<bool>,
@@ -60,7 +60,7 @@ impl Home {
         Self::for_instance("home", Arc::new(TempDir::new().unwrap()), "home.db").await
     }
 
-    /// A hub that writes no files.
+    /// A hub without files.
     pub(crate) async fn without_files() -> Self {
         Self::with("home", Arc::new(TempDir::new().unwrap()), "home.db", false, 7).await
     }
@@ -214,7 +214,7 @@ pub(crate) fn identity_text(category: &str, filename: &str, content: &str) -> Id
     }
 }
 
-/// A pushed significant memory of 1 July; a vector such as `a:1 b:2`, or none.
+/// A pushed significant memory of 1 July; `vector` has the form `a:1 b:2`, or there is none.
 pub(crate) fn change(slug: &str, content: Option<&str>, at: &str, vector: &str) -> MemoryChange {
     let mut seen = hub::VersionVector::default();
     for part in vector.split_whitespace() {

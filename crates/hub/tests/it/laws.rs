@@ -1,4 +1,4 @@
-//! Laws that hold for any text and any history.
+//! Laws of merging for any text and any history.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn version(content: Option<String>, vector: VersionVector, author: &str, at: i64
     }
 }
 
-/// Three replicas that write by themselves and now and then take all from another.
+/// Three replicas that write independently and sometimes receive all versions of another one.
 fn history() -> impl Strategy<Value = Vec<Version>> {
     proptest::collection::vec((0usize..3, 0usize..3, any::<bool>(), 0i64..100), 1..24).prop_map(|steps| {
         let mut replicas: [Vec<Version>; 3] = Default::default();
@@ -59,7 +59,7 @@ fn met(versions: &[Version]) -> Vec<Version> {
 }
 
 proptest! {
-    /// In whatever order and how often versions come, the same ones live and the same one is shown.
+    /// Whatever the order and number of deliveries, the same versions are live and the same one is shown.
     #[test]
     fn replicas_converge(versions in history(), seed in any::<u64>()) {
         let expected = met(&versions);
@@ -75,7 +75,7 @@ proptest! {
         }
     }
 
-    /// Groups that met among themselves first meet to the same.
+    /// Groups of replicas that merged among themselves first reach the same result.
     #[test]
     fn meeting_is_associative(versions in history(), at in 0usize..24) {
         let at = at.min(versions.len());
@@ -84,7 +84,7 @@ proptest! {
         prop_assert_eq!(joined, met(&versions));
     }
 
-    /// Every version that nobody has seen is still there.
+    /// Every version that no later one has seen is still there.
     #[test]
     fn no_edit_is_lost(versions in history()) {
         let heads = met(&versions);
@@ -121,7 +121,7 @@ proptest! {
         prop_assert!(file.ends_with(read.content));
     }
 
-    /// A section that is rewritten leaves every other line as it was, and rewriting it again changes nothing.
+    /// Rewriting a section leaves every other line unchanged, and a second rewriting changes nothing.
     #[test]
     fn a_section_is_edited_alone(
         before in "[a-z \n#*`-]{0,60}",
@@ -142,7 +142,7 @@ proptest! {
         prop_assert!(longer.contains("old") && longer.contains(&text));
     }
 
-    /// Merging a day again adds nothing, and nothing of either side is lost.
+    /// Merging a day again adds nothing, and no text of either side is lost.
     #[test]
     fn a_day_is_merged_once(
         one in proptest::collection::vec("[a-z]{1,6}", 1..6),

@@ -1,4 +1,4 @@
-//! What connects an embodiment and its hub in one process: the hub's own methods, with everything as JSON in between, and the
+//! Connects an embodiment and its hub in one process: calls the hub's methods, with JSON in between and with the
 //! faults of a network.
 
 use std::sync::Mutex;
@@ -11,14 +11,14 @@ use memory::Scope;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What the network does to calls.
+/// The faults of the network.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
-    /// Calls that arrive before the network is cut.
+    /// Calls that succeed before the network is cut.
     pub(crate) cut_after: Option<usize>,
-    /// Whether the first call that does not come back did arrive.
+    /// Whether the first failed call reached the hub.
     pub(crate) loses_answer: bool,
-    /// Whether each push arrives twice.
+    /// Whether each push is delivered twice.
     pub(crate) repeats: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Link {
     instance: InstanceId,
     faults: Faults,
     calls: Mutex<usize>,
-    /// Every push, as it went over the wire.
+    /// Every push, in its form on the wire.
     pub(crate) pushes: Mutex<Vec<String>>,
 }
 
@@ -51,7 +51,7 @@ impl Link {
         }
     }
 
-    /// Whether this call arrives, and whether its answer does.
+    /// Whether this call reaches the hub, and whether its answer returns.
     fn passes(&self) -> (bool, bool) {
         let mut calls = self.calls.lock().unwrap();
         *calls += 1;

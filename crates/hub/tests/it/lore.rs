@@ -1,4 +1,4 @@
-//! Entries of lorebooks are documents that a prompt holds only while their keys are named.
+//! Lorebook entries are documents that a prompt contains only while their keys are mentioned.
 
 use hub::api::documents::DocumentEdit;
 use hub::lore::KeyLogic;
@@ -62,7 +62,7 @@ async fn edits_and_deletions_of_entries_take_effect_at_once() {
     assert_eq!(named_entries(&home, &["queen"]).await, Vec::<String>::new());
     assert_eq!(named_entries(&home, &["the ruler"]).await, ["New text."]);
 
-    // In the file, too.
+    // The file shows the same.
     let file = home.file("identity/custom/lore/hives-queen.md");
     let text = std::fs::read_to_string(&file).unwrap().replace("New text.", "By hand.");
     std::fs::write(&file, text).unwrap();

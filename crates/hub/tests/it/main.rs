@@ -1,4 +1,4 @@
-//! The hub against its real storage.
+//! The hub with its real storage.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 

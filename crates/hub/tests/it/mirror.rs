@@ -1,4 +1,4 @@
-//! The Markdown tree.
+//! The Markdown files of the documents.
 
 use std::fs;
 
@@ -87,7 +87,7 @@ async fn core_blocks_and_documents_are_one() {
     home.hub.identity_write(&home.person(), identity_text("custom", "style.md", "Be brief.")).await.unwrap();
     let blocks = home.store.core_blocks(&scope).await.unwrap();
     assert_eq!((blocks.persona.as_str(), blocks.style.as_str()), ("I am Luna.", "Be brief."));
-    // By hand, in the file.
+    // A manual edit of the file.
     home.hub.reconcile().await.unwrap();
     let path = home.file("identity/self/persona.md");
     let edited = fs::read_to_string(&path).unwrap().replace("Luna", "Luna Moon");

@@ -1,4 +1,4 @@
-//! A home whose hub keeps no version vectors: the original entity-core, by its forms and its rules.
+//! A home whose hub has no version vectors: the original entity-core, with its formats and rules.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ use crate::home::{Home, identity_text};
 const CATEGORIES: [&str; 4] = ["self", "user", "relationship", "custom"];
 const KINDS: [&str; 6] = ["psycheros", "sby", "sillytavern", "openwebui", "claude-code", "other"];
 
-/// Its files by folder and name, each with the time at which it was last written.
+/// Its files by folder and name, each with the time of its last write.
 struct PlainHub {
     files: Mutex<BTreeMap<(String, String), (String, Timestamp)>>,
     now: Mutex<Timestamp>,
@@ -77,7 +77,7 @@ impl PlainHub {
         })
     }
 
-    /// Takes a push as its schema and its rules say; what they do not name is stripped.
+    /// Accepts a push by its schema and rules, and drops fields that these do not name.
     fn take(&self, push: &Value) -> Result<Value, RemoteError> {
         let refused = |field: &str| RemoteError::Refused(format!("-32602 Input validation error: {field}"));
         let is_known = push["instance"]["type"].as_str().is_some_and(|kind| KINDS.contains(&kind));
@@ -114,7 +114,7 @@ impl PlainHub {
         }
         for change in memories {
             let granularity = text(&change["granularity"]);
-            // A significant memory has no slug here, and the next listing deletes it.
+            // A significant memory has no slug in this hub, and the next listing deletes it.
             assert_ne!(granularity, "significant", "it would be lost there");
             let (date, instance) = (text(&change["date"]), text(&change["sourceInstance"]));
             let name =
@@ -255,7 +255,7 @@ async fn of_two_changes_neither_is_lost_here_and_the_decision_goes_to_the_hub() 
     assert_eq!(pair.content("custom", "notes").await.as_deref(), Some("Gone on with at both."));
 }
 
-/// Its clock is ahead, so that it prefers its own text: this home keeps what it has.
+/// This hub's clock is ahead, so it prefers its own text; the home keeps its text too.
 #[tokio::test]
 async fn a_text_that_the_hub_does_not_take_stays_here() {
     let pair = Pair::new().await;

@@ -1,4 +1,4 @@
-//! What a reply is told of documents and of whole periods.
+//! Documents and summaries of periods in the prompt of a reply.
 
 use hub::api::identity::MetaText;
 use jiff::civil::Date;
@@ -30,7 +30,7 @@ async fn documents_come_under_their_labels_in_their_order_and_without_core_block
         prompt_label: "我们的约定".to_owned(),
     };
     home.hub.identity_set_meta(&home.caller, label).await.unwrap();
-    // A core block is told as one, not twice.
+    // A core block is in the prompt once, as a core block.
     let edit = hub::api::documents::DocumentEdit {
         content: "Persona block.".to_owned(),
         version: None,
@@ -52,7 +52,7 @@ async fn documents_come_under_their_labels_in_their_order_and_without_core_block
         ]
     );
     assert!(found.periods.is_empty());
-    // Another user of the persona hears of what is the persona's own, and of nothing else.
+    // Another user of the persona sees what belongs to the persona, and nothing else.
     let other = Scope::new(home.caller.scope.persona.clone(), UserId::new("ben").unwrap());
     let labels: Vec<String> = home
         .hub

@@ -1,4 +1,4 @@
-//! Days, weeks, months and years.
+//! Summaries of days, weeks, months and years.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ async fn long_periods_are_summarised_in_parts() {
     assert!(most.max().unwrap() <= 2_000);
 }
 
-/// A person sees what waits, and need not wait until the period is over.
+/// A person sees which periods wait for a summary, and can request one before the period is over.
 #[tokio::test]
 async fn a_period_is_told_when_somebody_asks_for_it() {
     let home = Home::open().await;
@@ -76,7 +76,7 @@ async fn a_period_is_told_when_somebody_asks_for_it() {
     assert!(home.hub.rewrite_rollup(&home.person().scope, &day).await.is_err(), "a day is no roll-up");
 }
 
-/// A clock that counts how often it was asked to wait.
+/// A clock that counts its waits.
 struct Counting {
     clock: SimulatedClock,
     waits: AtomicUsize,
@@ -119,7 +119,7 @@ async fn a_period_that_failed_before_it_was_over_does_not_keep_the_hub_awake() {
         home.clock.advance(Duration::from_secs(1)).await;
     }
     working.abort();
-    // Once every 30 s to read the files, and ever more seldom to see whether the week is over.
+    // Every 30 s to read the files, and less and less often to check whether the week is over.
     let waits = clock.waits.load(Ordering::Relaxed);
     assert!((20..=40).contains(&waits), "{waits}");
     assert_eq!(home.scribe.asked.lock().unwrap().len(), 1, "nothing is asked before it is over");
@@ -133,7 +133,7 @@ fn stale(is_stale: bool) -> &'static str {
     if is_stale { " stale" } else { "" }
 }
 
-/// What a person or a client wrote about a week stays; the automatic one stands beside it until it is chosen.
+/// A summary of a week by a person or a client stays; the automatic one is stored beside it until it is chosen.
 #[tokio::test]
 async fn roll_up_by_hand_is_not_replaced_by_an_automatic_one() {
     let home = Home::open().await;

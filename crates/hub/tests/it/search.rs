@@ -1,4 +1,4 @@
-//! Finding memories.
+//! Search of the hub's memories.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -120,7 +120,7 @@ async fn search_follows_edits_and_deletions() {
     assert!(check.is_whole(), "{check:?}");
 }
 
-/// Vectors that another process has written are found too, and those that are taken away are not.
+/// Vectors that another process wrote are found too, and deleted ones are not.
 #[tokio::test]
 async fn vectors_are_read_again_when_others_have_written_some() {
     let one = Home::open().await;
@@ -137,7 +137,7 @@ async fn vectors_are_read_again_when_others_have_written_some() {
     assert_eq!((rebuilt.rebuilt, rebuilt.failed, rebuilt.total), (1, 0, 1));
 }
 
-/// A model that does so many batches and then fails.
+/// A mock embedder that succeeds for this many batches and then fails.
 struct Tired {
     model: WordHashEmbedder,
     left: AtomicUsize,
@@ -178,7 +178,7 @@ async fn vectors_made_before_a_model_fails_are_saved() {
     assert_eq!(known.embedded, 28);
 }
 
-/// Where more memories hold a word than are looked at, it is the newest of them that are, whenever they were written.
+/// If more memories contain a word than are examined, the newest ones are examined, whatever the order of writing.
 #[tokio::test]
 async fn of_very_many_the_newest_are_found() {
     let home = Home::without_files().await;
@@ -200,7 +200,7 @@ async fn of_very_many_the_newest_are_found() {
     assert!(found.results.iter().all(|memory| memory.date.to_string().as_str() >= "2025-12-27"), "{found:?}");
 }
 
-/// In the graph the same rule as in recall.
+/// The graph follows the same rule as recall.
 #[tokio::test]
 async fn a_node_whose_text_the_model_can_t_read_is_not_compared_by_its_vector() {
     let home = Home::without_files().await;

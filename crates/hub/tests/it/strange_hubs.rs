@@ -1,4 +1,4 @@
-//! Hubs that speak the protocol and do not keep to it.
+//! Hubs that speak the protocol but break its rules.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use crate::embodiment::{exchange, pair};
 use crate::home::identity_text;
 use crate::link::Link;
 
-/// A hub whose pulls have no end, or that reports another version of the protocol.
+/// A hub whose pulls never end, or that reports another version of the protocol.
 struct StrangeHub {
     link: Link,
     protocol_version: Option<u32>,
@@ -49,7 +49,8 @@ impl RemoteHub for StrangeHub {
     }
 }
 
-/// What the exchange with a strange hub says. What waits here waits still, and goes to a hub that keeps to the rules.
+/// The error of an exchange with such a hub. Pending changes stay pending and are sent to a hub that follows the
+/// rules.
 async fn refusal(alter: impl FnOnce(&mut StrangeHub)) -> String {
     let (hub, laptop) = pair().await;
     let town = identity_text("self", "town.md", "Porto\n");

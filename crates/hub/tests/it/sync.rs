@@ -32,7 +32,7 @@ async fn a_pull_gives_what_was_not_seen() {
     assert_eq!(second.new_sync_token.hash, third.new_sync_token.hash);
 }
 
-/// A change that comes after a later one of its author is not missed by who has seen the later one.
+/// A client that has seen a later change of an author still receives an earlier one that arrives late.
 #[tokio::test]
 async fn a_late_change_reaches_everybody() {
     let home = Home::open().await;
@@ -52,7 +52,7 @@ async fn a_client_without_clocks_edits_what_it_has_pulled() {
     let home = Home::open().await;
     home.push("a", vec![change("note", Some("1"), "2026-07-02T00:00:00Z", "a:1")]).await;
     home.hub.sync_pull(&home.caller, pull("old", None)).await.unwrap();
-    // Its base has seen what is shown: an old time changes nothing about that.
+    // The base has seen the shown version, so an older timestamp changes nothing.
     let edit = home.push("old", vec![change("note", Some("2"), "2020-01-01T00:00:00Z", "")]).await;
     assert_eq!(edit.results[0].status, ItemStatus::Applied);
     let again = home.push("old", vec![change("note", Some("3"), "2020-01-01T00:00:00Z", "")]).await;

@@ -1,6 +1,6 @@
-//! Random worlds of a hub and its embodiments, with real SQLite files: people write, decide and erase at every home, networks
-//! are cut, backups are put back, homes are copied. At the end all homes hold the same, every word that a person wrote is in a
-//! live version, and of what was erased no byte is left.
+//! Random histories of a hub and its embodiments, with real SQLite files: people write, decide and erase at every
+//! home, networks are cut, backups are restored, homes are copied. At the end all homes have the same content, every
+//! word that a person wrote is in a live version, and no byte of what was erased is left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::embodiment::{embodiment, erase, has_bytes};
 use crate::home::{Home, identity_text};
 use crate::link::{Faults, Link};
 
-/// Worlds of each of the four tests. `make soak` asks for more.
+/// Histories for each of the four tests. `make soak` runs more.
 const WORLDS: u64 = 25;
 const STEPS: usize = 24;
 
-/// Small numbers that a seed decides (SplitMix64).
+/// Small numbers that depend on a seed (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -33,7 +33,7 @@ impl Dice {
 
 struct World {
     dice: Dice,
-    /// The hub first.
+    /// The hub is the first one.
     homes: Vec<Home>,
     backups: BTreeMap<usize, Arc<TempDir>>,
     /// Words that were written, each with the instance that wrote it.
@@ -129,7 +129,7 @@ impl World {
         done
     }
 
-    /// A person puts both texts of a conflict together.
+    /// A person merges both texts of a conflict.
     async fn decide(&self, at: usize) {
         let home = &self.homes[at];
         let open = home.hub.conflict_list(&home.person(), ConflictQuery::default()).await.unwrap();
@@ -179,7 +179,7 @@ impl World {
         self.homes[at] = opened;
     }
 
-    /// Keeps a backup of an embodiment, or puts one back. Words that were nowhere else are lost with what is replaced.
+    /// Makes a backup of an embodiment, or restores one. Words that were only in the replaced home are lost.
     async fn back_up_or_restore(&mut self, at: usize) {
         let at = at.max(1);
         let Some(backup) = self.backups.remove(&at) else {
@@ -194,8 +194,8 @@ impl World {
             texts.push_str(&live(home).await.concat());
         }
         self.words.retain(|word, _| texts.contains(word.as_str()));
-        // What was erased at this home since, and was not at the hub yet, is there again: a person restores an erasure's backup
-        // knowingly. It is written again, as it were.
+        // A word that was erased at this home since the backup, before the hub received the erasure, is there again:
+        // a person who restores the backup knows that. It counts as written again.
         let again: Vec<String> = self.erased.iter().filter(|word| texts.contains(*word)).cloned().collect();
         for word in again {
             let gone_at_hub = !live(&self.homes[0]).await.concat().contains(&word);
@@ -205,7 +205,7 @@ impl World {
         }
     }
 
-    /// Whether the hub knows that the word was erased: it had it, and does not have it in any version.
+    /// Whether the hub knows that the word was erased: it had the word, and no version has it now.
     async fn knows_erasure(&self, word: &str) -> bool {
         let hub = &self.homes[0];
         self.pushes.iter().any(|(_, push)| push.contains(word))
@@ -220,7 +220,7 @@ impl World {
                 .any(|kept| kept.version.content.as_deref().is_some_and(|content| content.contains(word)))
     }
 
-    /// A push from before arrives once more.
+    /// Delivers an earlier push again.
     async fn repeat_old_push(&mut self) {
         if self.pushes.is_empty() {
             return;
@@ -231,7 +231,7 @@ impl World {
         hub.hub.sync_push(&caller, serde_json::from_str(&push).unwrap()).await.unwrap();
     }
 
-    /// The networks are whole again, and each home exchanges until nothing is new.
+    /// Restores the networks and lets each home exchange until nothing is new.
     async fn settle(&mut self) {
         for round in 0.. {
             assert!(round < 8, "the homes never come to rest");
@@ -273,7 +273,7 @@ async fn live(home: &Home) -> Vec<String> {
     heads.filter_map(|head| head.content).collect()
 }
 
-/// What is shown of each document, and all that its live versions say.
+/// The shown version of each document, and the texts of all its live versions.
 async fn live_by_name(home: &Home) -> BTreeMap<String, (Option<String>, BTreeSet<Option<String>>)> {
     let documents = home.store.documents(&home.caller.scope, DocumentFilter::all_documents()).await.unwrap();
     let by_name = documents.into_iter().map(|document| {
@@ -281,11 +281,11 @@ async fn live_by_name(home: &Home) -> BTreeMap<String, (Option<String>, BTreeSet
         let heads: BTreeSet<Option<String>> = document.heads.into_iter().map(|head| head.content).collect();
         (document.name.to_string(), (shown, heads))
     });
-    // One that only one side ever had, and that is gone, is nowhere.
+    // A word that was only ever on one side, and was lost there, is nowhere.
     by_name.filter(|(_, (_, heads))| heads.iter().any(Option::is_some)).collect()
 }
 
-/// All versions of all documents, for whoever looks for what went wrong.
+/// All versions of all documents, printed if a check fails.
 async fn histories(home: &Home) -> String {
     let mut lines = format!("-- {}\n", home.caller.instance);
     for (name, history) in home.store.export_hub(&home.caller.scope).await.unwrap().documents {
@@ -298,7 +298,7 @@ async fn histories(home: &Home) -> String {
     lines
 }
 
-/// Runs one of the four parts of all worlds.
+/// Runs one of the four parts of all histories.
 async fn run(part: u64) {
     let worlds =
         std::env::var("ECHOVESSEL_WORLDS").ok().and_then(|count| count.parse().ok()).unwrap_or(WORLDS);
@@ -328,9 +328,10 @@ async fn run_seeds(seeds: impl IntoIterator<Item = u64>) {
     }
 }
 
-/// In three of them the author of a version depended on the home, and with it the version that was shown; in one a backup was
-/// restored between the two pushes of an erasure; in two a decision about two
-/// texts took a third one along; in the last a hub did not know the pusher's own line in a text that it had merged.
+/// Seeds of histories that failed once. In three of them the author of a version depended on the home, and so did the
+/// shown version. In one a backup was restored between the two pushes of an erasure. In two a decision about two
+/// texts removed a third one. In the last one a hub did not recognise the pusher's own line in a text that it had
+/// merged.
 #[tokio::test]
 async fn worlds_that_once_failed_come_to_rest() {
     run_seeds([864, 2728, 5376, 8073, 7700, 3924, 8045]).await;

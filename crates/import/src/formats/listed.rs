@@ -198,7 +198,7 @@ impl<F: ListedFormat> ListReader<F> {
             }
             return Ok(ListPosition::List(EnteredValue::default(), Some(object)));
         }
-        give_field(&mut self.json, &mut self.format, &key)?;
+        write_field(&mut self.json, &mut self.format, &key)?;
         Ok(ListPosition::Object(object))
     }
 
@@ -213,7 +213,7 @@ impl<F: ListedFormat> ListReader<F> {
             let read = if self.format.is_list(&key) {
                 json.skip()
             } else {
-                give_field(&mut json, &mut self.format, &key)
+                write_field(&mut json, &mut self.format, &key)
             };
             if read.is_err() {
                 break;
@@ -223,7 +223,7 @@ impl<F: ListedFormat> ListReader<F> {
     }
 }
 
-fn give_field<R: Read>(
+fn write_field<R: Read>(
     json: &mut JsonReader<R>,
     format: &mut impl ListedFormat,
     key: &str,

@@ -82,7 +82,7 @@ fn names_that_lead_out_of_a_folder_only_show() {
 fn damaged_and_locked_archives_are_skipped_with_a_word() {
     let whole =
         zip(&[("_chat.txt", crate::whatsapp::IOS.repeat(50).as_bytes()), ("b.txt", b"Ann: hi\nTheo: ho\n")]);
-    // The directory at the end is cut off.
+    // The central directory at the end is cut off.
     assert!(skips(&items("a.zip", &whole[..whole.len() - 30]))[0].reason.contains("not a zip archive"));
     // The first entry's bytes are damaged.
     let mut damaged = whole.clone();
@@ -91,12 +91,12 @@ fn damaged_and_locked_archives_are_skipped_with_a_word() {
     }
     let read = items("a.zip", damaged);
     assert!(!skips(&read).is_empty(), "{read:?}");
-    // The first entry says that it is encrypted.
+    // The first entry has the flag for encryption.
     let mut locked = whole.clone();
     let directory = locked.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
     locked[directory + 8] |= 1;
     assert!(skips(&items("a.zip", locked)).iter().any(|skip| skip.reason.contains("password")));
-    // Both entries claim the same bytes.
+    // Both entries point to the same bytes.
     let mut overlapping = whole;
     let directory = overlapping.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
     overlapping[directory + 42..directory + 46].fill(0);

@@ -1,4 +1,4 @@
-//! A persona that came as a card leaves as the same card, with what a person changed since.
+//! A persona that was imported from a card is exported as the same card, with the changes that a person made.
 
 use import::export::{CardContainer, CardPersona, card_file, card_json};
 use import::{Card, CharacterDraft, Item, Picture};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::characters::{draft_for, options_for};
 use crate::reading::{items, png};
 
-/// A card with fields that only other programs know.
+/// A card with fields that only other programs use.
 fn v3() -> Value {
     r#"{"spec": "chara_card_v3", "spec_version": "3.0", "data": {
         "name": "Mira Okafor", "nickname": "Mira", "description": "{{char}} keeps bees with {{user}}.\r\n\n",
@@ -30,15 +30,15 @@ fn v3() -> Value {
         .unwrap()
 }
 
-/// The persona as saving the draft leaves it.
+/// The persona as saving the draft creates it.
 fn saved(draft: &CharacterDraft) -> CardPersona {
     let mut lorebooks = draft.lore.clone();
     for entry in lorebooks.iter_mut().flat_map(|book| &mut book.entries) {
-        // Documents hold neither.
+        // Documents contain neither.
         entry.id.clear();
         entry.content = entry.content.trim().to_owned();
     }
-    // They come back in the order of their documents' names.
+    // They are returned in the order of their documents' names.
     lorebooks.iter_mut().for_each(|book| book.entries.reverse());
     CardPersona {
         name: draft.name.clone().unwrap(),
@@ -62,7 +62,7 @@ fn every_field_of_a_card_comes_back_as_it_arrived() {
         let draft = draft_for("mira.json", v3().to_string(), user_name);
         let written = card_json(draft.card.as_ref(), &saved(&draft), options_for(user_name));
         assert_eq!(written, v3(), "{user_name:?}");
-        // A user who has a name since, or another one, has changed nothing in the card.
+        // A user who has a name now, or another one, has changed nothing in the card.
         let no_name = draft_for("mira.json", v3().to_string(), None);
         let written = card_json(no_name.card.as_ref(), &saved(&no_name), options_for(Some("Ann")));
         assert_eq!(written, v3());
@@ -157,7 +157,7 @@ fn each_container_is_read_again_with_card_and_picture() {
         card.json["data"].as_object_mut().unwrap().remove("assets");
         assert_eq!(card.json, v3(), "{name}");
     }
-    // A second card takes the place of the first.
+    // A second card replaces the first.
     let once = card_file(CardContainer::Png, v3(), Some(&picture)).unwrap();
     let again = Picture { media_type: "image/png".to_owned(), bytes: once.clone(), ..picture.clone() };
     assert_eq!(card_file(CardContainer::Png, v3(), Some(&again)).unwrap(), once);

@@ -36,7 +36,7 @@ pub(crate) fn options_for(user_name: Option<&str>) -> DraftOptions<'_> {
     }
 }
 
-/// The draft of one file.
+/// The draft from one file.
 pub(crate) fn draft_for(name: &str, text: String, user_name: Option<&str>) -> CharacterDraft {
     draft_of(&[(name, text)], user_name).unwrap()
 }

@@ -20,7 +20,7 @@ fn conversation(nodes: Vec<(String, Value)>, current: &str) -> String {
     .to_string()
 }
 
-/// A question asked in two versions; the second was answered three times, and the second answer is shown.
+/// A question asked in two versions. The second was answered three times, and the second answer is shown.
 pub(crate) fn sample() -> String {
     let hidden = json!({"id": "sys", "author": {"role": "system"}, "content": {"content_type": "text", "parts": [""]},
         "metadata": {"is_visually_hidden_from_conversation": true}});
@@ -124,7 +124,7 @@ fn pictures_and_files_are_attachments() {
     assert_eq!(message.text_with_attachments(), "What is this?\n[image]\n[image: bee.jpg]");
 }
 
-/// Every conversation repeats the list as it was then.
+/// Every conversation repeats the list as it was at its time.
 #[test]
 fn saved_memories_are_found_once_and_have_their_day() {
     let context = |text: &str| {

@@ -1,4 +1,4 @@
-//! What is written for leaving is read again as it was.
+//! Exports can be imported again without a difference.
 
 use import::export::{ChatGptWriter, SillyTavernWriter};
 use import::{Alternative, ExternalId, Item, Message, MessageTime, Role};
@@ -37,7 +37,7 @@ fn message(index: usize, role: Role, at: Timestamp, texts: &[String], shown_inde
 
 type Content<'a> = (&'a str, Role, MessageTime, &'a str, usize, Vec<&'a str>, Option<&'a str>);
 
-/// What a form keeps of a message.
+/// The parts of a message that a format stores.
 fn contents<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Content<'a>> {
     let one = |message: &'a Message| {
         let versions = message.alternatives.iter().map(|version| version.text.as_str()).collect();

@@ -1,8 +1,9 @@
-//! Any bytes as a file of a format. They may be refused; what is read follows the laws. Used by the targets in `fuzz/` too.
+//! Any bytes as a file of a format. They may be refused; what is read follows the laws. The targets in `fuzz/` use
+//! this too.
 
 use import::{Input, Item, Mapper, Mapping, ReadOptions, ReadPosition, Sources, limits, look, read};
 
-/// Reads the bytes in a format, or in the one that is detected, and checks what holds for every file.
+/// Reads the bytes in a format, or in the detected one, and checks the laws of all files.
 pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
     let input = Input::Bytes { name: "file".to_owned(), bytes: bytes.into() };
     let sources = Sources::open(&[input]).unwrap();
@@ -43,7 +44,7 @@ pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
     }
 }
 
-/// The seeds of the fuzz targets, on the stable compiler.
+/// The seeds of the fuzz targets, run on the stable compiler.
 #[test]
 fn seeds_are_read() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");

@@ -68,7 +68,7 @@ fn texts_of_imessage_are_read() {
     assert_eq!(messages(&read)[0].role, Role::User);
 }
 
-/// Words of talk that look like a heading or a line of a messenger now and then.
+/// Messages that sometimes look like a heading or a messenger's line.
 #[test]
 fn other_talk_is_read_as_before() {
     let text =

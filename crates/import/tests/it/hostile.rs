@@ -1,10 +1,10 @@
-//! Every sample, damaged in every way: bounded, and refused or cleaned with a word.
+//! Each sample with each kind of damage: bounded, and refused or repaired with a warning.
 
 use crate::foreign_bytes::are_read;
 use crate::reading::{items, skips, talk};
 use crate::samples::samples;
 
-/// Ways to damage a file; each is tried on every format.
+/// Kinds of damage; each is tried on every format.
 fn damages(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let middle = bytes.len() / 2;
     let joined = |parts: &[&[u8]]| parts.concat();
@@ -69,7 +69,7 @@ fn damaged_files_are_read_as_what_they_seem() {
     }
 }
 
-/// Every format's reader meets every other format's file.
+/// Every format's reader gets the files of every other format.
 #[test]
 fn files_of_another_format_are_refused_or_read() {
     for format in import::formats() {
@@ -111,7 +111,7 @@ fn bad_utf_8_is_cleaned_and_said() {
     assert_eq!(crate::reading::look_at("_chat.txt", b"1/5/24, 22:30 - Ann: caf\xE9\n").cleaned, 1);
 }
 
-/// Small values need far more memory than their bytes: they are counted before they are parsed.
+/// Many small values need far more memory than their bytes, so they are counted before they are parsed.
 #[test]
 fn an_element_of_countless_values_costs_only_itself() {
     let many = format!("[{}0]", "{\"a\":1},".repeat(600_000));

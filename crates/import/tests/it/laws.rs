@@ -1,4 +1,4 @@
-//! What holds for every file: order, counts, resumption, digests.
+//! Laws of every file: order, counts, resumption, digests.
 
 use import::{
     FoundItem, Item, MappedItem, Mapper, Mapping, MessageTime, ReadOptions, ReadPosition, look, read,
@@ -47,7 +47,7 @@ fn a_second_read_finds_the_same() {
     }
 }
 
-/// Lines of talk: speaker, minutes since the line before, text.
+/// Messages: speaker, minutes since the preceding one, text.
 fn talk_lines() -> impl Strategy<Value = Vec<(bool, u16, String)>> {
     prop::collection::vec((any::<bool>(), 0..3000u16, "[a-z好 ]{0,12}[a-z好]"), 1..60)
 }
@@ -70,8 +70,8 @@ fn name(is_ann: bool) -> &'static str {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// With any order of day, month and year and any clock: the order of messages and their times are those of the
-    /// file, as long as one day beyond the twelfth is in it.
+    /// With any order of day, month and year and any clock, the order of messages and their times are those of the
+    /// file, as long as it contains a day after the twelfth.
     #[test]
     fn whatsapp_keeps_order_and_times(lines in talk_lines(), form in 0..5usize) {
         let times = civil_times(&lines);
@@ -96,7 +96,7 @@ proptest! {
         prop_assert_eq!(read, expected);
     }
 
-    /// A grown file repeats the ids of what was there and adds new ones.
+    /// A newer export repeats the ids of the earlier one and adds new ones.
     #[test]
     fn a_grown_file_adds_only_what_is_new(lines in talk_lines(), cut in any::<prop::sample::Index>()) {
         let times = civil_times(&lines);
@@ -117,8 +117,8 @@ proptest! {
         prop_assert_eq!(distinct.len(), whole.len());
     }
 
-    /// Local times in any zone with clock changes: times that rise in the file don't fall as instants, but for the hour
-    /// that occurs twice, where the file itself can't tell.
+    /// Local times in any zone with clock changes: times that rise in the file do not fall as instants, except in the
+    /// repeated hour, where the file is ambiguous.
     #[test]
     fn instants_rise_with_local_times(lines in talk_lines(), zone in prop::sample::select(vec!["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Shanghai"])) {
         let mut mapper = Mapper::new(Mapping { zone: Some(zone.to_owned()), ..Mapping::default() }).unwrap();
@@ -139,7 +139,7 @@ proptest! {
         crate::foreign_bytes::are_read(None, &bytes);
     }
 
-    /// Samples with bytes changed.
+    /// Samples with changed bytes.
     #[test]
     fn changed_samples_are_read(at in any::<prop::sample::Index>(), sample in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 1..4)) {
         let samples = samples();

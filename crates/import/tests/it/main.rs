@@ -1,4 +1,4 @@
-//! Readers on samples in each publisher's form, rebuilt by hand with invented people.
+//! Readers on samples in the format of each program, written by hand with invented people.
 #![expect(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod reading;

@@ -1,4 +1,4 @@
-//! Real exports with one odd value: the rest of the conversation arrives.
+//! Real exports with one unusual value: the rest of the conversation is imported.
 
 use import::{Attachment, AttachmentKind, Item};
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ fn nulls_of_claude_lose_nothing_else() {
     assert_eq!(skips(&read).len(), 2, "{read:?}");
 }
 
-/// The first version was never answered: it is not what the person went on with.
+/// The first version was never answered, so it is not the branch that the user continued.
 #[test]
 fn edited_first_message_of_claude_is_a_version() {
     let says = |id: &str, parent: &str, sender: &str, text: &str| json!({"uuid": id, "parent_message_uuid": parent, "sender": sender, "text": text, "created_at": "2024-05-01T10:00:00Z"});
@@ -159,7 +159,7 @@ fn heartbeats_of_openclaw_are_not_talk() {
     assert_eq!(skips(&read).len(), 2);
 }
 
-/// The newest message stands first, and every byte of UTF-8 is a character of its own.
+/// The newest message comes first, and each UTF-8 byte is written as a character of its own.
 #[test]
 fn messenger_chat_is_read_in_its_order_and_letters() {
     let export = json!({"participants": [{"name": "Zo\u{c3}\u{ab}"}, {"name": "Milo"}],

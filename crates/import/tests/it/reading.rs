@@ -1,4 +1,4 @@
-//! Bytes to items, as the tests want them.
+//! Reads bytes to items for the tests.
 
 use std::io::{Cursor, Write};
 
@@ -24,7 +24,7 @@ pub(crate) fn items_as(format: &str, name: &str, bytes: impl AsRef<[u8]>) -> Vec
     read(&sources, &options, ReadPosition::default()).unwrap().map(|found| found.unwrap().item).collect()
 }
 
-/// Reads with fields named as on the command line.
+/// Reads with field names as on the command line.
 pub(crate) fn items_by(fields: &[&str], name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
     let fields = FieldNames::parse(fields.iter().copied()).unwrap();
     let options = ReadOptions { fields, ..ReadOptions::default() };
@@ -66,7 +66,7 @@ pub(crate) fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// A PNG file of these chunks; checksums are not looked at.
+/// A PNG file of these chunks. Checksums are not valid.
 pub(crate) fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in chunks {

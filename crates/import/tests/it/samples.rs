@@ -1,4 +1,4 @@
-//! One small sample for each format: what the laws and the damages are tried on.
+//! One small sample of each format, for the laws and the kinds of damage.
 
 use base64::Engine;
 use serde_json::json;

@@ -38,7 +38,7 @@ fn a_chat_is_read_with_its_swipes() {
     assert_ne!(last.alternatives[0].id, last.alternatives[1].id);
 }
 
-/// So that a reply that was shown before the swipe is known again.
+/// A version before the swipe, so that a reply that was shown earlier is recognised.
 #[test]
 fn a_version_has_the_id_that_it_has_when_it_is_shown() {
     let reply = |shown: usize| {

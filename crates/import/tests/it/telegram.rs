@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::reading::{items, messages, skips, talk, times};
 
 pub(crate) fn sample() -> String {
-    // In the program's order: the account before its chats.
+    // In the order of the program: the account before its chats.
     let chats = json!({"chats": {"about": "Chats.", "list": [
             {"name": "Theo", "type": "personal_chat", "id": 501, "messages": [
                 {"id": 1, "type": "service", "date": "2024-01-05T10:00:00", "date_unixtime": "1704448800",

@@ -104,7 +104,7 @@ fn csv_of_both_sides_is_one_conversation() {
 
 pub(crate) const MEMOTRACE_HTML: &str = r"<!DOCTYPE html>
 <html><head><title>小明</title><style>.a { color: red; }</style></head><body><script>
-// It's a template; it doesn't matter what is before.
+// The entry is a template; what precedes it does not matter.
 function show(message) { if (message.is_send) { use(message.avatar_path); } }
 const chatMessages = [
 { type:0, text: '2024-01-05 18:00:00',is_send:0,avatar_path:'',timestamp:1704448800},{ type:1, text: '你好 &lt;3 it\'s {me}\nok',is_send:1,avatar_path:'./a.png',timestamp:1704448800,is_chatroom:0,displayname:'安'},{ type:3, text: './image/1.jpg',is_send:0,avatar_path:'./b.png',timestamp:1704448860,is_chatroom:0,displayname:'小明'},{ type:49, text: '好的',is_send:0,sub_type:57,refer_text: '安：你好',avatar_path:'./b.png',timestamp:1704448920,is_chatroom:0,displayname:'小明'},{ type:0, text: '小明 拍了拍你',is_send:0,avatar_path:'',timestamp:1704448980,is_chatroom:0,displayname:''},

@@ -45,7 +45,7 @@ fn android_chats_are_read() {
     assert!(skips(&items)[0].reason.contains("notice"));
 }
 
-/// Every order of day, month and year, with and without a day that shows it.
+/// Every order of day, month and year, with and without a day that shows the order.
 #[test]
 fn every_date_order_is_found_over_the_whole_file() {
     let days = [(2024, 3, 4), (2024, 3, 5), (2024, 3, 6), (2024, 4, 1), (2024, 4, 2)];

@@ -25,7 +25,7 @@ fn models(names: &[&str]) -> Answer {
     Answer::json(&json!({"object": "list", "data": data}))
 }
 
-/// A port where nobody listens.
+/// A port on which no server listens.
 async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}/v1", listener.local_addr().unwrap())

@@ -1,4 +1,4 @@
-//! What an endpoint refuses is left out, and remembered.
+//! Parameters that an endpoint refuses are left out, and that is remembered.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Time and memory are bounded whatever the endpoint does.
+//! Time and memory are bounded, whatever the endpoint does.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::scripted_server::{Answer, ScriptedServer, event_stream};
 use crate::{chunk, connected, json_request, listen, openai_settings, spoken, text_request};
 
 const SHORT: Duration = Duration::from_millis(50);
-/// Far above what a busy machine needs for one answer over loopback.
+/// Far more than a busy machine needs for one response over loopback.
 const LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Providers against real sockets on this machine.
+//! Providers with real sockets on this machine.
 #![expect(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod scripted_server;
@@ -23,7 +23,7 @@ use llm::{
 use offline::OfflineProvider;
 use serde_json::{Value, json};
 
-/// Pauses that take no time and are remembered.
+/// Pauses that take no time and are recorded.
 #[derive(Default)]
 struct NoPauses {
     asked: Mutex<Vec<Duration>>,
@@ -84,7 +84,7 @@ fn json_request() -> Request {
     }
 }
 
-/// What a stream said, and how it ended.
+/// The text of a stream, and how it ended.
 struct Heard {
     text: String,
     end: Option<Result<StreamEvent, LlmError>>,
@@ -103,7 +103,7 @@ async fn listen(provider: &dyn Provider, request: Request) -> Result<Heard, LlmE
     Ok(heard)
 }
 
-/// A chat-completions stream that says these pieces and ends well.
+/// A chat-completions stream with these pieces that ends normally.
 fn spoken(pieces: &[&str]) -> String {
     let mut body = String::from(
         ": keep-alive\n\ndata: {\"model\":\"test-model-2\",\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n",

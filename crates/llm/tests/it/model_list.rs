@@ -1,4 +1,4 @@
-//! Which models an endpoint offers, and what is said of one that offers none.
+//! The list of an endpoint's models, and the message if there are none.
 
 use llm::{LocalEndpoint, ProviderKind, ProviderSettings, list_models, local_servers};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! An HTTP server that answers what it is told to, byte by byte.
+//! An HTTP server with scripted responses, byte by byte.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,13 +9,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What happens on one connection, in the order of connections.
+/// The behaviour on one connection, in the order of connections.
 pub(crate) enum Answer {
-    /// These bytes, then the connection closes.
+    /// Sends these bytes, then closes the connection.
     Bytes(Vec<u8>),
-    /// These bytes, then silence with the connection open.
+    /// Sends these bytes, then nothing, with the connection open.
     Stuck(Vec<u8>),
-    /// These bytes, then `piece` again and again until the client leaves.
+    /// Sends these bytes, then `piece` repeatedly until the client disconnects.
     Endless(Vec<u8>, Vec<u8>),
 }
 
@@ -37,13 +37,13 @@ impl Answer {
     }
 }
 
-/// The head of an event stream and these first bytes of it.
+/// The head of an event stream and these first bytes of its body.
 pub(crate) fn event_stream(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
         .into_bytes()
 }
 
-/// One request as it arrived.
+/// One request as it was received.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) line: String,
@@ -55,7 +55,7 @@ pub(crate) struct Received {
 pub(crate) struct ScriptedServer {
     address: String,
     received: Arc<Mutex<Vec<Received>>>,
-    /// How many clients have left an unfinished answer.
+    /// Number of clients that disconnected before the end of a response.
     pub(crate) left: watch::Receiver<usize>,
     accepting: JoinHandle<()>,
 }

@@ -81,7 +81,7 @@ mod tests {
     use super::super::fixtures::{persona_says, user_says};
     use super::*;
 
-    fn quote_whole(message: &Message) -> Evidence {
+    fn quote_message(message: &Message) -> Evidence {
         let end = u32::try_from(message.content.chars().count()).unwrap();
         Evidence { message_id: message.id, quote: message.content.clone(), start: 0, end }
     }
@@ -92,7 +92,7 @@ mod tests {
         description: &str,
     ) -> Result<Option<Evidence>, String> {
         let messages = [persona_says(question), user_says(reply)];
-        answered_question(description, &[quote_whole(&messages[1])], &messages)
+        answered_question(description, &[quote_message(&messages[1])], &messages)
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
     fn words_that_say_it_need_no_question() {
         let said = user_says("我养了狗");
         assert_eq!(
-            answered_question("用户养了狗", &[quote_whole(&said)], std::slice::from_ref(&said)),
+            answered_question("用户养了狗", &[quote_message(&said)], std::slice::from_ref(&said)),
             Ok(None)
         );
     }

@@ -14,8 +14,8 @@ use crate::entities::{
 use crate::identifiers::EntityId;
 use crate::messages::Message;
 use crate::ports::{
-    AliasHit, Embedding, EntityVector, Extraction, IdentityDoubt, MentionedEntity, NewEntity,
-    SettledIdentity, StoreError,
+    AliasHit, Embedding, EntityVector, Extraction, IdentityDoubt, IdentityStatement, MentionedEntity,
+    NewEntity, StoreError,
 };
 use crate::recall::named::{named_entities_with, named_in_any};
 use crate::sessions::Session;
@@ -43,7 +43,7 @@ pub(super) struct NamedEntities {
     hits: Vec<AliasHit>,
     pub(super) new: Vec<NewEntity>,
     pub(super) aliases: Vec<(EntityId, String, String)>,
-    pub(super) identities: Vec<SettledIdentity>,
+    pub(super) identities: Vec<IdentityStatement>,
 }
 
 impl NamedEntities {
@@ -115,7 +115,7 @@ impl Consolidator<'_> {
             named.add(&known, &names);
         }
         self.weigh_likeness(session, &unknown, &mut named).await?;
-        self.settle_identity(session, answer, said, &mut named).await?;
+        self.apply_identity_statement(session, answer, said, &mut named).await?;
         Ok(named)
     }
 
@@ -209,7 +209,7 @@ impl Consolidator<'_> {
 
     /// Applies a statement of the user that two names are one person, or are not. Both names must occur in the
     /// session.
-    async fn settle_identity(
+    async fn apply_identity_statement(
         &self,
         session: &Session,
         answer: &Extraction,
@@ -237,13 +237,17 @@ impl Consolidator<'_> {
             // Both names belong to one entity: they can only be separated if they came together by a merge.
             (Some((one, other)), ..) if one.entity.id == other.entity.id => {
                 let parted = !clarification.same && one.named != other.named;
-                named.identities.extend(parted.then(|| settled_identity(one.named, other.named, false)));
+                named.identities.extend(parted.then(|| identity_statement(one.named, other.named, false)));
             }
             (Some((one, other)), ..) => {
                 // Of two settled entities the newer is merged into the older.
                 let age = |hit: &AliasHit| (hit.entity.created_at, hit.entity.id);
                 let (newer, older) = if age(one) > age(other) { (one, other) } else { (other, one) };
-                named.identities.push(settled_identity(newer.entity.id, older.entity.id, clarification.same));
+                named.identities.push(identity_statement(
+                    newer.entity.id,
+                    older.entity.id,
+                    clarification.same,
+                ));
             }
             (None, [known], []) if clarification.same => named.add(&known.clone(), &[&clarification.b]),
             (None, [], [known]) if clarification.same => named.add(&known.clone(), &[&clarification.a]),
@@ -292,7 +296,7 @@ impl Consolidator<'_> {
     }
 
     /// The entities of certain identity, as they will be after the commit, for publishing.
-    pub(super) async fn settled_entities(
+    pub(super) async fn entities_with_certain_identity(
         &self,
         session: &Session,
         named: NamedEntities,
@@ -349,8 +353,8 @@ impl NamedEntities {
     }
 }
 
-fn settled_identity(entity: EntityId, other: EntityId, same: bool) -> SettledIdentity {
-    SettledIdentity { entity, other, same }
+fn identity_statement(entity: EntityId, other: EntityId, same: bool) -> IdentityStatement {
+    IdentityStatement { entity, other, same }
 }
 
 /// True if it is undecided whether two entities are the same.

@@ -26,7 +26,7 @@ pub(super) struct CheckedEvent {
 
 impl CheckedEvent {
     /// True if the event has quotes and all of them are valid.
-    pub(super) fn has_only_held_quotes(&self) -> bool {
+    pub(super) fn has_only_valid_quotes(&self) -> bool {
         self.failures.is_empty() && !self.evidence.is_empty()
     }
 
@@ -277,7 +277,7 @@ mod tests {
     fn a_quote_is_found_with_its_span_and_as_it_stands() {
         let said = user_says("我养了只白猫,\n 叫小黑。");
         let checked = check(event(Subject::User, &[(&said, "白猫, 叫小黑")]), std::slice::from_ref(&said));
-        assert!(checked.has_only_held_quotes());
+        assert!(checked.has_only_valid_quotes());
         assert_eq!(checked.evidence[0].quote, "白猫,\n 叫小黑");
         assert_eq!((checked.evidence[0].start, checked.evidence[0].end), (4, 12));
     }
@@ -293,7 +293,7 @@ mod tests {
         assert!(guessed.evidence.is_empty());
         assert!(guessed.rejection_reason().contains("somebody else said"));
         assert!(
-            check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).has_only_held_quotes()
+            check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).has_only_valid_quotes()
         );
         assert!(check(event(Subject::User, &[]), &messages).evidence.is_empty());
     }
@@ -312,7 +312,7 @@ mod tests {
             );
         }
         let both = check(event(Subject::Shared, &[(&said, "to the lake"), (&other, "my job")]), &messages);
-        assert!(!both.has_only_held_quotes() && both.evidence.len() == 1);
+        assert!(!both.has_only_valid_quotes() && both.evidence.len() == 1);
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
         let (long, short) = (user_says("我养了猫"), user_says("猫"));
         let messages = [long.clone(), short.clone()];
         assert!(check(event(Subject::User, &[(&long, "猫")]), &messages).evidence.is_empty());
-        assert!(check(event(Subject::User, &[(&short, "猫")]), &messages).has_only_held_quotes());
+        assert!(check(event(Subject::User, &[(&short, "猫")]), &messages).has_only_valid_quotes());
     }
 
     #[test]
@@ -342,7 +342,7 @@ mod tests {
         let wish = persona_says("maybe tomorrow would be nice");
         let refusal = persona_says("I can't do that");
         let holds = |message: &Message, all: &[Message]| {
-            check(intention(message, &message.content), all).has_only_held_quotes()
+            check(intention(message, &message.content), all).has_only_valid_quotes()
         };
         assert!(holds(&promise, std::slice::from_ref(&promise)));
         assert!(!holds(&vague, std::slice::from_ref(&vague)), "no time");
@@ -362,7 +362,7 @@ mod tests {
                 event_time: Some(crate::nodes::EventTime { start: jiff::Timestamp::UNIX_EPOCH, end: None }),
                 ..event(Subject::Persona, &[(&said, quoted)])
             };
-            check(promise, &all).has_only_held_quotes()
+            check(promise, &all).has_only_valid_quotes()
         };
         for kept in
             ["我明天会问你,我答应你", "我会下周再问你一次", "I will ask you on Friday", "I promise, tomorrow"]
@@ -396,7 +396,7 @@ mod tests {
                     event_time,
                     ..event(Subject::Persona, &[(&said, quoted)])
                 };
-                check(promise, std::slice::from_ref(&said)).has_only_held_quotes()
+                check(promise, std::slice::from_ref(&said)).has_only_valid_quotes()
             };
             assert!(holds(Some(time)), "{quoted}");
             assert!(!holds(None), "no time: {quoted}");

@@ -9,9 +9,9 @@ use futures_util::{TryFutureExt, try_join};
 use super::entities::{KnownEntities, NamedEntities};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
 use super::known::{folded_names_of_people, is_remembered};
-use super::merge::{ComparedEvent, MERGE_COSINE_MIN, says_the_same};
+use super::merge::{ComparedEvent, MERGE_COSINE_MIN, has_same_content};
 use super::pairs::NewMemory;
-use super::reask::{merge_answers, merge_second_answer};
+use super::reask::{add_second_answer, merge_answers};
 use super::vocatives::without_vocatives;
 use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
 use crate::entities::{fold_name, is_named_in_text};
@@ -102,14 +102,14 @@ impl Consolidator<'_> {
         let first = check_quotes_of_all(&mut answer, &input, &messages, &recalled);
         let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
         let (mut accepted, failed): (Vec<_>, Vec<_>) =
-            first.into_iter().partition(CheckedEvent::has_only_held_quotes);
+            first.into_iter().partition(CheckedEvent::has_only_valid_quotes);
         let mut lost = Vec::new();
         if !failures.is_empty() {
             input.failures = failures;
             let second = match self.mind.extract(input.clone()).await {
                 Ok(mut second) => {
                     let checked = check_quotes_of_all(&mut second, &input, &messages, &recalled);
-                    merge_second_answer(&mut answer, second);
+                    add_second_answer(&mut answer, second);
                     checked
                 }
                 Err(error) => {
@@ -286,7 +286,8 @@ impl Consolidator<'_> {
             };
             let cosine = near.iter().find(|hit| hit.0 == older.node.seq).map_or(0.0, |hit| hit.1);
             let is_current = older.node.superseded_by.is_none();
-            if is_current && older.node.kind == checked.event.kind && says_the_same(&new, &mention, cosine) {
+            if is_current && older.node.kind == checked.event.kind && has_same_content(&new, &mention, cosine)
+            {
                 return Ok(Some(older.node.id));
             }
         }
@@ -309,7 +310,7 @@ impl Consolidator<'_> {
                 at: commit.at,
             });
         }
-        for entity in self.settled_entities(session, named).await? {
+        for entity in self.entities_with_certain_identity(session, named).await? {
             (self.formed)(ConsolidationEvent::Entity { scope: scope.clone(), entity: Box::new(entity) });
         }
         if let Some(mood) = commit.mood {

@@ -20,10 +20,10 @@ const KNOWN_NODES_MAX: usize = 12;
 /// after a long session.
 const KNOWN_NODES_PER_LOOK_MIN: usize = 8;
 /// Messages of the user per search for existing nodes: recall itself uses only the last few sentences.
-const LINES_PER_LOOK: usize = 4;
+const LINES_PER_SEARCH: usize = 4;
 /// Maximum searches for existing nodes, from the newest messages backwards. Each is a recall of its own; five cover
 /// the last twenty messages of the user.
-const LOOKS_MAX: usize = 5;
+const SEARCHES_MAX: usize = 5;
 /// Maximum replies of a session whose receipts are read, the newest first. Receipts name the memories that the
 /// replies used. A session ends after 200 messages, half of which are replies.
 const RECEIPTS_MAX: usize = 100;
@@ -41,7 +41,7 @@ impl Consolidator<'_> {
         let said: Vec<&str> =
             messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
         let looks: Vec<String> =
-            said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(|lines| lines.join("\n")).collect();
+            said.rchunks(LINES_PER_SEARCH).take(SEARCHES_MAX).map(|lines| lines.join("\n")).collect();
         // Impressions take some of the places, and several searches find different nodes.
         let k = (2 * KNOWN_NODES_MAX / looks.len().max(1)).max(KNOWN_NODES_PER_LOOK_MIN);
         let found = self.nearest_memories(session, looks, k, parties).await?;

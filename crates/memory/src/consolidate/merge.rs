@@ -30,7 +30,7 @@ pub struct ComparedEvent<'a> {
 /// only the newer one has and few that only the older one has, the same numbers and entities, the same day if both
 /// have one, and no change of sign in the impact. One different word is enough to keep both: a mother is not a
 /// father.
-pub fn says_the_same(newer: &ComparedEvent<'_>, older: &ComparedEvent<'_>, cosine: f32) -> bool {
+pub fn has_same_content(newer: &ComparedEvent<'_>, older: &ComparedEvent<'_>, cosine: f32) -> bool {
     cosine >= MERGE_COSINE_MIN
         && newer.readability >= READABILITY_MIN
         && older.readability >= READABILITY_MIN
@@ -83,35 +83,35 @@ mod tests {
     #[test]
     fn life_events_that_the_embedder_cannot_read_stay_apart() {
         let (a, b) = (mention("用户怀孕了", 7, 0.0), mention("用户离婚了", -7, 0.0));
-        assert!(!says_the_same(&a, &b, 1.0));
+        assert!(!has_same_content(&a, &b, 1.0));
         let (a, b) = (mention("用户喜欢猫", 2, 0.9), mention("用户讨厌狗", 2, 0.9));
-        assert!(!says_the_same(&a, &b, 1.0), "different words, whatever the vectors say");
+        assert!(!has_same_content(&a, &b, 1.0), "different words, whatever the vectors say");
     }
 
     #[test]
     fn the_same_words_merge_and_a_number_a_negation_or_a_sign_keeps_them_apart() {
         let base = mention("The user ran 5 km along the river", 3, 1.0);
-        assert!(says_the_same(&base, &mention("The user ran 5 km along the river", 2, 1.0), 0.99));
-        assert!(!says_the_same(&base, &mention("The user ran 10 km along the river", 3, 1.0), 0.99));
-        assert!(!says_the_same(&base, &mention("The user never ran 5 km along the river", 3, 1.0), 0.99));
-        assert!(!says_the_same(&base, &mention("The user ran 5 km along the river", -3, 1.0), 0.99));
-        assert!(!says_the_same(&base, &base.clone(), 0.91));
+        assert!(has_same_content(&base, &mention("The user ran 5 km along the river", 2, 1.0), 0.99));
+        assert!(!has_same_content(&base, &mention("The user ran 10 km along the river", 3, 1.0), 0.99));
+        assert!(!has_same_content(&base, &mention("The user never ran 5 km along the river", 3, 1.0), 0.99));
+        assert!(!has_same_content(&base, &mention("The user ran 5 km along the river", -3, 1.0), 0.99));
+        assert!(!has_same_content(&base, &base.clone(), 0.91));
     }
 
     #[test]
     fn a_word_that_the_older_one_lacks_keeps_both() {
         let long = "The user's mother has been in hospital in the old town with a broken leg since last week";
         let other = long.replace("mother", "father");
-        assert!(!says_the_same(&mention(&other, -3, 1.0), &mention(long, -3, 1.0), 1.0));
+        assert!(!has_same_content(&mention(&other, -3, 1.0), &mention(long, -3, 1.0), 1.0));
         let (short, more) = ("用户周末养花和画画", "用户周末养花和画画、种菜");
-        assert!(!says_the_same(&mention(more, 2, 1.0), &mention(short, 2, 1.0), 1.0), "it says more");
-        assert!(says_the_same(&mention(short, 2, 1.0), &mention(more, 2, 1.0), 1.0), "all of it is known");
+        assert!(!has_same_content(&mention(more, 2, 1.0), &mention(short, 2, 1.0), 1.0), "it says more");
+        assert!(has_same_content(&mention(short, 2, 1.0), &mention(more, 2, 1.0), 1.0), "all of it is known");
     }
 
     #[test]
     fn mentions_of_different_entities_are_not_the_same() {
         let mut other = mention("The user met a friend", 3, 1.0);
         other.entities.insert(EntityId(uuid::Uuid::nil()));
-        assert!(!says_the_same(&mention("The user met a friend", 3, 1.0), &other, 0.99));
+        assert!(!has_same_content(&mention("The user met a friend", 3, 1.0), &other, 0.99));
     }
 }

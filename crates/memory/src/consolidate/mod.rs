@@ -31,7 +31,7 @@ mod trace;
 pub use decisions::{ReflectionDecision, SlowCycleDecision};
 pub use evidence::evidence_for_quote;
 pub use gate::{GateDecision, decide_gate};
-pub use merge::{ComparedEvent, MERGE_COSINE_MIN, says_the_same};
+pub use merge::{ComparedEvent, MERGE_COSINE_MIN, has_same_content};
 pub use patterns::Patterns;
 pub use reflect::{SHOCK_IMPACT, decide_reflection};
 pub use slow_cycle::{SlowCycleSettings, decide_slow_cycle};

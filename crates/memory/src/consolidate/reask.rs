@@ -40,7 +40,7 @@ pub(super) fn merge_answers(
 }
 
 /// Adds items to the first answer that only the second one has.
-pub(super) fn merge_second_answer(answer: &mut Extraction, second: Extraction) {
+pub(super) fn add_second_answer(answer: &mut Extraction, second: Extraction) {
     for refused in second.refused {
         if !answer.refused.iter().any(|known| known.description == refused.description) {
             answer.refused.push(refused);

@@ -31,7 +31,7 @@ const EVENTS_MAX: u32 = 30;
 /// Maximum thoughts that a cycle reads, the newest first. It should continue them, not repeat them.
 const THOUGHTS_MAX: u32 = 5;
 /// Maximum pending expectations and open promises that a cycle is shown, so that it does not repeat them.
-const STANDING_ITEMS_MAX: u32 = 10;
+const OPEN_ITEMS_MAX: u32 = 10;
 /// Minimum memories of an entity before it is described. One or two events describe themselves.
 const LINKED_EVENTS_MIN: u32 = 3;
 /// Maximum entities that one cycle describes.
@@ -152,7 +152,7 @@ impl Consolidator<'_> {
         let settings = &self.settings.slow_cycle;
         let midnight = started.to_zoned(parties.zone.clone()).start_of_day();
         let today = midnight.map_or(started, |midnight| midnight.timestamp());
-        let standing = self.store.slow_cycle_standing(&session.scope, today).await?;
+        let standing = self.store.slow_cycle_progress(&session.scope, today).await?;
         let since = started.saturating_sub(CYCLE_PERIOD).unwrap_or(Timestamp::MIN);
         let events =
             self.store.events_to_reflect_on(&session.scope, since, CYCLES_PER_EVENT, EVENTS_MAX).await?;
@@ -207,7 +207,7 @@ impl Consolidator<'_> {
             thoughts: self.store.nodes_about(scope, NodeKind::Thought, &everybody, THOUGHTS_MAX).await?,
             expectations: self
                 .store
-                .nodes_about(scope, NodeKind::Expectation, &everybody, STANDING_ITEMS_MAX)
+                .nodes_about(scope, NodeKind::Expectation, &everybody, OPEN_ITEMS_MAX)
                 .await?,
             salient_questions: standing.salient_questions,
             entities,
@@ -220,7 +220,7 @@ impl Consolidator<'_> {
         let RunningCycle { session, input, started, .. } = cycle;
         let promises = self
             .store
-            .nodes_about(&session.scope, NodeKind::Intention, &[Subject::Persona], STANDING_ITEMS_MAX)
+            .nodes_about(&session.scope, NodeKind::Intention, &[Subject::Persona], OPEN_ITEMS_MAX)
             .await?;
         let mut voiced = Vec::new();
         for event in &input.events {

@@ -99,7 +99,7 @@ impl AnswerCheck<'_> {
         let parts = [expectation.about.trim(), expectation.prediction.trim()];
         let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let description = truncate_text(&told.join(" — "), DESCRIPTION_LENGTH_MAX);
-        let ends = expectation.due.map(last_moment);
+        let ends = expectation.due.map(end_of_time_range);
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if reasoning.is_empty() {
             self.note_dropped("an expectation", "it is reasoned from no event", &description);
@@ -130,7 +130,7 @@ impl AnswerCheck<'_> {
                 "it cites no commitment that the persona has voiced",
                 &description,
             );
-        } else if intention.due.is_some_and(|due| last_moment(due) <= self.now) {
+        } else if intention.due.is_some_and(|due| end_of_time_range(due) <= self.now) {
             self.note_dropped("an intention", "its time has gone by", &description);
         } else if promises.iter().chain(shown).any(known) || self.has_node(NodeKind::Intention, &description)
         {
@@ -190,7 +190,7 @@ impl AnswerCheck<'_> {
     }
 }
 
-fn last_moment(time: EventTime) -> Timestamp {
+fn end_of_time_range(time: EventTime) -> Timestamp {
     time.end.unwrap_or(time.start)
 }
 

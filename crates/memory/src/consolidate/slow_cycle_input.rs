@@ -25,18 +25,18 @@ pub(super) fn cut_to_tokens(mut input: SlowCycleInput, tokens: u32) -> SlowCycle
     let fixed = [&blocks.persona, &blocks.user].into_iter().chain(&input.salient_questions);
     room = room.saturating_sub(fixed.map(|text| line_tokens(text)).sum());
     input.events.reverse();
-    input.events = take_while_room(std::mem::take(&mut input.events), &mut room, node_cost);
+    input.events = take_items_that_fit(std::mem::take(&mut input.events), &mut room, node_cost);
     input.events.reverse();
-    input.thoughts = take_while_room(std::mem::take(&mut input.thoughts), &mut room, node_cost);
-    input.expectations = take_while_room(std::mem::take(&mut input.expectations), &mut room, node_cost);
+    input.thoughts = take_items_that_fit(std::mem::take(&mut input.thoughts), &mut room, node_cost);
+    input.expectations = take_items_that_fit(std::mem::take(&mut input.expectations), &mut room, node_cost);
     let told: BTreeSet<_> = input.events.iter().map(|event| event.id).collect();
     input.entities.retain(|entity| entity.events.iter().any(|event| told.contains(&event.id)));
-    input.entities = take_while_room(std::mem::take(&mut input.entities), &mut room, entity_cost);
+    input.entities = take_items_that_fit(std::mem::take(&mut input.entities), &mut room, entity_cost);
     input
 }
 
 /// The items up to the first that does not fit.
-fn take_while_room<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
+fn take_items_that_fit<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
     let mut kept = Vec::new();
     for item in items {
         let Some(left) = room.checked_sub(cost(&item)) else { break };

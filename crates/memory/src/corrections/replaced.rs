@@ -80,17 +80,17 @@ pub struct ReplacedValue {
 impl ReplacedValue {
     /// True if a text states the former value: by a name that is no longer current, by its words together with their
     /// subject, or by all of it.
-    pub fn is_said_in(&self, text: &str) -> bool {
-        self.is_said_in_folded(text, &fold_name(text))
+    pub fn is_stated_in(&self, text: &str) -> bool {
+        self.is_stated_in_folded(text, &fold_name(text))
     }
 
-    /// [`Self::is_said_in`] for a text folded by [`fold_name`], for use with many values.
-    pub(crate) fn is_said_in_folded(&self, text: &str, folded: &str) -> bool {
-        text != self.current_text && self.words.is_said_in(text, folded)
+    /// [`Self::is_stated_in`] for a text folded by [`fold_name`], for use with many values.
+    pub(crate) fn is_stated_in_folded(&self, text: &str, folded: &str) -> bool {
+        text != self.current_text && self.words.is_stated_in(text, folded)
     }
 
     /// True if a text states the current value.
     pub(crate) fn is_corrected_in(&self, text: &str) -> bool {
-        self.current_words.is_said_in(text, &fold_name(text))
+        self.current_words.is_stated_in(text, &fold_name(text))
     }
 }

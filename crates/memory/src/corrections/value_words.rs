@@ -46,7 +46,7 @@ impl ValueWords {
     }
 
     /// True if a text, folded by [`fold_name`], states the value.
-    pub(crate) fn is_said_in(&self, text: &str, folded: &str) -> bool {
+    pub(crate) fn is_stated_in(&self, text: &str, folded: &str) -> bool {
         let is_common = |common: &CommonValue| {
             is_named_in_text(folded, &common.value) && {
                 let terms = content_terms(text);
@@ -169,7 +169,7 @@ mod tests {
     fn said(text: &str, other: &str, entities: &[&str], in_text: &str) -> bool {
         ValueWords::from_both_values(text, other, entities.iter().copied())
             .0
-            .is_said_in(in_text, &fold_name(in_text))
+            .is_stated_in(in_text, &fold_name(in_text))
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
     fn words_beside_the_value_are_not_the_value() {
         let (lyon, berlin) = ("The user moved in May, the user lives in Lyon", "The user lives in Berlin");
         let (_, words) = ValueWords::from_both_values(berlin, lyon, std::iter::empty());
-        assert!(words.is_said_in("I like Lyon", "i like lyon") && !words.is_said_in("in May", "in may"));
+        assert!(words.is_stated_in("I like Lyon", "i like lyon") && !words.is_stated_in("in May", "in may"));
     }
 
     #[test]

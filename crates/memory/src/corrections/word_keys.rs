@@ -27,7 +27,7 @@ impl WordKey {
     pub(super) fn keys_of_phrase(folded: &str) -> Option<Self> {
         let longest = letter_runs(folded).max_by_key(|run| run.letters.chars().count())?;
         Some(match longest.is_unspaced {
-            true => Self::from_letters(longest.last_two()),
+            true => Self::from_letters(longest.last_two_words()),
             false => Self::from_letters(longest.letters),
         })
     }
@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    fn last_two(&self) -> &'a str {
+    fn last_two_words(&self) -> &'a str {
         let start = self.letters.char_indices().rev().nth(1).map_or(0, |(start, _)| start);
         &self.letters[start..]
     }

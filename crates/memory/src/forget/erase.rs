@@ -51,7 +51,7 @@ pub enum EraseError {
     )]
     Changed,
     /// Nothing was found. Has the core blocks that contain the text, which only a person edits.
-    #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", left_blocks_text(.0))]
+    #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", remaining_blocks_text(.0))]
     Nothing(Vec<CoreBlockLabel>),
     /// The store failed between two groups of a large erasure.
     #[error(
@@ -64,7 +64,7 @@ pub enum EraseError {
     Store(#[from] StoreError),
 }
 
-fn left_blocks_text(blocks: &[CoreBlockLabel]) -> String {
+fn remaining_blocks_text(blocks: &[CoreBlockLabel]) -> String {
     let names: Vec<&str> = blocks.iter().map(|label| label.as_str()).collect();
     if names.is_empty() {
         return String::new();

@@ -60,7 +60,7 @@ pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], span
 }
 
 /// True if only gaps and function words remain of a message.
-pub fn is_left_empty(message: &Message) -> bool {
+pub fn has_no_content_left(message: &Message) -> bool {
     message.content.contains(FORGOTTEN_TEXT_MARK)
         && content_terms(&message.content.replace(FORGOTTEN_TEXT_MARK, " ")).is_empty()
 }

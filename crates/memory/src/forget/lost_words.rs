@@ -9,7 +9,7 @@ use crate::text::query_terms;
 ///
 /// If applied for one deletion after another, the result does not depend on their order: a word is lost with the last
 /// text that contains it.
-pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
+pub fn has_removed_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
     let stands = |texts: &[&str], phrase: &Phrase| texts.iter().any(|terms| contains_phrase(terms, phrase));
     query_terms(text).iter().any(|term| {
         let words = std::iter::once(&term.phrase).chain(&term.parts);
@@ -37,7 +37,7 @@ mod tests {
         let (gone, left) = (terms(gone), terms(left));
         let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
         let left: Vec<&str> = left.iter().map(String::as_str).collect();
-        holds_lost_words(text, &gone, &left)
+        has_removed_words(text, &gone, &left)
     }
 
     #[test]

@@ -18,9 +18,10 @@ mod withdraw;
 pub use confirm::{CONFIRM_WITHIN, Confirmations};
 pub use erase::{EraseError, Eraser, Erasure, ErasureRequest, TEXT_LENGTH_MIN};
 pub use forgotten_spans::{
-    ForgottenSpan, are_quotes_forgotten, is_forgotten, is_left_empty, sentences_repeating, without_forgotten,
+    ForgottenSpan, are_quotes_forgotten, has_no_content_left, is_forgotten, sentences_repeating,
+    without_forgotten,
 };
-pub use lost_words::holds_lost_words;
+pub use lost_words::has_removed_words;
 pub use preview::{Dependent, Dependents};
 pub use support::{
     LossReason, Support, SupportDecision, SupportingMention, SupportingQuote, mention_count, quotes_prove,
@@ -260,7 +261,7 @@ pub struct ForgetResult {
     /// Numbers of the nodes that were erased or rewritten.
     pub node_seqs: Vec<i64>,
     /// Instances that have copies of changed documents.
-    pub instances: Vec<InstanceReach>,
+    pub instances: Vec<InstanceWithCopy>,
 }
 
 /// The outcome of a request to forget.
@@ -297,7 +298,7 @@ pub struct ErasureReceipt {
     pub overwritten_at: Option<Timestamp>,
     /// Instances that had received erased text, and if they know of the erasure.
     #[serde(default)]
-    pub instances: Vec<InstanceReach>,
+    pub instances: Vec<InstanceWithCopy>,
 }
 
 /// Copies of the database that an erasure does not reach.
@@ -311,7 +312,7 @@ pub struct UnreachedCopies {
 
 /// An instance that holds a copy of erased documents, and when it learned of the erasure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct InstanceReach {
+pub struct InstanceWithCopy {
     /// The name of the instance.
     pub id: String,
     /// Time at which the instance confirmed the erasure; `None` before that.

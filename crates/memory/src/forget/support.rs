@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::lost_words::holds_lost_words;
+use super::lost_words::has_removed_words;
 use crate::messages::Role;
 use crate::nodes::{DESCRIPTION_LENGTH_MAX, Subject};
 use crate::text::{Language, is_bare_reply};
@@ -71,7 +71,7 @@ pub enum SupportDecision {
 
 impl Support<'_> {
     /// Decides about a memory that lost evidence. It is removed if the remaining quotes do not support it
-    /// ([`quotes_prove`]), or if it has no quotes and contains words that only lost texts had ([`holds_lost_words`]).
+    /// ([`quotes_prove`]), or if it has no quotes and contains words that only lost texts had ([`has_removed_words`]).
     /// A supported memory with such words is reduced to its remaining evidence, or removed if extraction will find
     /// that again. A person's approval outweighs edited messages, never forgotten ones.
     pub fn decide_after_loss(&self, loss: LossReason) -> SupportDecision {
@@ -109,7 +109,7 @@ impl Support<'_> {
         };
         let gone: Vec<&str> = self.gone.iter().copied().chain(quoted(false)).collect();
         let left: Vec<&str> = self.left.iter().copied().chain(quoted(true)).collect();
-        holds_lost_words(text, &gone, &left)
+        has_removed_words(text, &gone, &left)
     }
 
     /// The text reduced to what its evidence supported before.

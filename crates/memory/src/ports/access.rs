@@ -17,7 +17,7 @@ pub const TOKEN_ACTS_MAX: i64 = 20_000;
 pub const LOGINS_MAX: u32 = 256;
 /// Period for which the turns of a token are stored. The limit is per day, and 48 hours contain a whole day in every
 /// time zone.
-pub const TOKEN_TURNS_KEPT: SignedDuration = SignedDuration::from_hours(48);
+pub const TOKEN_TURNS_RETENTION: SignedDuration = SignedDuration::from_hours(48);
 
 /// Storage of named tokens, logins and the audit log.
 #[async_trait]

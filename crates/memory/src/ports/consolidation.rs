@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::identifiers::{EntityId, NodeId, ReflectionId, SessionId};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, RejectedMemory};
-use crate::ports::{NewEntity, NewPair, SettledIdentity, StoreError};
+use crate::ports::{IdentityStatement, NewEntity, NewPair, StoreError};
 use crate::scope::Scope;
 use crate::sessions::Session;
 
@@ -58,7 +58,7 @@ pub struct ExtractionCommit {
     /// Links between nodes and the entities that they are about.
     pub links: Vec<(NodeId, EntityId)>,
     /// Statements of the user about identities; applied after the entities and names are written.
-    pub identities: Vec<SettledIdentity>,
+    pub identities: Vec<IdentityStatement>,
     pub mentions: Vec<MentionMerge>,
     /// Pairs of statements to ask the model about.
     pub pairs: Vec<NewPair>,

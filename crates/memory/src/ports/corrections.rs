@@ -64,7 +64,7 @@ pub trait CorrectionStore: Send + Sync {
     async fn approve_rejected(&self, approval: Approval) -> Result<CommitOutcome, StoreError>;
     /// Approves or dismisses a refused memory. Approval writes the node with the person's decision as evidence; its
     /// vector is computed later.
-    async fn settle_rejected(
+    async fn decide_rejected(
         &self,
         id: RejectedId,
         approved: Option<NewNode>,

@@ -46,7 +46,7 @@ pub enum IdentityDoubt {
 
 /// A statement of the user about two entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SettledIdentity {
+pub struct IdentityStatement {
     pub entity: EntityId,
     pub other: EntityId,
     /// True if the two entities are the same.

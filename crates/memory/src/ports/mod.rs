@@ -30,7 +30,7 @@ mod embedder;
 mod clock;
 
 pub use crate::text::Phrase;
-pub use access::{ACTS_MAX, AccessStore, LOGINS_MAX, TOKEN_ACTS_MAX, TOKEN_TURNS_KEPT};
+pub use access::{ACTS_MAX, AccessStore, LOGINS_MAX, TOKEN_ACTS_MAX, TOKEN_TURNS_RETENTION};
 pub use archive::{ArchiveReport, ArchiveStore};
 pub use capture::{CaptureStore, CapturedMessage, NewMessage};
 pub use channels::{
@@ -46,7 +46,7 @@ pub use embedder::{EmbedError, Embedder, Embedding};
 pub use embeddings::{EmbeddingModel, EmbeddingStore, VectorCoverage};
 pub use entities::{
     AliasHit, AuthoredEntity, EntityMentions, EntityPlace, EntityStore, EntityVector, IdentityDoubt,
-    LINKS_WEIGHED_MAX, NewEntity, SettledIdentity, UnembeddedEntity,
+    IdentityStatement, LINKS_WEIGHED_MAX, NewEntity, UnembeddedEntity,
 };
 pub use forget::ForgetStore;
 pub use imports::{
@@ -66,7 +66,7 @@ pub use personas::{
 };
 pub use proactive::ProactiveStore;
 pub use recall::{
-    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
+    Corpus, CorpusSize, EdgeLimits, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
     NodeQuery, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection,
 };
 pub use reconciliation::{
@@ -76,8 +76,8 @@ pub use reconciliation::{
 };
 pub use sessions::{SessionFilter, SessionStore};
 pub use slow_cycle::{
-    EntityToDescribe, ExpectationOutcome, ProposedExpectation, ProposedIntention, ReflectionCandidate,
-    SettledExpectation, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleReport, SlowCycleState,
+    EntityToDescribe, ExpectationEnd, ExpectationOutcome, ProposedExpectation, ProposedIntention,
+    ReflectionCandidate, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleReport, SlowCycleState,
     SlowCycleStore, TranscriptSummary,
 };
 pub use status::StatusStore;

@@ -162,7 +162,7 @@ pub struct FillingEdge {
 
 /// Limits for following evidence edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EdgeReach {
+pub struct EdgeLimits {
     /// Maximum rounds. Each follows the edges of the nodes that the round before has reached.
     pub rounds: u32,
     /// Maximum nodes whose edges are followed in one round, the newest first.
@@ -279,7 +279,7 @@ pub trait RecallStore: Send + Sync {
         &self,
         scope: &Scope,
         seqs: &[i64],
-        reach: EdgeReach,
+        reach: EdgeLimits,
     ) -> Result<Vec<FillingEdge>, StoreError>;
     /// Live messages of the scope by number, in no order.
     async fn messages_numbered(&self, scope: &Scope, seqs: &[i64])

@@ -164,7 +164,7 @@ pub enum ExpectationOutcome {
 
 /// The end of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SettledExpectation {
+pub struct ExpectationEnd {
     pub outcome: ExpectationOutcome,
     /// The message that fulfilled the expectation.
     pub by: Option<MessageId>,
@@ -185,7 +185,7 @@ pub struct TranscriptSummary {
 #[async_trait]
 pub trait SlowCycleStore: Send + Sync {
     /// State of a scope's slow cycle; cycles since `since` count for the day.
-    async fn slow_cycle_standing(
+    async fn slow_cycle_progress(
         &self,
         scope: &Scope,
         since: Timestamp,
@@ -216,12 +216,12 @@ pub trait SlowCycleStore: Send + Sync {
         &self,
         scope: &Scope,
         ids: &[NodeId],
-        settled: SettledExpectation,
+        settled: ExpectationEnd,
     ) -> Result<Vec<NodeId>, StoreError>;
     /// Settles all pending expectations of all scopes whose time has passed as expired; returns their number.
     async fn expire_expectations(&self, now: Timestamp) -> Result<u32, StoreError>;
     /// The outcome of an expectation; `None` while it is pending.
-    async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError>;
+    async fn expectation_end(&self, id: NodeId) -> Result<Option<ExpectationEnd>, StoreError>;
     /// Transcripts of a scope's cycles, newest first; with `before`, only those after it in this order.
     async fn transcripts(
         &self,

@@ -11,7 +11,7 @@ use super::signals::Signal;
 /// Signal `words` of the best message below which a search by words alone has found nothing, whatever its relevance.
 /// The floor of relevance alone recognises 2 in 100 questions about another life in half a year of conversations with
 /// an assistant, both together 34 (docs/evaluation.md).
-pub const SAID_SUPPORT_MIN: f64 = 0.24;
+pub const MESSAGE_SUPPORT_MIN: f64 = 0.24;
 
 /// Best match among messages that state something, alone or with the message before.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -56,7 +56,7 @@ pub(super) fn nothing_found(
         nodes.max(messages.support) >= settings.min_support + query.support_shift
     } else {
         nodes >= settings.min_relevance
-            || (messages.said >= SAID_SUPPORT_MIN && messages.support >= settings.min_relevance)
+            || (messages.said >= MESSAGE_SUPPORT_MIN && messages.support >= settings.min_relevance)
     };
     asks && !named && !found
 }

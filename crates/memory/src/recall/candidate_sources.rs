@@ -14,7 +14,7 @@ use super::settings::RecallSettings;
 use super::word_search::{WordHits, find_words, find_words_of_each};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
-use crate::ports::{Corpus, EdgeReach, Store, StoreError};
+use crate::ports::{Corpus, EdgeLimits, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::QueryTerm;
 use crate::vector_index::{LoadedVectors, VectorIndex};
@@ -32,7 +32,7 @@ const TIME_CANDIDATES: u32 = 100;
 /// Maximum times of one text to look up. Each is a query, and a message with more dates is a list.
 const NAMED_TIMES_MAX: usize = 8;
 /// Limits for evidence edges: a path of three steps has at most six edges, half of which are found from either end.
-const EVIDENCE_EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
+const EVIDENCE_EDGE_REACH: EdgeLimits = EdgeLimits { rounds: 3, nodes_max: 300, edges_max: 1_000 };
 
 /// Breadth of the search for candidates.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub(super) struct SearchBreadth {
     /// Maximum nodes to read, of those with sufficient relevance; the most promising first.
     pub(super) rows: usize,
     /// Limits for evidence edges; `None` to search only for the text itself.
-    pub(super) edges: Option<EdgeReach>,
+    pub(super) edges: Option<EdgeLimits>,
 }
 
 impl SearchBreadth {

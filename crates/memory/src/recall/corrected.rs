@@ -24,7 +24,7 @@ const REPETITION_SHARE_MIN: f64 = 0.6;
 
 /// A value that was left out of a prompt, with the places where it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HeldBackValue {
+pub struct OmittedValue {
     /// The memory that stated the value.
     pub node_id: NodeId,
     /// The replaced text or value.
@@ -58,7 +58,7 @@ pub struct OutdatedValues {
     /// Values that may not be current.
     pub doubts: Vec<Doubt>,
     /// Former values that were left out.
-    pub held_back: Vec<HeldBackValue>,
+    pub held_back: Vec<OmittedValue>,
     values: FormerValues,
     /// Values that the fresh corrections deny, in the same order.
     pub(super) fresh_values: Vec<Values>,
@@ -94,7 +94,7 @@ pub(super) fn query_of_recalled(request: &RecallRequest, found: &RecallResult) -
 
 /// Removes everything from the recalled memories that depends on a value that is no longer current, and marks the
 /// rest. `nodes` are those of the query that found the values.
-pub(super) fn hold_back_former(
+pub(super) fn omit_former_values(
     request: &RecallRequest,
     found: &mut RecallResult,
     replaced: ReplacedValues,
@@ -110,8 +110,8 @@ pub(super) fn hold_back_former(
     let outdated: BTreeMap<i64, NodeId> = replaced.outdated.into_iter().collect();
     let asks = Utterance::new(&request.text).asks_for_the_past();
     corrected.asks_for_the_past = asks;
-    corrected.hold_back_nodes(found, &outdated);
-    corrected.hold_back_replies(found);
+    corrected.omit_nodes(found, &outdated);
+    corrected.omit_replies(found);
     corrected.hold_back_summaries_and_descriptions(found, &replaced.descriptions);
     let current: BTreeSet<NodeId> = nodes.into_iter().collect();
     let is_past = |value: &&ReplacedValue| asks && !value.mistaken && current.contains(&value.current);
@@ -224,7 +224,7 @@ impl OutdatedValues {
 
     /// The values that a prompt has to list as no longer current: those that were asked about, then those that the
     /// prompt contains.
-    pub fn values_to_tell(&self) -> Vec<&ReplacedValue> {
+    pub fn values_to_list(&self) -> Vec<&ReplacedValue> {
         let mut values: Vec<&ReplacedValue> = Vec::new();
         let noted = self.written.iter().chain(self.messages.values()).chain(self.nodes.values());
         for value in self.former.iter().chain(noted) {
@@ -263,7 +263,7 @@ impl OutdatedValues {
                 value.filter(|value| !corrects || !value.is_corrected_in(&message.content))
             };
             if let Some(value) = by_span.or_else(by_words).cloned() {
-                self.note_held_back(&value, "message");
+                self.record_omitted_values(&value, "message");
                 self.messages.insert(message.id, value);
             }
         }
@@ -277,7 +277,7 @@ impl OutdatedValues {
     /// The text without sentences that state a former value; `None` if nothing is left.
     pub fn without_former_values(&mut self, text: &str, place: &str) -> Option<String> {
         let Some(value) = self.former_value_in_text(text).cloned() else { return Some(text.to_owned()) };
-        self.note_held_back(&value, place);
+        self.record_omitted_values(&value, place);
         // A question about the past is answered with the dates instead.
         let is_wanted =
             self.asks_for_the_past && !value.mistaken && self.former.len() < FORMER_VALUES_SHOWN_MAX;
@@ -299,7 +299,7 @@ impl OutdatedValues {
     /// keeps its name.
     fn current_name<'a>(&self, name: &str, aliases: &'a [String]) -> Option<(&ReplacedValue, &'a str)> {
         let value = self.former_value_in_text(name)?;
-        let is_current = |alias: &&String| value.is_corrected_in(alias) && !value.is_said_in(alias);
+        let is_current = |alias: &&String| value.is_corrected_in(alias) && !value.is_stated_in(alias);
         aliases.iter().find(is_current).map(|alias| (value, alias.as_str()))
     }
 
@@ -323,20 +323,20 @@ impl OutdatedValues {
     pub fn note_former_values_in(&mut self, text: &str) {
         let said: Vec<ReplacedValue> = self.values.values_in_text(text).cloned().collect();
         for value in said {
-            self.note_held_back(&value, "document");
+            self.record_omitted_values(&value, "document");
             if !self.written.contains(&value) {
                 self.written.push(value);
             }
         }
     }
 
-    fn note_held_back(&mut self, value: &ReplacedValue, place: &str) {
-        let known = |held: &&mut HeldBackValue| held.node_id == value.node && held.text == value.text;
+    fn record_omitted_values(&mut self, value: &ReplacedValue, place: &str) {
+        let known = |held: &&mut OmittedValue| held.node_id == value.node && held.text == value.text;
         if let Some(held) = self.held_back.iter_mut().find(known) {
             held.places.insert(place.to_owned());
             return;
         }
-        self.held_back.push(HeldBackValue {
+        self.held_back.push(OmittedValue {
             node_id: value.node,
             text: value.text.clone(),
             until: value.until,
@@ -365,7 +365,7 @@ impl OutdatedValues {
     }
 
     /// Removes nodes that only repeat a former value, and those derived from one; marks the others.
-    fn hold_back_nodes(&mut self, found: &mut RecallResult, outdated: &BTreeMap<i64, NodeId>) {
+    fn omit_nodes(&mut self, found: &mut RecallResult, outdated: &BTreeMap<i64, NodeId>) {
         let mut removed: BTreeMap<NodeId, (ReplacedValue, &'static str)> = BTreeMap::new();
         let mut stays = |node: &Node| {
             if let Some(value) = self.former_value_behind_node(node, outdated) {
@@ -399,16 +399,16 @@ impl OutdatedValues {
             candidate.reason = format!("depends on what is no longer so: now \"{}\"", value.current_text);
         }
         for (value, place) in removed.into_values() {
-            self.note_held_back(&value, place);
+            self.record_omitted_values(&value, place);
         }
         for value in self.nodes.values().cloned().collect::<Vec<_>>() {
-            self.note_held_back(&value, "event");
+            self.record_omitted_values(&value, "event");
         }
     }
 
     /// Removes replies of the persona that state a former value, unless the past is asked about: its own words are no
     /// evidence.
-    fn hold_back_replies(&mut self, found: &mut RecallResult) {
+    fn omit_replies(&mut self, found: &mut RecallResult) {
         let is_shown = |message: &Message| {
             let value = self.messages.get(&message.id).filter(|_| message.role == Role::Persona);
             value.is_none_or(|value| self.asks_for_the_past && !value.mistaken)
@@ -437,7 +437,7 @@ impl OutdatedValues {
                 |value: &&ReplacedValue| value.words.has_no_name() && value.session == Some(session.id);
             let whole = self.values.iter().find(nameless).cloned();
             if let Some(value) = whole {
-                self.note_held_back(&value, "summary");
+                self.record_omitted_values(&value, "summary");
             } else {
                 session.summary = self.without_former_values(&summary, "summary");
             }

@@ -91,7 +91,7 @@ fn shared_term_count(terms: &[QueryTerm], text: &IndexedText<'_>) -> usize {
 mod tests {
     use super::*;
 
-    fn is_told(said: &str, expected: &str) -> bool {
+    fn was_mentioned(said: &str, expected: &str) -> bool {
         let sentences = [Sentence { terms: query_terms(said), vector: None }];
         let told = index_terms(said);
         is_fulfilled_in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&told), expected)
@@ -106,7 +106,7 @@ mod tests {
                 "the interview — she tells how the interview for the job went",
             ),
         ] {
-            assert!(is_told(said, expected), "{said}");
+            assert!(was_mentioned(said, expected), "{said}");
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
             ),
             ("今天天气真好", "面试 — 她会说起面试的结果"),
         ] {
-            assert!(!is_told(said, expected), "{said}");
+            assert!(!was_mentioned(said, expected), "{said}");
         }
     }
 }

@@ -101,6 +101,6 @@ impl FormerValues {
         let found = keys.iter().filter_map(|key| self.by_key.get(key)).flatten();
         let places: BTreeSet<usize> = found.chain(&self.without_key).copied().collect();
         let values = places.into_iter().map(|place| &self.values[place]);
-        values.filter(move |value| value.is_said_in_folded(text, &folded))
+        values.filter(move |value| value.is_stated_in_folded(text, &folded))
     }
 }

@@ -62,7 +62,7 @@ impl OutdatedValues {
         let found = later.find(|(fresh, said)| {
             let denied = fresh.denied.as_ref().map(|denied| fold_name(denied));
             denied.is_some_and(|denied| is_named_in_text(&folded, &denied))
-                || !Utterance::new(&fresh.text).tells_of_addition() && said.contradict(&values, true)
+                || !Utterance::new(&fresh.text).adds_to_known() && said.contradict(&values, true)
         });
         found.map(|(fresh, _)| fresh)
     }

@@ -13,7 +13,7 @@ use super::speakers::{NamedSpeakers, name_speakers};
 use crate::messages::{Message, Role};
 use crate::text::lexicon::times as lexicon;
 use crate::text::{
-    QueryTerm, asks_when, border_terms, estimate_tokens, index_terms, named_times, query_terms,
+    QueryTerm, asks_for_time, border_terms, estimate_tokens, index_terms, named_times, query_terms,
     split_sentences, time_phrases,
 };
 
@@ -60,7 +60,7 @@ pub struct MessageQuery {
     /// The times that the text names.
     pub times: Vec<(Timestamp, Timestamp)>,
     /// True if the text asks when something was.
-    pub asks_when: bool,
+    pub asks_for_time: bool,
     /// The zone and the first day of an English week, for resolving times.
     pub calendar: Option<(TimeZone, Weekday)>,
 }
@@ -122,7 +122,7 @@ impl MessageQuery {
             whole: None,
             speaker,
             times,
-            asks_when: asks_when(newest),
+            asks_for_time: asks_for_time(newest),
             calendar: Some((zone.clone(), *week_start)),
         };
         let whole = (!is_whole).then(|| newest_characters(&whole));

@@ -286,7 +286,7 @@ impl<'a> Ranking<'a> {
                 question.times.iter().any(|&(start, end)| start <= at && at <= end)
                     || question.is_about_named_time(message),
             ),
-            (Signal::TellsWhen, question.asks_when && tells_when(&message.content)),
+            (Signal::TellsWhen, question.asks_for_time && tells_when(&message.content)),
             (Signal::Asks, self.is_question(seq)),
             (
                 Signal::Answers,

@@ -43,8 +43,8 @@ use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-pub use absence::{MessageFit, SAID_SUPPORT_MIN};
-pub use corrected::{HeldBackValue, OutdatedValues, outdated_nodes};
+pub use absence::{MESSAGE_SUPPORT_MIN, MessageFit};
+pub use corrected::{OmittedValue, OutdatedValues, outdated_nodes};
 pub use doubts::Doubt;
 pub use former_values::FormerValue;
 pub use fresh_corrections::{FreshCorrection, is_fresh_correction};
@@ -178,7 +178,7 @@ pub async fn recall(
         store.replaced_values(&request.scope, &about),
         doubts::read_open_pairs(store, &request.scope, &found),
     )?;
-    corrected::hold_back_former(&request, &mut found, replaced, about.nodes);
+    corrected::omit_former_values(&request, &mut found, replaced, about.nodes);
     found.corrected.doubts = doubts::doubts_about(&found, pairs);
     Ok(found)
 }

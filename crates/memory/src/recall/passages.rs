@@ -6,7 +6,7 @@ use super::messages::{RankedMessage, Surroundings};
 use super::receipt::{Candidate, CandidateKind};
 use super::settings::RecallSettings;
 use super::silenced::without_silenced;
-use crate::forget::{ForgottenSpan, is_left_empty, without_forgotten};
+use crate::forget::{ForgottenSpan, has_no_content_left, without_forgotten};
 use crate::messages::{Message, Role};
 use crate::ports::{IndexedMessage, Store, StoreError};
 use crate::scope::Scope;
@@ -44,7 +44,7 @@ pub(super) async fn read_surroundings(
     let (around, silenced) = read_around(store, scope, &ranked, settings).await?;
     let mask = |(seq, messages): (i64, Vec<Message>)| {
         let mut messages = without_forgotten(messages, &silenced);
-        messages.retain(|message| message.seq == seq || !is_left_empty(message));
+        messages.retain(|message| message.seq == seq || !has_no_content_left(message));
         (seq, messages)
     };
     Ok((ranked, around.into_iter().map(mask).collect()))

@@ -28,7 +28,7 @@ const THOUGHTS_READ: u32 = 200;
 /// Newest promises among which the open ones are chosen. Most are settled within days.
 const INTENTIONS_READ: u32 = 50;
 /// Newest expectations among which those not overdue are chosen. Most come due within weeks.
-const EXPECTATIONS_LOOKED_AT: u32 = 50;
+const EXPECTATIONS_EXAMINED: u32 = 50;
 
 /// Parts that are in every prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +62,7 @@ pub(super) async fn fetch_pinned(
         NodeQuery { kind: NodeKind::Thought, subjects: user, limit: THOUGHTS_READ },
         NodeQuery { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_READ },
         NodeQuery { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS_READ },
-        NodeQuery { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_LOOKED_AT },
+        NodeQuery { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_EXAMINED },
         NodeQuery { kind: NodeKind::Event, subjects: everybody, limit: EVENTS_MAX },
     ];
     let (outlines, summaries) =
@@ -74,12 +74,12 @@ pub(super) async fn fetch_pinned(
     let [about_user, about_self, intentions, expectations, events] =
         <[_; 5]>::try_from(outlines).unwrap_or_default();
     let chosen = [
-        first_by_place(about_user, THOUGHTS_ABOUT_USER, weight),
-        first_by_place(about_self, THOUGHTS_ABOUT_SELF, weight),
-        first_by_place(intentions, INTENTIONS_MAX, open),
+        first_by_sort_key(about_user, THOUGHTS_ABOUT_USER, weight),
+        first_by_sort_key(about_self, THOUGHTS_ABOUT_SELF, weight),
+        first_by_sort_key(intentions, INTENTIONS_MAX, open),
         // All of them, as the message may fulfil any.
-        first_by_place(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
-        first_by_place(events, EVENTS_MAX as usize, pinned),
+        first_by_sort_key(expectations, EXPECTATIONS_EXAMINED as usize, pending),
+        first_by_sort_key(events, EVENTS_MAX as usize, pinned),
     ];
     let seqs: Vec<i64> = chosen.iter().flatten().copied().collect();
     let rows = if seqs.is_empty() { Vec::new() } else { store.nodes_numbered(scope, &seqs).await? };
@@ -144,7 +144,7 @@ fn due_time(node: &NodeOutline) -> Timestamp {
 }
 
 /// The first `count` numbers by their sort key, in order, and those that are equal to the last one.
-fn first_by_place<P: Ord + Copy>(
+fn first_by_sort_key<P: Ord + Copy>(
     outlines: Vec<NodeOutline>,
     count: usize,
     place: impl Fn(&NodeOutline) -> Option<P>,

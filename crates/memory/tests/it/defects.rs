@@ -1,4 +1,4 @@
-//! Defects of the program that came before, each by its number, which must not come back.
+//! Regression tests for defects of the earlier program, named by number.
 
 use std::sync::atomic::Ordering;
 
@@ -9,8 +9,8 @@ use memory::recall::score::{ScoreInputs, score_node, vector_relevance};
 use crate::fake_store::{FakeStore, blank_node, scope};
 use crate::recall::{NOW, ask};
 
-/// One measure, documented as what it is: the Euclidean distance of unit vectors. Vectors that have nothing in common
-/// fall below the floor, vectors of a kind clear it.
+/// Similarity has one definition: the Euclidean distance of unit vectors. Unrelated vectors are below the floor,
+/// related ones above it.
 #[test]
 fn defect_08_relevance_is_what_its_document_says() {
     for cosine in [-1.0_f64, -0.3, 0.0, 0.28, 0.5, 1.0] {
@@ -22,7 +22,7 @@ fn defect_08_relevance_is_what_its_document_says() {
     assert!(vector_relevance(0.29) > settings.min_relevance, "the floor is at a cosine of 0.28");
 }
 
-/// An event that was recalled a thousand times is as old as it is.
+/// Recalling an event a thousand times does not change its age.
 #[test]
 fn defect_09_age_counts_from_the_writing_in_utc() {
     let now = "2026-03-15T00:00:00Z".parse().unwrap();
@@ -38,7 +38,7 @@ fn defect_09_age_counts_from_the_writing_in_utc() {
     assert!((score.recency - 0.5).abs() < 1e-9, "{}", score.recency);
 }
 
-/// Ten thousand memories: recall looks at a few hundred, those that words, vectors, names and times point to.
+/// Of ten thousand memories, recall examines a few hundred: those that words, vectors, names and times select.
 #[test]
 fn defect_13_recall_loads_a_few_of_many() {
     let (store, scope) = (FakeStore::default(), scope("self"));

@@ -1,5 +1,5 @@
-//! What is fetched late or not at all changes nothing: recall chooses what it would choose if every row and every exact
-//! vector had been looked at.
+//! Fetching rows late or not at all changes nothing: recall chooses the same as if it had examined every row and
+//! every exact vector.
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -17,7 +17,7 @@ use crate::recall::{NOW, ask};
 const DIMENSION: usize = 12;
 const QUESTION: &str = "alpha beta gamma";
 
-/// Embeds every text alike.
+/// Embeds every text as the same vector.
 struct One(Vec<f32>);
 
 #[async_trait]
@@ -35,8 +35,8 @@ impl Embedder for One {
     }
 }
 
-/// A memory: its words, the feeling it carries, its age in days, how near its vector is to the question's, and what else
-/// the vector holds.
+/// A memory: its words, impact, age in days, the similarity of its vector to the question's, and the rest of the
+/// vector.
 type Story = (Vec<&'static str>, i8, i64, f32, Vec<f32>);
 
 fn stories() -> impl Strategy<Value = Story> {
@@ -66,7 +66,7 @@ proptest! {
         let query = unit(&query);
         let mut nodes = Vec::new();
         for (number, (words, emotional_impact, days, nearness, rest)) in memories.iter().enumerate() {
-            // The number keeps them from being duplicates.
+            // The number makes the texts distinct.
             let description = format!("{} {number}", words.join(" "));
             let created_at = NOW - SignedDuration::from_hours(24 * days);
             let node = Node { description, emotional_impact: *emotional_impact, created_at, ..blank_node() };

@@ -1,4 +1,4 @@
-//! The node formula by hand-worked examples. Weights 0.5, 3, 2, 1, 1.5; half-life 14 days; floor 0.4.
+//! The node formula by examples calculated by hand. Weights 0.5, 3, 2, 1, 1.5; half-life 14 days; floor 0.4.
 
 use jiff::{SignedDuration, Timestamp};
 use memory::nodes::{Node, RelationalTag};

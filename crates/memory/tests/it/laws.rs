@@ -1,4 +1,4 @@
-//! Laws of recall: the order of writing does not show, more never scores less, scopes are closed.
+//! Laws of recall: the order of writing has no effect, a better match never has a lower score, scopes are separate.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::fake_store::{FakeStore, run, scope};
 use crate::recall::NOW;
 
-/// Words of which memories and questions are made, in both languages.
+/// Words from which memories and questions are generated, in both languages.
 const WORDS: [&str; 12] = [
     "cat",
     "garden",
@@ -28,7 +28,7 @@ const WORDS: [&str; 12] = [
     "昨天",
 ];
 
-/// Something to remember: its place in time, who said it, and the words.
+/// A generated text: its time, its speaker and its words.
 type Memory = (i64, bool, Vec<usize>);
 
 fn text(words: &[usize]) -> String {
@@ -64,10 +64,10 @@ fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> RecallResult {
     run(recall(store, &VectorIndex::default(), None, &RecallSettings::default(), request)).unwrap()
 }
 
-/// Text, time, score and fate of a candidate.
+/// Text, time, score and result of a candidate.
 type SeenCandidate = (String, Timestamp, String, bool);
 
-/// All that can be seen of a recall but the ids, which are numbered in the order of writing.
+/// Everything that a recall returns except the ids, which are numbered in the order of writing.
 fn seen(recalled: &RecallResult) -> (Vec<SeenCandidate>, bool, String) {
     let candidates = recalled.candidates.iter();
     let rows =
@@ -83,7 +83,7 @@ proptest! {
         memories in memories(),
         question in prop::collection::vec(0usize..12, 1..5),
     ) {
-        // Two memories of one moment have no order but that of writing.
+        // Two memories with the same time have no order except that of writing.
         let mut distinct: Vec<Memory> = memories;
         distinct.sort();
         distinct.dedup_by_key(|memory| memory.0);
@@ -107,7 +107,7 @@ proptest! {
         remember(&together, &them, &theirs);
         remember(&together, &me, &mine);
         remember(&together, &them, &mine);
-        // Not even a score tells that the other exists.
+        // Not even a score depends on the other user.
         prop_assert_eq!(seen(&ask(&alone, &me, &question)), seen(&ask(&together, &me, &question)));
     }
 
@@ -166,6 +166,6 @@ fn absence_is_stated_in_both_languages() {
     assert!(nothing_found("我的钢琴考试是哪天?"));
     assert!(!nothing_found("Where does my cat sleep?"));
     assert!(!nothing_found("我妹妹在哪里读大学?"));
-    // A text that asks for nothing in particular misses nothing.
+    // A text without a specific question reports nothing as missing.
     assert!(!nothing_found("hello") && !nothing_found("你还记得我吗"));
 }

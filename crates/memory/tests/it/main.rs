@@ -1,4 +1,4 @@
-//! The memory's own tests: recall and the vector index over an in-memory store.
+//! Tests of the memory: recall and the vector index with an in-memory store.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What was said long ago is found as well as what was said yesterday, and a short line as well as long ones.
+//! Old messages are found as well as recent ones, and a short message as well as long ones.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::fake_store::{FakeStore, run, scope};
 use crate::recall::NOW;
 
-/// Adds a message as many hours after the beginning, in a session of its own.
+/// Adds a message this many hours after the start, in a session of its own.
 fn say(store: &FakeStore, scope: &Scope, hours: i64, text: &str) -> i64 {
     let start = NOW - SignedDuration::from_hours(24 * 3_000);
     store.add_message(scope, hours as u128, User, text, start + SignedDuration::from_hours(2 * hours))
@@ -85,7 +85,7 @@ fn messages_of_a_named_day_are_found_without_common_words() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Wherever in the past a line is, it is found as well.
+    /// A message is found equally well wherever in the past it is.
     #[test]
     fn its_age_does_not_decide_whether_a_line_is_found(place in 0_i64..2_000) {
         let (store, me) = (FakeStore::default(), scope("me"));

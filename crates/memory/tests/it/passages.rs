@@ -1,4 +1,4 @@
-//! Verbatim passages and the ranking behind them.
+//! Verbatim passages and their ranking.
 
 use std::sync::Mutex;
 
@@ -89,7 +89,7 @@ fn an_answer_is_found_by_the_question_before_it() {
         2,
         &[(Persona, "Where did you go on vacation?"), (User, "Lisbon, with Ann"), (Persona, "How nice")],
     );
-    // Both hold the word, the answer by the question that it follows; but the question only asks.
+    // Both passages contain the word, the answer through the question that it follows; but the question only asks.
     assert_eq!(ranking(&store, &me, "vacation", SpeakerNames::default())[..2], [seqs[1], seqs[0]]);
     let recalled = ask(&store, &me, "my vacation", Vec::new());
     assert!(recalled.passages[0].messages.iter().any(|message| message.content == "Lisbon, with Ann"));
@@ -132,7 +132,7 @@ fn messages_of_the_named_time_are_preferred() {
     let (store, me) = (FakeStore::default(), scope("me"));
     let seqs: Vec<i64> =
         (97..=99).flat_map(|day| talk(&store, &me, day, &[(User, "I baked a cake")])).collect();
-    // Session n of these tests lies 100 − n days back.
+    // Session n of these tests is 100 − n days old.
     let asked = ranking(&store, &me, "What did I bake two days ago?", SpeakerNames::default());
     assert_eq!(asked[0], seqs[1]);
     assert_eq!(ranking(&store, &me, "What did I bake?", SpeakerNames::default())[0], seqs[2]);
@@ -182,7 +182,7 @@ fn the_order_of_writing_does_not_show() {
     assert_eq!(texts(lines), texts(reversed));
 }
 
-/// Embeds every text as the same vector and remembers what it was asked.
+/// Embeds every text as the same vector and records the texts.
 struct Recording(Mutex<Vec<String>>);
 
 #[async_trait::async_trait]

@@ -1,4 +1,4 @@
-//! Recall as a whole: what comes to mind, what does not, and why.
+//! Recall as a whole: which memories it returns, which not, and why.
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -28,7 +28,7 @@ const UNRELATED: [&str; 10] = [
     "用户害怕打雷",
 ];
 
-/// Answers each text with the vector it was given for it.
+/// Embeds each text as the vector that was set for it.
 struct FixedEmbedder(Vec<(&'static str, [f32; 3], f32)>);
 
 #[async_trait]
@@ -104,7 +104,7 @@ fn an_acknowledgement_brings_nothing() {
     }
 }
 
-/// Who the user is, beside much else.
+/// Facts about the user, among many other memories.
 fn somebody(identity: &[&str]) -> (FakeStore, Scope) {
     let (store, me) = (FakeStore::default(), scope("me"));
     for text in identity {
@@ -138,7 +138,7 @@ fn questions_about_the_user_recall_their_identity() {
         );
     }
     assert_eq!(texts(&ask(&store, &me, "How old am I?", None)).first(), Some(&"The user is 29 years old"));
-    // Other questions bring none of it.
+    // Other questions return none of them.
     assert!(ask(&store, &me, "嗯", None).nodes.is_empty());
     assert!(ask(&store, &me, "Who is my dentist?", None).nodes.is_empty());
 }
@@ -224,7 +224,7 @@ fn unreadable_texts_are_not_compared_by_vector() {
     let recalled = ask(&store, &me, "我怀孕的事", Some(&embedder));
     assert_eq!(texts(&recalled), ["用户怀孕了"]);
     assert_eq!(recalled.candidates[0].vector_relevance, Some(0.0));
-    // A readable question does not meet an unreadable memory either.
+    // A readable question is not compared with an unreadable memory either.
     let embedder = FixedEmbedder(vec![("any news?", [1.0, 0.0, 0.0], 1.0)]);
     assert!(ask(&store, &me, "any news?", Some(&embedder)).nodes.is_empty());
 }
@@ -272,7 +272,7 @@ fn a_fresh_thought_about_a_hit_comes_along_and_a_stale_one_does_not() {
     store.add_edge(&me, fresh, sibling, NOW);
     store.add_edge(&me, fresh, unrelated, NOW);
     store.add_edge(&me, stale, cat, NOW - SignedDuration::from_hours(24 * 30));
-    // One of four words is not enough relevance to enter by.
+    // One of four words is not relevant enough to be selected.
     let recalled = ask(&store, &me, "cat kitten violet collar", None);
     let found = texts(&recalled);
     assert_eq!(found[0], "The user adopted a cat, a kitten with a violet collar");
@@ -314,7 +314,8 @@ fn near_duplicates_are_thinned() {
     }
     let embedder = FixedEmbedder(vec![("cat", [0.9, 0.1, 0.42], 1.0)]);
     let recalled = ask(&store, &me, "cat", Some(&embedder));
-    // Of the first three one stays: same text when folded, or same words and nearly the same vector. The last says "one".
+    // One of the first three stays: they have the same folded text, or the same words and almost the same vector. The
+    // last one contains "one".
     assert_eq!(recalled.nodes.len(), 2);
     assert!(texts(&recalled).contains(&"The user has one cat"));
     let doubles =

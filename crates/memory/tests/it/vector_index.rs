@@ -1,4 +1,4 @@
-//! The vector index over a store that changes under it.
+//! The vector index over a store that changes.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ fn a_row_that_is_taken_out_after_it_got_its_new_vector_is_found_again() {
     let (index, store, scope) = (VectorIndex::default(), FakeStore::default(), scope("ann"));
     put(&store, &scope, 1, &[1.0, 0.0, 0.0]);
     assert_eq!(nearest(&index, &store, &scope, &[1.0, 0.0, 0.0], 5), [1]);
-    // The text is changed and embedded, a search takes the new vector in, and only then the old one is taken out.
+    // The text is changed and embedded, a search adds the new vector, and only then the old one is removed.
     put(&store, &scope, 1, &[0.0, 1.0, 0.0]);
     assert_eq!(nearest(&index, &store, &scope, &[0.0, 1.0, 0.0], 5), [1]);
     index.forget(&scope, Corpus::Messages, &[1]);
@@ -93,7 +93,7 @@ fn the_least_recently_used_scope_is_evicted() {
         assert!(index.bytes() <= 2 * measure.bytes());
     }
     assert_eq!(nearest(&index, &store, &scopes[0], &[1.0, 0.0], 20).len(), 10, "it is loaded again");
-    // Even a budget of nothing serves the scope in use.
+    // Even with a budget of 0, the scope in use is searched.
     assert_eq!(nearest(&VectorIndex::new(0), &store, &scopes[1], &[1.0, 0.0], 20).len(), 10);
 }
 
@@ -111,7 +111,7 @@ fn many_pages_are_loaded() {
 #[test]
 fn of_messages_only_the_newest_are_loaded() {
     let (store, me) = (FakeStore::default(), scope("me"));
-    // The newest rows were the first to get their vectors, as after a change of the model.
+    // The newest rows got their vectors first, as after a change of the model.
     store.put_vectors(&me, Corpus::Messages, (0..100_100).rev(), &[1.0, 0.0]);
     let loaded = |index: &VectorIndex| run(index.load(&store, &me, Corpus::Messages, FINGERPRINT)).unwrap();
     let index = VectorIndex::default();
@@ -119,7 +119,7 @@ fn of_messages_only_the_newest_are_loaded() {
     let there = |seq: i64| vectors.cosine_ranges(&[1.0, 0.0], &[seq])[0].is_some();
     assert!(there(100_099) && there(100) && !there(99));
     assert_eq!(loaded(&VectorIndex::default()).nearest(&[1.0, 0.0], 2), [100_099, 100_098]);
-    // What is written later is taken in, whatever its number.
+    // Rows that are written later are added, whatever their number.
     put(&store, &me, 3, &[1.0, 0.0]);
     put(&store, &me, 100_100, &[1.0, 0.0]);
     let vectors = loaded(&index);
@@ -150,7 +150,7 @@ proptest! {
         let cosines: Vec<f32> = found.into_iter().map(|(_, cosine)| cosine).collect();
         prop_assert_eq!(&cosines[..], &exact[..rows.len().min(5)]);
 
-        // With a floor, none that reaches it is missed.
+        // With a floor, no row above it is missed.
         let floor = exact[exact.len() / 4];
         let loaded = run(index.load(&store, &me, Corpus::Messages, FINGERPRINT)).unwrap();
         let found = run(loaded.exactly_nearest(&store, &[&query, &[]], floor, 5)).unwrap();
@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-/// What can happen to the vectors of two users.
+/// Changes of the vectors of two users.
 #[derive(Clone, Debug)]
 enum Step {
     Put { user: usize, seq: i64, vector: Vec<f32>, readable: bool },
@@ -173,7 +173,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let user = 0usize..3;
-    // Few numbers, so that rows are written again, and numbers of one user only.
+    // Few numbers, so that rows are rewritten, and each number belongs to one user.
     let seq = |user: usize, number: i64| number * 3 + user as i64;
     let put = (user.clone(), 0i64..8, prop::collection::vec(-1.0f32..1.0, 4), prop::bool::weighted(0.9))
         .prop_map(move |(user, number, vector, readable)| Step::Put {
@@ -202,8 +202,8 @@ fn all_of(index: &VectorIndex, store: &FakeStore, scope: &Scope, query: &[f32]) 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever was written, deleted and asked in between: an index that has lived through it all, one without any room,
-    /// and one that was made a moment ago give the same, which is the truth.
+    /// Whatever was written, deleted and searched in between, three indexes give the same correct result: one that
+    /// processed every change, one with a budget of 0, and a new one.
     #[test]
     fn a_life_of_changes_leaves_the_same_answers(steps in steps(), query in prop::collection::vec(-1.0f32..1.0, 4)) {
         let store = FakeStore::default();
@@ -221,7 +221,7 @@ proptest! {
                     store.delete(Corpus::Messages, seq);
                     truth.remove(&seq);
                 }
-                // Erasing takes the row out of the store and out of memory.
+                // An erasure removes the row from the store and from the index in memory.
                 Step::Forget { user, seq } => {
                     store.delete(Corpus::Messages, seq);
                     truth.remove(&seq);
@@ -246,7 +246,7 @@ proptest! {
         }
     }
 
-    /// The order in which rows got their vectors does not show.
+    /// The order in which rows got their vectors has no effect.
     #[test]
     fn the_order_of_writing_does_not_show(
         rows in prop::collection::vec(prop::collection::vec(-2i8..2, 4), 1..80),

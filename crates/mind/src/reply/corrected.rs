@@ -75,7 +75,7 @@ fn former_value_note(value: &ReplacedValue, zone: &TimeZone) -> String {
 /// The lines of the section about values that are no longer current.
 pub(super) fn corrected_lines(input: &ReplyInput) -> Vec<String> {
     let zone = &input.user_zone;
-    let replaced = input.corrected.values_to_tell().into_iter().map(|value| {
+    let replaced = input.corrected.values_to_list().into_iter().map(|value| {
         let (until, since) =
             (calendar::format_day(value.until, zone), calendar::format_day(value.since, zone));
         let (former, current) = (quote_text(&value.text), quote_text(&value.current_text));

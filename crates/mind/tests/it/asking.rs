@@ -1,4 +1,4 @@
-//! One question, one answer, at most one question more; and the ledger hears of all of it.
+//! One request, one answer, at most one further request; the ledger records all of them.
 
 use std::sync::Arc;
 
@@ -168,7 +168,7 @@ async fn the_ledger_learns_what_a_call_cost() {
     assert_eq!((call.outcome.as_str(), call.turn_id), ("ok", None));
 }
 
-/// Never answers.
+/// A provider that never answers.
 struct Hanging;
 
 #[async_trait]
@@ -206,7 +206,7 @@ async fn an_abandoned_call_is_written_to_the_ledger() {
     assert_eq!(ledger.outcomes(), ["abandoned"]);
 }
 
-/// What strict endpoints demand of a schema: every object is closed and has all its members required.
+/// Rules of strict endpoints for a schema: every object is closed and requires all its members.
 #[test]
 fn every_object_of_every_schema_is_closed() {
     let schemas = [

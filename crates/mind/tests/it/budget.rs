@@ -1,4 +1,4 @@
-//! What goes when not all fits, and what never does.
+//! The sections that are cut if a prompt is too long, and those that never are.
 
 use memory::identifiers::NodeId;
 use memory::messages::Role;
@@ -12,7 +12,7 @@ fn within(input: &ReplyInput, tokens: u32) -> RenderedReply {
     rendered(input, ReplyBudget { tokens })
 }
 
-/// A turn after years of talk.
+/// A turn after years of messages.
 fn crowded_input() -> ReplyInput {
     let mut input = full_input();
     let words = "and then we walked along the harbour and talked about what had been and what might come";
@@ -144,7 +144,7 @@ fn one_long_message_does_not_push_the_talk_out() {
     assert_eq!(reply.user.matches('長').count(), 2_000);
 }
 
-/// A turn of a persona about whom whole books were written.
+/// A turn of a persona with very long documents.
 fn well_documented_input() -> ReplyInput {
     let mut input = full_input();
     let line = "who I am, what I hold dear and what we have been through since we met\n";

@@ -1,6 +1,6 @@
-//! Damaged answers of each contract, as models really give them, with what is made of them: one file each in
-//! `damaged/`. The answer stands above the line `=== expected`, what comes of it below. `DAMAGED_UPDATE=1` writes the
-//! lower part again; read the difference before you keep it.
+//! Damaged answers for each contract, as real models give them, with the result of parsing: one file each in
+//! `damaged/`. The answer is above the line `=== expected`, the result below. `DAMAGED_UPDATE=1` rewrites the lower
+//! part; read the difference before you commit it.
 
 use std::fs;
 use std::future::Future;
@@ -29,7 +29,7 @@ fn files(contract: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compares what comes of every answer of the contract with what its file says.
+/// Compares the result of every answer of the contract with its file.
 async fn compare<F: Future<Output = String>>(contract: &str, outcome: impl Fn(String) -> F) {
     let mut wrong = Vec::new();
     for path in files(contract) {
@@ -146,7 +146,7 @@ async fn a_roll_up_makes_the_best_of_a_damaged_answer() {
     .await;
 }
 
-/// Too large for a file: a whole answer before the noise does not make it one, and nobody waits for it.
+/// Too long for a file: a complete answer before the noise does not make it valid, and nobody waits for it.
 #[tokio::test]
 async fn ten_megabytes_of_noise_are_refused_by_every_contract() {
     const LENGTH: usize = 10 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! What an extraction asks and how each breach of its contract is met.
+//! The prompt of an extraction, and the handling of each breach of its contract.
 
 use memory::entities::EntityKind;
 use memory::identifiers::{MessageId, NodeId};
@@ -17,7 +17,7 @@ async fn extract(answer: &str) -> Extraction {
     answering(answer).mind.extract(extraction_input()).await.unwrap()
 }
 
-/// An extraction of these events and nothing else.
+/// An extraction with these events and nothing else.
 async fn extract_events(events: Value) -> Extraction {
     extract(&json!({"events": events, "self_check_notes": "looked"}).to_string()).await
 }

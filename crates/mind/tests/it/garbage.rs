@@ -17,7 +17,7 @@ const GOOD: &str = r#"{"events": [{"type": "event", "description": "他说“好
  "relational_tags": ["unresolved"], "supersedes": ["k1"]}], "mentioned_entities": [{"canonical_name": "Oslo"}],
  "session_mood_signal": {"mood": "calm", "energy": 5}, "self_check_notes": "\u6ca1\u6709 \ud83d\ude00"}"#;
 
-/// Pieces that JSON, and what models make of it, is built from.
+/// Pieces of JSON, and of the errors that models make in it.
 fn piece() -> impl Strategy<Value = String> {
     let fixed = [
         "{",
@@ -113,7 +113,7 @@ proptest! {
 }
 
 proptest! {
-    // Each case asks for five answers, with their prompts.
+    // Each case requests five answers, with their prompts.
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is asked about the ties that memories tell of, and how each breach of the contract is met.
+//! The prompt for relations between entities, and the handling of each breach of its contract.
 
 use hub::graph::{KnownEntity, Relation, RelationEnd, RelationExtractor, UnreadEvent, UnreadSession};
 use memory::entities::EntityKind;
@@ -36,7 +36,7 @@ async fn an_end_is_who_talks_a_known_name_or_one_that_stands_in_the_memory() {
         ("Bis", Some(dog)),
         ("Norwegian", Some(named("Norwegian", "goal"))),
         ("Ingrid", Some(named("Ingrid", "topic"))),
-        // Of another memory, of none, part of a word, an id, too long, nothing.
+        // Of another memory, of none, part of a word, an id, too long, empty.
         ("stairs", None),
         ("Lisbon", None),
         ("Norweg", None),

@@ -1,4 +1,4 @@
-//! The mind as the rest of the program sees it.
+//! The public interface of the mind.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod support;

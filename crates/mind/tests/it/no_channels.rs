@@ -1,4 +1,4 @@
-//! Prompts name no channel, transport or id.
+//! Prompts contain no channel, transport or id.
 
 use memory::ports::{EvidenceFailure, Mind};
 use mind::ReplyBudget;

@@ -1,4 +1,4 @@
-//! The whole way without a network: the provider that answers by rules, through the same door.
+//! All requests without a network: the rule-based provider behind the same interface.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ async fn a_question_is_answered_from_what_was_recalled() {
     assert!(reply.contains("小黑"), "{reply}");
 }
 
-/// What is typed beside a fact changes nothing about the fact, whatever it demands.
+/// Text beside a fact does not change the fact, whatever it demands.
 #[tokio::test]
 async fn an_injection_beside_a_fact_changes_nothing() {
     let extract = async |texts: &[&str]| {

@@ -1,4 +1,4 @@
-//! What a first draft of a persona asks, and how each breach of its contract is met.
+//! The prompt for a persona's first draft, and the handling of each breach of its contract.
 
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ async fn the_prompt_with_next_to_nothing() {
     snapshot("persona_draft_sparse", input).await;
 }
 
-/// Both texts: the system text names the writer's language.
+/// Both prompts: the system prompt contains the writer's language.
 async fn snapshot(name: &str, input: PersonaDraftInput) {
     let setting = answering(json!({"core_blocks": {}, "facts": {}}).to_string());
     setting.mind.draft_persona(&input).await.unwrap();

@@ -1,4 +1,4 @@
-//! A message that nobody asked for: what is asked, and how each answer is read.
+//! Proactive messages: their prompt, and how each answer is parsed.
 
 use memory::nodes::NodeKind;
 use memory::proactive::ProactiveTrigger;

@@ -1,11 +1,11 @@
-//! The templates and what a person may put in their place.
+//! The templates, and those that a user may replace.
 
 use std::fs;
 use std::path::PathBuf;
 
 use mind::{PromptName, Prompts};
 
-/// A folder of one test's own.
+/// A folder for one test.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! What a reflection asks and how each breach of its contract is met.
+//! The prompt of a reflection, and the handling of each breach of its contract.
 
 use memory::core_blocks::CoreBlocks;
 use memory::identifiers::NodeId;

@@ -1,4 +1,4 @@
-//! What the persona has before its eyes when it answers.
+//! The prompt of a reply.
 
 use memory::core_blocks::CoreBlocks;
 use memory::entities::EntityKind;
@@ -19,7 +19,7 @@ fn snapshot(name: &str, reply: &RenderedReply) {
     insta::assert_snapshot!(format!("{name}_user"), reply.user);
 }
 
-/// A turn with something in every section, in Chinese.
+/// A turn with content in every section, in Chinese.
 fn full_input_chinese() -> ReplyInput {
     let mut input = ReplyInput::new("小雨", at("2026-03-03T13:04:00Z"), shanghai());
     input.core_blocks = CoreBlocks {

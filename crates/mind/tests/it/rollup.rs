@@ -1,4 +1,4 @@
-//! What a roll-up asks, and how each breach of its contract is met.
+//! The prompt of a summary of a period, and the handling of each breach of its contract.
 
 use hub::Granularity;
 use hub::ports::{Summariser, SummaryRequest};
@@ -98,7 +98,7 @@ async fn the_prompt_of_a_year_with_next_to_nothing() {
     snapshot("rollup_sparse", input).await;
 }
 
-/// Both texts: the system text of a roll-up holds the persona's documents.
+/// Both prompts: the system prompt of a summary contains the persona's documents.
 async fn snapshot(name: &str, input: SummaryRequest) {
     let setting = answering(r#"{"bullets": ["We swam."]}"#);
     setting.mind.summarise(input).await.unwrap();

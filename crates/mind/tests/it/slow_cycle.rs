@@ -1,4 +1,4 @@
-//! What a slow cycle asks and how each breach of its contract is met.
+//! The prompt of a slow cycle, and the handling of each breach of its contract.
 
 use jiff::SignedDuration;
 use memory::core_blocks::CoreBlocks;
@@ -155,7 +155,7 @@ async fn impacts_are_clamped_and_subjects_known() {
     }
 }
 
-/// Answers as models give them: none costs more than itself, and what is whole is read.
+/// Answers as models give them: an invalid item costs only itself, and valid items are used.
 #[tokio::test]
 async fn damaged_answers_are_read_as_far_as_they_go() {
     let whole = r#"{"new_thoughts": [{"description": "d", "subject": "user", "emotional_impact": 1, "filling": ["e1"]}],
@@ -257,7 +257,7 @@ async fn the_prompt_with_next_to_nothing() {
     snapshot("slow_cycle_sparse", input).await;
 }
 
-/// What the memory keeps free for the instructions is enough for them.
+/// The length that memory reserves for the instructions is enough for them.
 #[tokio::test]
 async fn the_instructions_leave_the_room_that_was_counted_on() {
     let setting = answering(r#"{"new_thoughts": []}"#);

@@ -1,4 +1,4 @@
-//! The reply as it is said, and what the ledger hears of it.
+//! The reply as it is streamed, and its records in the ledger.
 
 use futures_util::StreamExt;
 use llm::{AnswerFormat, LlmError, ModelTier, StreamEvent};
@@ -71,7 +71,7 @@ async fn a_reply_that_never_began_is_in_the_ledger() {
     assert_eq!(setting.ledger.outcomes(), ["auth"]);
 }
 
-/// A reply is free text: nothing of it is read as a contract, mended or refused here.
+/// A reply is free text: it is not parsed, repaired or refused here.
 #[tokio::test]
 async fn answers_arrive_unchanged() {
     let noise = "噪 noise ".repeat(10 * 1024 * 1024 / "噪 noise ".len());

@@ -1,4 +1,4 @@
-//! Short ways to write memory down, and whom to ask about it.
+//! Short constructors for memories, and the mock provider.
 
 mod scripted;
 
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 pub(crate) use scripted::{Ledger, Setting, Ticking, USAGE, answering, setting};
 
-/// The channel of all messages and sessions here: no prompt may contain it.
+/// The channel of all messages and sessions here; no prompt may contain it.
 pub(crate) const CHANNEL: &str = "discord:77#web";
 
 pub(crate) fn at(text: &str) -> Timestamp {
@@ -178,7 +178,7 @@ pub(crate) fn slow_cycle_input() -> SlowCycleInput {
     }
 }
 
-/// A week told from two days.
+/// A week, summarised from two days.
 pub(crate) fn roll_up_input() -> SummaryRequest {
     SummaryRequest {
         granularity: Granularity::Weekly,
@@ -236,7 +236,7 @@ pub(crate) fn rendered(input: &mind::ReplyInput, budget: mind::ReplyBudget) -> m
     mind::reply::render(&mind::Prompts::load(None).unwrap(), input, &budget).unwrap()
 }
 
-/// A turn with something in every section, in English.
+/// A turn with content in every section, in English.
 pub(crate) fn full_input() -> mind::ReplyInput {
     let now = "2026-03-03T13:04:00Z";
     let mut input = mind::ReplyInput::new("Mira", at(now), shanghai());

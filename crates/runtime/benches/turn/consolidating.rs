@@ -1,4 +1,4 @@
-//! One session becomes memory, the model's answer being ready.
+//! Consolidation of one session whose model answers at once.
 
 use std::time::{Duration, Instant};
 
@@ -76,7 +76,7 @@ async fn end_session(home: &mut Home, dice: &mut Dice) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Two events and somebody named, proven by the first and the last line of the user.
+/// Two events and one entity, with the user's first and last line as evidence.
 fn remembered(input: &ExtractionInput) -> Extraction {
     let said: Vec<_> = input.messages.iter().filter(|message| message.role == Role::User).collect();
     let event = |message: &&memory::messages::Message| ProposedEvent {

@@ -1,4 +1,4 @@
-//! A person's text takes the place of a memory's, and recall beside many such corrections.
+//! A person replaces a memory's text, and recall with many such corrections.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::measure::{Figures, processor_time};
 use crate::past::{Dice, Home, Past};
 use crate::recalling::{Ready, report_recall};
 
-/// Corrections; each is measured.
+/// Number of corrections; each is measured.
 const ROUNDS: usize = 1_000;
 
 pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed> {
@@ -22,7 +22,7 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
     report_recall(&home, format!("recall before corrections, {}", past.name())).await?;
     let nodes =
         home.store.nodes_before(&home.scope, &[NodeKind::Event], None, u32::try_from(past.nodes)?).await?;
-    // Of many talks, as in a life.
+    // In many sessions, as in real use.
     let corrected = nodes.into_iter().step_by(past.nodes / ROUNDS).enumerate();
     let texts: Vec<(NodeId, String)> =
         corrected.map(|(place, node)| (node.id, with_number(&node, place))).collect();
@@ -48,7 +48,7 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
     home.close().await
 }
 
-/// The memory's text with another number at its end: as in a life, one value of it changes.
+/// The memory's text with another number at its end: one value of it changes.
 fn with_number(node: &Node, number: usize) -> String {
     let before = node.description.rsplit_once(' ').map_or("", |(before, _)| before);
     format!("{before} {}", 100_000 + number)

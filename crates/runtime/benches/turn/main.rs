@@ -1,10 +1,11 @@
-//! Prints what a turn and a session's consolidation cost beside the model, over real SQLite files:
-//! `cargo bench -p runtime`. Each figure stands beside its aim (design: budgets); `cargo xtask budgets` compares them.
-//! Beside a server (`scripts/with-postgres cargo bench -p runtime`) recall and turns are measured there, too, with their round trips.
-//! Nothing here passes or fails by the clock. Names after `--` choose what is measured: `-- "1000 nodes" consolidation`.
+//! Prints the cost of a turn and of a session's consolidation without the model, with real SQLite files: `cargo bench
+//! -p runtime`. Each figure is printed beside its aim (design: budgets); `cargo xtask budgets` compares them. With a
+//! server (`scripts/with-postgres cargo bench -p runtime`) recall and turns are measured there too, with their round
+//! trips. No result depends on a time limit. Names after `--` select what is measured: `-- "1000 nodes"
+//! consolidation`.
 //!
-//! The past is made up from a seed, through the product's own commits, once: the files stay in the target folder (some
-//! two gigabytes; the million messages take some minutes).
+//! The past is generated once from a seed, through the product's own commits. The files stay in the target folder,
+//! some two gigabytes; the million messages take some minutes.
 
 mod recalling;
 mod talking;

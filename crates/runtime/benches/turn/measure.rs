@@ -1,4 +1,4 @@
-//! Times, the processor's and the wall's, and the table they are printed in.
+//! Wall time and processor time, and the table that is printed.
 
 use std::fs;
 use std::time::Duration;
@@ -8,11 +8,11 @@ pub(crate) struct Figures {
     pub(crate) what: String,
     /// Wall time of each round.
     pub(crate) times: Vec<Duration>,
-    /// Processor time of a round on average, all threads together.
+    /// Mean processor time of a round, of all threads together.
     pub(crate) processor: Duration,
-    /// The first round, where nothing was loaded yet.
+    /// The first round, with empty caches.
     pub(crate) cold: Option<Duration>,
-    /// Milliseconds that p50 aims at; empty without an aim.
+    /// Aim of p50 in milliseconds; empty without an aim.
     pub(crate) aim: &'static str,
 }
 
@@ -43,7 +43,7 @@ fn ms(duration: Duration) -> String {
     format!("{:.2}", duration.as_secs_f64() * 1_000.0)
 }
 
-/// Time that all threads of this process have spent on a processor; zero where the system doesn't tell.
+/// Processor time of all threads of this process; zero if the system does not report it.
 pub(crate) fn processor_time() -> Duration {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let spent = tasks.filter_map(|task| {
@@ -53,7 +53,7 @@ pub(crate) fn processor_time() -> Duration {
     Duration::from_nanos(spent.sum())
 }
 
-/// Megabytes of this process that are in memory.
+/// Resident memory of this process, in megabytes.
 fn resident() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

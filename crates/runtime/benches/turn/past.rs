@@ -1,4 +1,4 @@
-//! A made-up past, from a seed: words of Zipf's frequencies, random vectors (the worst case for thinning), thoughts that
+//! A past generated from a seed: words with Zipf's frequencies, random vectors (the worst case for thinning), thoughts that
 //! depend on events.
 
 use std::fs;
@@ -25,14 +25,14 @@ use testkit::{SequentialIds, SimulatedClock};
 use crate::Failed;
 
 pub(crate) const DIMENSION: usize = 384;
-/// Nodes of one commit, messages that are captured together.
+/// Nodes of one commit; messages that are captured together.
 const BATCH: usize = 1_000;
-/// Thoughts among the nodes of one commit, each resting on some of its events.
+/// Thoughts among the nodes of one commit. Each depends on some of its events.
 const THOUGHTS: usize = 20;
 const EVENTS_OF_A_THOUGHT: usize = 5;
 /// The newest messages, which have vectors. Twice as many as are compared.
 const WITH_VECTORS: usize = 200_000;
-/// Changes with what is made up, so that files of another making are not taken.
+/// Changes with the generator, so that files of an earlier one are not used.
 const MAKING: u32 = 2;
 
 const WORDS: [&str; 40] = [
@@ -41,7 +41,7 @@ const WORDS: [&str; 40] = [
     "guitar", "harbour", "winter", "lantern", "recipe", "friend", "office", "river", "painting", "dog",
     "小黑", "妹妹", "大学", "咖啡", "上海", "钢琴", "生日", "地铁", "医院", "搬家",
 ];
-/// Words that a person uses; the first are [`WORDS`], the others are made up.
+/// Words of the user; the first ones are [`WORDS`], the others are generated.
 const VOCABULARY: f64 = 8_000.0;
 
 /// The size of a benchmark's memory.
@@ -61,7 +61,7 @@ impl Past {
     }
 }
 
-/// Numbers that depend on nothing but a seed.
+/// Numbers that depend only on a seed.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -82,7 +82,7 @@ impl Dice {
         raw.into_iter().map(|c| c / length).collect()
     }
 
-    /// Nine words, each as frequent as its rank is low (Zipf), as in people's talk.
+    /// Nine words whose frequency falls with their rank (Zipf), as in real messages.
     pub(crate) fn text(&mut self) -> String {
         let words: Vec<String> = (0..9).map(|_| self.word()).collect();
         format!("The user talked of {}, number {}", words.join(" "), self.roll() % 100_000)
@@ -95,7 +95,7 @@ impl Dice {
     }
 }
 
-/// A database with a past, and the moment after it.
+/// A database with a past, and the time after it.
 pub(crate) struct Home {
     pub(crate) store: HomeStore,
     pub(crate) clock: SimulatedClock,
@@ -106,13 +106,13 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// The past, made if it was never made before. It is only read.
+    /// The past, generated if it does not exist. It is only read.
     pub(crate) async fn open(past: Past) -> Result<Self, Failed> {
         let path = made(past).await?;
         Self::at(&path, past, 2).await
     }
 
-    /// A copy, to be written to.
+    /// A copy that can be written to.
     pub(crate) async fn copy(past: Past) -> Result<Self, Failed> {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let path = folder.path().join("home.db");
@@ -260,7 +260,7 @@ impl Home {
     async fn talk(&mut self, with_vectors: bool) -> Result<(), Failed> {
         let texts: Vec<String> = (0..BATCH).map(|_| self.dice.text()).collect();
         let role = |number: usize| if number.is_multiple_of(2) { Role::User } else { Role::Persona };
-        // Together, so that they share the disk's flushes.
+        // Concurrently, so that they share the flushes to the disk.
         let saying = texts.iter().enumerate().map(|(number, text)| self.say(role(number), text));
         let said = futures_util::future::try_join_all(saying).await?;
         if with_vectors {
@@ -272,7 +272,7 @@ impl Home {
     }
 }
 
-/// The file with this past. One that was not finished has another name.
+/// The file with this past. An unfinished one has another name.
 async fn made(past: Past) -> Result<PathBuf, Failed> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("past-{MAKING}"));
     fs::create_dir_all(&folder)?;

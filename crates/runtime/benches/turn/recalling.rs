@@ -1,4 +1,4 @@
-//! Recall with the embedding apart: by words, by vectors, by both.
+//! Recall without the time of the embedding: by words, by vectors, by both.
 
 use std::time::{Duration, Instant};
 
@@ -19,12 +19,12 @@ pub(crate) const QUESTIONS: [&str; 4] = [
     "cat",
     "What was the deadline for the painting, and did the exam go well?",
 ];
-/// Nothing that was ever said.
+/// A word that occurs in no message.
 const UNKNOWN_WORDS: [&str; 1] = ["zzyzx quorble"];
-/// The word of the greatest frequency.
+/// The most frequent word.
 const COMMONEST_WORD: [&str; 1] = ["cat"];
 
-/// A model that has its answer ready: what is measured is everything else.
+/// An embedder that answers at once, so that only the rest is measured.
 pub(crate) struct Ready(pub(crate) Vec<f32>);
 
 #[async_trait]
@@ -55,7 +55,7 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
     home.close().await
 }
 
-/// The same in a copy on a PostgreSQL server, where there is one.
+/// The same in a copy on a PostgreSQL server, if there is one.
 pub(crate) async fn measure_on_server(past: Past) -> Result<(), Failed> {
     let Some(home) = Home::on_server(past).await? else { return Ok(()) };
     let mut bench = Bench::new(&home);
@@ -69,7 +69,7 @@ pub(crate) async fn measure_on_server(past: Past) -> Result<(), Failed> {
     home.close().await
 }
 
-/// Recall by words and vectors, in a home that is open.
+/// Recall by words and vectors in an open home.
 pub(crate) async fn report_recall(home: &Home, what: String) -> Result<(), Failed> {
     Bench::new(home).report(what, &QUESTIONS, true, "").await
 }

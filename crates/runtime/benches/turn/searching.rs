@@ -12,7 +12,7 @@ use crate::past::{Home, Past};
 
 const ROUNDS: u32 = 100;
 const KINDS: [NodeKind; 4] = [NodeKind::Event, NodeKind::Thought, NodeKind::Intention, NodeKind::Expectation];
-/// A common word, a rarer one, a Chinese one, several, a part of a word, and what nobody said.
+/// A common word, a rarer one, a Chinese one, several, part of a word, and one that does not occur.
 const TEXTS: [&str; 6] = ["garden", "dog", "妹妹", "the sister in Lisbon", "lanter", "zzyzx"];
 
 pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed> {
@@ -26,7 +26,7 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
         let mut total = 0;
         for _ in 0..ROUNDS {
             let started = Instant::now();
-            // Side by side, as for the page.
+            // Concurrently, as for the page.
             let (memories, messages) = tokio::try_join!(
                 search(&home.store, &index, None, &asked, &page),
                 search_messages(&home.store, &index, None, &home.scope, text, &page),

@@ -1,4 +1,5 @@
-//! Whole turns of the runtime with the offline provider: from the message to the stored reply, in a file and on a server.
+//! Whole turns of the runtime with the offline provider: from the message to the stored reply, in a file and on a
+//! server.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -30,7 +31,7 @@ use crate::recalling::{QUESTIONS, Ready};
 const ROUNDS: usize = 100;
 const CHANNEL: &str = "bench";
 
-/// A clock that stands still, so that nothing but turns happens.
+/// A clock that does not advance, so that only turns run.
 struct StandingClock(SimulatedClock);
 
 impl Clock for StandingClock {

@@ -94,7 +94,7 @@ impl Changes {
     /// Dismisses a refused memory permanently; false if it was not waiting.
     pub async fn dismiss_rejected(&self, id: RejectedId) -> Result<bool, StoreError> {
         let core = &self.core;
-        let outcome = core.store().settle_rejected(id, None, core.clock().now()).await?;
+        let outcome = core.store().decide_rejected(id, None, core.clock().now()).await?;
         Ok(outcome == CommitOutcome::Committed)
     }
 

@@ -52,7 +52,7 @@ pub enum HubState {
 
 /// State of the connection to the hub, with the number of waiting changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HubStanding {
+pub struct HubSyncState {
     /// The hub's address; empty if there is none.
     pub address: String,
     pub state: HubState,
@@ -141,9 +141,9 @@ impl Embodiment {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn hub_standing(&self) -> Result<HubStanding, HubError> {
+    pub async fn hub_sync_state(&self) -> Result<HubSyncState, HubError> {
         let (Some(followed), Some(hub)) = (self.followed.load_full(), self.shared_self.hub()) else {
-            return Ok(HubStanding::default());
+            return Ok(HubSyncState::default());
         };
         let outcome = self.last_outcome();
         let mut waiting = 0;
@@ -152,7 +152,7 @@ impl Embodiment {
             waiting += hub.waiting_for_exchange(scope).await?;
         }
         let own = &hub.settings().default_scope;
-        Ok(HubStanding {
+        Ok(HubSyncState {
             address: followed.address.clone(),
             state: match &outcome.error {
                 None => HubState::Ok,

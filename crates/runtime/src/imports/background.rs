@@ -98,11 +98,13 @@ impl Imports {
         })?;
         self.publish_import(&registry.build_report(Some(upload.clone()), Some(run.clone()), upload.id));
         let imports = self.clone();
-        self.core.tasks.spawn(async move { imports.record_whole_run(upload, run, request, recording).await });
+        self.core
+            .tasks
+            .spawn(async move { imports.record_all_messages(upload, run, request, recording).await });
         Ok(())
     }
 
-    async fn record_whole_run(
+    async fn record_all_messages(
         self: Arc<Self>,
         upload: ImportUpload,
         run: ImportRun,

@@ -150,7 +150,7 @@ impl WritesByTarget {
 
 impl Imports {
     /// Reads the files once, like [`Self::look_at`]; text without a conversation is treated as the user's.
-    pub async fn look_at_material(&self, arrived: ImportUploadWriter) -> Result<ImportUpload, ImportError> {
+    pub async fn inspect_material(&self, arrived: ImportUploadWriter) -> Result<ImportUpload, ImportError> {
         let upload = self.look_at(arrived, ReadOptions::default()).await?;
         if upload.look.messages > 0 || !self.is_text(&upload).await? {
             return Ok(upload);

@@ -37,7 +37,7 @@ impl GateFacts<'_> {
         if self.view.sent_lately >= self.settings.max_per_24h || self.has_just_written() {
             return Some(ProactiveGate::RateLimit);
         }
-        (self.is_talking || self.was_just_talking()).then_some(ProactiveGate::TurnInFlight)
+        (self.is_talking || self.was_active_recently()).then_some(ProactiveGate::TurnInFlight)
     }
 
     /// True if the last proactive message is recent and unanswered: two in a row are annoying.
@@ -47,7 +47,7 @@ impl GateFacts<'_> {
     }
 
     /// True if the last message is very recent: the user may still be reading the reply.
-    fn was_just_talking(&self) -> bool {
+    fn was_active_recently(&self) -> bool {
         self.view
             .last_message_at
             .is_some_and(|last| self.now.duration_since(last).abs() < PAUSE_AFTER_REPLY_MIN)

@@ -8,9 +8,9 @@ use memory::proactive::{ProactiveQuery, ProactiveTrigger, ProactiveView, Trigger
 use crate::settings::ProactiveSettings;
 
 /// Maximum delay of a message about a promise or an expectation. "How was the interview?" is odd a week later.
-const SPOKEN_OF_WITHIN: SignedDuration = SignedDuration::from_hours(48);
+const MENTIONED_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 /// Age of due promises and expectations that are still read, so that a missed one is explained.
-const DUE_LOOK_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
+const DUE_LOOKBACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A promise whose time was over by more than this when it was stored was never one to keep.
 const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 /// Minimum length of an event that is mentioned in its last quarter: a whole day in its evening.
@@ -31,7 +31,7 @@ const ANNIVERSARY_AFTER: SignedDuration = SignedDuration::from_hours(364 * 24);
 /// Failures after which a trigger is dropped. Its time has passed by then, and each attempt may cost money.
 const FAILURES_MAX: u32 = 3;
 /// Pause of a trigger after its first failure; each further one doubles it.
-const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
+const PAUSE_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Something that may lead to a message.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub(super) fn view_query(now: Timestamp, settings: &ProactiveSettings) -> Proact
         now,
         sent: settings.cold_user_threshold.max(1),
         sent_since: before(SignedDuration::from_hours(24)),
-        due_since: before(DUE_LOOK_BACK),
+        due_since: before(DUE_LOOKBACK),
         shock_impact: SHOCK_IMPACT,
         shock_since: before(SHOCK_MESSAGE_PERIOD),
         anniversary_impact: ANNIVERSARY_IMPACT,
@@ -92,7 +92,7 @@ pub(super) fn retain_unused(
 
 fn has_interval_passed(tried: &TriggerUse, now: Timestamp) -> bool {
     let Some(failed_at) = tried.failed_at else { return true };
-    let rest = REST_AFTER_FAILURE.saturating_mul(1 << tried.failures.saturating_sub(1).min(8));
+    let rest = PAUSE_AFTER_FAILURE.saturating_mul(1 << tried.failures.saturating_sub(1).min(8));
     now.duration_since(failed_at) >= rest
 }
 
@@ -116,7 +116,7 @@ fn due_occasion(node: &Node, now: Timestamp) -> Option<MessageOccasion> {
         NodeKind::Event | NodeKind::Thought => return None,
     };
     let was_over = node.created_at.duration_since(due) > DUE_BEFORE_REMEMBERED;
-    let is_too_late = was_over || now.duration_since(due) > SPOKEN_OF_WITHIN;
+    let is_too_late = was_over || now.duration_since(due) > MENTIONED_WITHIN;
     Some(occasion_of(trigger, format!("{name}:{}", node.seq), node, is_too_late))
 }
 

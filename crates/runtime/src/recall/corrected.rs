@@ -28,7 +28,7 @@ pub(crate) fn texts_with_possible_former_values(
 
 /// Removes sentences with former values from diaries and roll-ups: a question about the past is answered with dates.
 /// Identity documents and core blocks stay as they were written; their former values are noted.
-pub(crate) fn hold_back_from_periods(
+pub(crate) fn omit_from_periods(
     mut shared: PromptDocuments,
     core_blocks: &CoreBlocks,
     corrected: &mut OutdatedValues,

@@ -20,7 +20,7 @@ use crate::core::RuntimeCore;
 use crate::hub_work::shared_self::SharedSelf;
 use crate::vectors::Vectors;
 use recalled_memory::RecalledMemory;
-use said_corrections::SaidCorrections;
+use said_corrections::CorrectingMessages;
 
 /// Maximum bytes of a text that is analysed on a serving thread, where it takes about a millisecond.
 const SERVED_TEXT_BYTES_MAX: usize = 2_048;
@@ -30,7 +30,7 @@ pub struct Recall {
     core: Arc<RuntimeCore>,
     shared_self: Arc<SharedSelf>,
     vectors: Arc<Vectors>,
-    said_corrections: SaidCorrections,
+    said_corrections: CorrectingMessages,
 }
 
 impl Recall {
@@ -39,7 +39,7 @@ impl Recall {
         shared_self: Arc<SharedSelf>,
         vectors: Arc<Vectors>,
     ) -> Arc<Self> {
-        Arc::new(Self { core, shared_self, vectors, said_corrections: SaidCorrections::default() })
+        Arc::new(Self { core, shared_self, vectors, said_corrections: CorrectingMessages::default() })
     }
 
     /// Recalls for a text as a turn would at `now` (default: the present), without recent messages. Candidates with
@@ -128,7 +128,7 @@ impl Recall {
         corrected.find_former_values(self.core.store(), &scope, texts).await?;
         corrected.mark_window(said, now);
         let mood = mood.map(|mood| corrected::without_former_signal(mood.fade_at(now), corrected));
-        let documents = corrected::hold_back_from_periods(documents, &core_blocks, corrected);
+        let documents = corrected::omit_from_periods(documents, &core_blocks, corrected);
         Ok(RecalledMemory { recalled, core_blocks, mood, documents })
     }
 

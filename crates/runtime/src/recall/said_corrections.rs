@@ -21,9 +21,9 @@ const SCOPES_MAX: usize = 10_000;
 /// Numbers of the latest messages that correct something, by scope. Their text is only in the store, so that erased
 /// text is never used.
 #[derive(Default)]
-pub(crate) struct SaidCorrections(Mutex<HashMap<Scope, Vec<i64>>>);
+pub(crate) struct CorrectingMessages(Mutex<HashMap<Scope, Vec<i64>>>);
 
-impl SaidCorrections {
+impl CorrectingMessages {
     fn for_scope(&self, scope: &Scope) -> Option<Vec<i64>> {
         self.0.lock().get(scope).cloned()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory::Scope;
 use memory::identifiers::{MessageId, NodeId};
-use memory::ports::{ExpectationOutcome, SettledExpectation};
+use memory::ports::{ExpectationEnd, ExpectationOutcome};
 
 use crate::core::RuntimeCore;
 
@@ -19,7 +19,7 @@ pub(crate) async fn settle_expectations(
     if shown.is_empty() {
         return;
     }
-    let settled = SettledExpectation { outcome: ExpectationOutcome::Fulfilled, by, at: core.clock().now() };
+    let settled = ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by, at: core.clock().now() };
     if let Err(error) = core.store().settle_expectations(scope, shown, settled).await {
         tracing::warn!("a fulfilled expectation stays pending: {error}");
     }

@@ -249,9 +249,9 @@ impl Conversations {
 
     /// Marks that the conversation has a pending turn that a task will resume or mark as failed, for as long as the
     /// result exists.
-    pub(crate) fn mark_turn_pending(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
+    pub(crate) fn mark_turn_pending(self: &Arc<Self>, scope: &Scope) -> SuspendedTurn {
         self.queues.lock().of_scope.entry(scope.clone()).or_default().held += 1;
-        HeldTurn { conversations: self.clone(), scope: scope.clone() }
+        SuspendedTurn { conversations: self.clone(), scope: scope.clone() }
     }
 
     /// Number of accepted messages that are not answered yet.
@@ -271,12 +271,12 @@ impl Conversations {
 }
 
 /// A pending turn that a task will resume or mark as failed.
-pub(crate) struct HeldTurn {
+pub(crate) struct SuspendedTurn {
     conversations: Arc<Conversations>,
     scope: Scope,
 }
 
-impl Drop for HeldTurn {
+impl Drop for SuspendedTurn {
     fn drop(&mut self) {
         let mut queues = self.conversations.queues.lock();
         if let Some(queue) = queues.of_scope.get_mut(&self.scope) {

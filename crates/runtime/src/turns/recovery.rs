@@ -13,10 +13,10 @@ use crate::events::bodies::TurnFailed;
 use crate::turns::Turns;
 
 /// Pause after storage failed to update a turn. A full disk needs a person, which takes minutes.
-const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(60);
 
 /// Pause before a turn that the database interrupted is resumed. A restart or a failover takes seconds.
-const REST_AFTER_OUTAGE: Duration = Duration::from_secs(5);
+const PAUSE_AFTER_OUTAGE: Duration = Duration::from_secs(5);
 
 /// Age from which a pending turn that no conversation knows counts as orphaned. Storing a message takes seconds, even
 /// during a short outage of the database.
@@ -91,7 +91,7 @@ impl Turns {
             let _held = held;
             loop {
                 tokio::select! {
-                    () = turns.core.clock().sleep(REST_AFTER_OUTAGE) => {}
+                    () = turns.core.clock().sleep(PAUSE_AFTER_OUTAGE) => {}
                     () = turns.core.stopping.cancelled() => return,
                 }
                 let Ok(turn) = turns.core.store().turn(turn).await else { continue };
@@ -116,7 +116,7 @@ impl Turns {
             let _held = held;
             loop {
                 tokio::select! {
-                    () = turns.core.clock().sleep(REST_AFTER_FAILURE) => {}
+                    () = turns.core.clock().sleep(PAUSE_AFTER_FAILURE) => {}
                     () = turns.core.stopping.cancelled() => return,
                 }
                 if turns.core.store().fail_turn(turn, &reason).await.is_ok() {

@@ -182,7 +182,7 @@ async fn prepare(
     input.persona_zone = persona.timezone.and_then(|name| TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
-    record.note_held_back(&remembered.recalled.corrected);
+    record.record_omitted_values(&remembered.recalled.corrected);
     add_remembered(&mut input, &remembered);
     record.note_documents(&input, &remembered.documents.related);
     let budget = ReplyBudget { tokens: core.settings().prompt_tokens };
@@ -223,7 +223,7 @@ async fn generate_reply(
                 if length == 0 {
                     core.metrics().turn_phase("first_token", began.elapsed());
                 }
-                record.note_first_word(core);
+                record.record_first_token(core);
                 let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
                 let whole = delta.chars().count();
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };

@@ -156,7 +156,7 @@ impl TurnRecord {
     }
 
     /// Records values that were left out because they are no longer current.
-    pub(crate) fn note_held_back(&mut self, corrected: &OutdatedValues) {
+    pub(crate) fn record_omitted_values(&mut self, corrected: &OutdatedValues) {
         self.set_field("held_back", json!(corrected.held_back));
     }
 
@@ -191,7 +191,7 @@ impl TurnRecord {
     }
 
     /// Records the first token.
-    pub(crate) fn note_first_word(&mut self, core: &RuntimeCore) {
+    pub(crate) fn record_first_token(&mut self, core: &RuntimeCore) {
         if self.first_token_ms.is_none() {
             self.first_token_ms = Some(milliseconds_between(self.last, core.clock().now()));
         }

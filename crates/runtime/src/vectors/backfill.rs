@@ -22,14 +22,14 @@ const BATCH: usize = 32;
 /// Delay after a document was written, so that several are embedded together. Meanwhile they are found by words.
 const DOCUMENTS_GATHERED_FOR: Duration = Duration::from_millis(300);
 /// Pause after a failure of the model. Meanwhile turns find memories by words.
-const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(60);
 /// Pause while a turn uses the processor. It is the time that a turn takes without its model.
 const PAUSE_FOR_TURN: Duration = Duration::from_millis(20);
 /// Maximum number of pauses before a batch runs anyway: in a busy home vectors come slowly, but they come.
 const YIELDS_MAX: u32 = 250;
 /// Batches between two checks of which scopes are complete. A check counts rows, which takes longer than a batch in a
 /// large home.
-const BATCHES_PER_LOOK: u32 = 32;
+const BATCHES_PER_CHECK: u32 = 32;
 /// Vectors of earlier models to remove in one transaction, for each corpus. Turns can write between two transactions.
 const REMOVED_AT_ONCE: u32 = 500;
 
@@ -64,7 +64,7 @@ impl Worker for VectorWorker {
             tracing::warn!("vectors wait; words still find every message: {error}");
         }
         self.logged.clone_from(&failure);
-        let next = if failure.is_some() { Next::After(REST_AFTER_FAILURE) } else { Next::WhenWoken };
+        let next = if failure.is_some() { Next::After(PAUSE_AFTER_FAILURE) } else { Next::WhenWoken };
         self.vectors.changeover.note_failure(failure);
         next
     }
@@ -93,7 +93,7 @@ impl VectorWorker {
         }
         let mut batches = 0_u32;
         while !self.vectors.core.stopping.is_cancelled() {
-            self.let_turns_go_first().await;
+            self.wait_for_running_turns().await;
             // The batch includes everything written so far, so an earlier wake-up is used up.
             pin!(self.vectors.core.written.notified()).enable();
             if !self.fill_batch(&fingerprint).await? {
@@ -101,7 +101,7 @@ impl VectorWorker {
                 return self.complete_model(&fingerprint).await;
             }
             batches = batches.wrapping_add(1);
-            if batches.is_multiple_of(BATCHES_PER_LOOK) {
+            if batches.is_multiple_of(BATCHES_PER_CHECK) {
                 self.find_waiting_rows(&fingerprint).await?;
             }
         }
@@ -146,7 +146,7 @@ impl VectorWorker {
     }
 
     /// Waits while turns run: nobody waits for vectors, but somebody may wait for a reply.
-    async fn let_turns_go_first(&self) {
+    async fn wait_for_running_turns(&self) {
         for _ in 0..YIELDS_MAX {
             if self.vectors.core.turns_running.load(Ordering::Relaxed) == 0
                 || self.vectors.core.stopping.is_cancelled()
@@ -234,7 +234,7 @@ impl VectorWorker {
         let Some(hub) = self.vectors.shared_self.hub() else { return Ok(()) };
         for scope in hub.scopes_with_documents().await? {
             while !self.vectors.core.stopping.is_cancelled() && self.embed_chunks(hub, &scope).await? {
-                self.let_turns_go_first().await;
+                self.wait_for_running_turns().await;
             }
         }
         Ok(())
@@ -259,7 +259,7 @@ impl VectorWorker {
         self.vectors.core.index().keep_only(fingerprint);
         let mut removed = 0_u64;
         while !self.vectors.core.stopping.is_cancelled() {
-            self.let_turns_go_first().await;
+            self.wait_for_running_turns().await;
             match self.vectors.core.store().remove_other_vectors(fingerprint, REMOVED_AT_ONCE).await? {
                 0 => {
                     self.others = false;

@@ -59,8 +59,8 @@ impl Voice {
     }
 
     /// A sentence of a reply that is being spoken, with its scope; `None` if it was dropped.
-    pub fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
-        self.speech.as_ref()?.live_sentence(turn, index)
+    pub fn cached_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
+        self.speech.as_ref()?.cached_sentence(turn, index)
     }
 
     /// The sound of a message as a WAV file, if it is stored.
@@ -239,7 +239,7 @@ impl Voice {
     /// Deletes the sound of deleted messages. Failures are repeated at the next start.
     pub(crate) async fn forget_sound(&self, scope: &Scope, messages: &BTreeSet<MessageId>) {
         let Some(speech) = self.speech.as_ref() else { return };
-        speech.forget_live_sentences(|other| other == scope);
+        speech.drop_cached_sentences(|other| other == scope);
         if let Err(error) = speech.files.delete_for_messages(messages).await {
             tracing::error!(
                 "sound of deleted messages could not be deleted; the next start does it: {error}"
@@ -250,7 +250,7 @@ impl Voice {
     /// Deletes a persona's samples, and the sound of deleted messages.
     pub(crate) async fn forget_sound_of(&self, persona: &PersonaId) {
         let Some(speech) = self.speech.as_ref() else { return };
-        speech.forget_live_sentences(|scope| scope.persona == *persona);
+        speech.drop_cached_sentences(|scope| scope.persona == *persona);
         if let Err(error) = speech.files.forget_samples(persona).await {
             tracing::error!("samples of a voice could not be deleted: {error}");
         }

@@ -135,7 +135,7 @@ impl SpeechTask {
         if self.voice.core.forget_epochs.for_scope(&self.scope) != self.epoch {
             return;
         }
-        speech.cache_live_sentence(&self.scope, self.turn_id, index, part.to_wav());
+        speech.cache_sentence(&self.scope, self.turn_id, index, part.to_wav());
         let event = VoiceSentence::new(self.turn_id, self.channel_id.clone(), index, part.seconds());
         self.voice.core.publish(&self.scope, event);
     }

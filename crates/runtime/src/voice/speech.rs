@@ -34,7 +34,7 @@ const TRANSCRIPTIONS_AT_ONCE: usize = 2;
 pub(crate) const RECORDING_SECONDS_MAX: u64 = 600;
 /// Maximum bytes of sentences of running replies that are held for listeners. A sentence has about 200 KB, so some
 /// eighty fit.
-const LIVE_BYTES_MAX: usize = 16 * 1024 * 1024;
+const CACHED_SENTENCES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Voice providers, as configured.
 #[derive(Clone, Default)]
@@ -109,18 +109,18 @@ pub(crate) struct Speech {
     settings: ArcSwap<VoiceSettings>,
     ledger: Arc<dyn CallObserver>,
     /// Shared by all turns, so that only one of them waits for a failing provider.
-    rest: Mutex<RestState>,
+    rest: Mutex<PauseState>,
     /// Sentences of running turns, for players that request them. Forgetting removes them.
-    live: Mutex<VecDeque<LiveSentence>>,
+    live: Mutex<VecDeque<CachedSentence>>,
 }
 
 #[derive(Default)]
-struct RestState {
+struct PauseState {
     failures: u32,
     until: Option<Timestamp>,
 }
 
-struct LiveSentence {
+struct CachedSentence {
     scope: Scope,
     turn: TurnId,
     index: u32,
@@ -146,7 +146,7 @@ impl Speech {
     /// Applies other providers and voices. Running speech ends as it began.
     pub(crate) fn change_settings(&self, settings: VoiceSettings) {
         self.settings.store(Arc::new(settings));
-        *self.rest.lock() = RestState::default();
+        *self.rest.lock() = PauseState::default();
     }
 
     /// Time until which no reply is spoken, after repeated failures; `None` if speech works.
@@ -155,23 +155,23 @@ impl Speech {
     }
 
     /// A sentence of a reply that is being spoken, with its scope; `None` if it was dropped.
-    pub(crate) fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
+    pub(crate) fn cached_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
         let live = self.live.lock();
         let found = live.iter().find(|sentence| sentence.turn == turn && sentence.index == index);
         found.map(|sentence| (sentence.scope.clone(), sentence.wav.clone()))
     }
 
     /// Adds a spoken sentence to the cache for listeners; the oldest ones are dropped when it is full.
-    pub(crate) fn cache_live_sentence(&self, scope: &Scope, turn: TurnId, index: u32, wav: Vec<u8>) {
+    pub(crate) fn cache_sentence(&self, scope: &Scope, turn: TurnId, index: u32, wav: Vec<u8>) {
         let mut live = self.live.lock();
-        live.push_back(LiveSentence { scope: scope.clone(), turn, index, wav: Arc::new(wav) });
+        live.push_back(CachedSentence { scope: scope.clone(), turn, index, wav: Arc::new(wav) });
         let mut bytes: usize = live.iter().map(|sentence| sentence.wav.len()).sum();
-        while bytes > LIVE_BYTES_MAX {
+        while bytes > CACHED_SENTENCES_BYTES_MAX {
             bytes -= live.pop_front().map_or(bytes, |sentence| sentence.wav.len());
         }
     }
 
-    pub(crate) fn forget_live_sentences(&self, is_forgotten: impl Fn(&Scope) -> bool) {
+    pub(crate) fn drop_cached_sentences(&self, is_forgotten: impl Fn(&Scope) -> bool) {
         self.live.lock().retain(|sentence| !is_forgotten(&sentence.scope));
     }
 

@@ -1,4 +1,4 @@
-//! Another embedding model: the one before serves until the new one's vectors are complete.
+//! Change of the embedding model: the earlier model is used until the vectors of the new one are complete.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn stored(world: &World) -> Vec<(String, u64)> {
     models.into_iter().map(|model| (model.fingerprint, model.vectors)).collect()
 }
 
-/// A world whose memory has vectors of the model "old", and in which "new" is set up now.
+/// A home with vectors of the model "old", in which "new" is configured now.
 async fn with_another_model(new: &Arc<WordHashEmbedder>, previous: Option<&Arc<WordHashEmbedder>>) -> World {
     let mut world = World::with(settings(), Some(model("old"))).await;
     world.talk(WEB, "i have a white cat named Shadow").await;
@@ -38,7 +38,7 @@ async fn recall(world: &World, text: &str) -> RecallResult {
     world.runtime.recall().candidates_for(scope("ann"), text.to_owned(), None).await.unwrap()
 }
 
-/// Whether something was found near in meaning.
+/// Whether any memory was found by its vector.
 fn compared(recalled: &RecallResult) -> bool {
     let meaning = |candidate: &Candidate| candidate.parts.as_ref()?.get("meaning").copied();
     recalled.candidates.iter().filter_map(meaning).any(|part| part > 0.0)
@@ -133,7 +133,7 @@ async fn changing_the_model_back_needs_no_new_vectors() {
     assert!(old.recorded_calls().is_empty(), "they were still there");
 }
 
-/// Answers while a turn runs without end.
+/// Does not answer while a turn runs.
 struct Endless;
 
 #[async_trait::async_trait]
@@ -153,7 +153,7 @@ impl Embedder for Endless {
 async fn vectors_are_made_even_if_somebody_always_writes() {
     let world = World::with(settings(), Some(Arc::new(Endless))).await;
     let gate = Arc::new(tokio::sync::Notify::new());
-    world.model.next("reply", testkit::Reply::text("a reply").hold_until(&gate));
+    world.model.next("reply", testkit::Reply::text("a reply").delay_first_token_until(&gate));
     world.say(WEB, "the first line").await;
     world.clock.advance(2 * SECOND).await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;

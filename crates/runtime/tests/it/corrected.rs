@@ -1,8 +1,8 @@
-//! What was corrected is never given as current: one test for each path into a prompt.
+//! A corrected value is never stated as current: one test for each path into a prompt.
 
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{EntityStore, LedgerStore, NodeStore, PersonaStore};
-use memory::recall::HeldBackValue;
+use memory::recall::OmittedValue;
 use runtime::RuntimeSettings;
 use serde_json::{Value, json};
 use testkit::Reply;
@@ -15,19 +15,19 @@ pub(crate) const NO_LONGER: &str = "What is no longer so";
 const OWN_WORDS: &str = "Their own words";
 pub(crate) const HAPPENED: &str = "Recent things you remember happened";
 
-/// A window of two messages, so that what is older comes as a passage or not at all.
+/// A recent window of two messages, so that older ones can only be in the prompt as passages.
 pub(crate) fn short_window() -> RuntimeSettings {
     RuntimeSettings { recent_window: 2, ..settings() }
 }
 
-/// The handle under which the model is shown an older memory.
+/// The handle of an older memory in the prompt.
 pub(crate) fn handle_of(request: &RecordedRequest, description: &str) -> Option<String> {
     let user = request.user();
     let line = user.lines().find(|line| line.starts_with("- k") && line.contains(description))?;
     line.strip_prefix("- ")?.split(':').next().map(str::to_owned)
 }
 
-/// A session of one line that the model takes down as `description`, in place of an older one where that is named.
+/// A session of one line that the model extracts as `description`, replacing an older memory if one is given.
 pub(crate) async fn live(
     world: &mut World,
     line: &'static str,
@@ -37,7 +37,7 @@ pub(crate) async fn live(
     live_with(world, line, description, replaces, json!({})).await
 }
 
-/// [`live`], with more members of the model's answer.
+/// [`live`], with further members of the model's answer.
 pub(crate) async fn live_with(
     world: &mut World,
     line: &'static str,
@@ -64,7 +64,7 @@ pub(crate) async fn live_with(
     talk_and_remember(world, line, description, verdict).await
 }
 
-/// A session of one line that becomes this memory, with these answers about what it may replace.
+/// A session of one line that becomes this memory, with these answers about the memory that it may replace.
 pub(crate) async fn talk_and_remember(
     world: &mut World,
     line: &str,
@@ -95,7 +95,7 @@ pub(crate) async fn moved(world: &mut World) -> (Node, Node) {
     (berlin, lyon)
 }
 
-/// Lines that say the value without saying that it is not current.
+/// Lines that state the value without saying that it is not current.
 pub(crate) fn stale<'a>(prompt: &'a str, value: &str) -> Vec<&'a str> {
     let (lines, said) = prompt.split_once("# What they just said").unwrap();
     assert!(!said.contains("# "), "nothing stands below what was just said");
@@ -112,7 +112,7 @@ pub(crate) fn stale<'a>(prompt: &'a str, value: &str) -> Vec<&'a str> {
         .collect()
 }
 
-async fn held_back(world: &World, done: &Value) -> Vec<HeldBackValue> {
+async fn held_back(world: &World, done: &Value) -> Vec<OmittedValue> {
     let turn = serde_json::from_value(done["turn_id"].clone()).unwrap();
     world.store.receipt(turn).await.unwrap().unwrap().held_back
 }

@@ -1,4 +1,4 @@
-//! What was corrected is never given as current where other programs, documents and the persona's own initiative tell it.
+//! A corrected value is never stated as current by other programs, documents and proactive messages.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ async fn a_correction_holds_however_much_is_said_after_it() {
         recalled.corrected.correction_denying("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some()
     };
     assert!(denies(&world).await);
-    // Somebody asks as of another day: what was noted stays.
+    // A question about an earlier day: what was recorded then stays.
     let later = Some(Clock::now(&world.clock) + jiff::SignedDuration::from_hours(48));
     let then =
         world.runtime.recall().candidates_for(scope("ann"), "我的猫叫什么".to_owned(), later).await.unwrap();
@@ -264,7 +264,7 @@ async fn undecidable_contradictions_are_uncertain_and_asked_about_once() {
         let prompt = world.last_prompt();
         assert!(!prompt.contains("What you are not certain of"), "asked once: {prompt}");
         assert!(prompt.contains("not certain; they have also said"), "{prompt}");
-        // The answer settles it.
+        // The answer resolves it.
         let settled = if certain.is_ascii() {
             "yes, my birthday is on 3 May"
         } else {

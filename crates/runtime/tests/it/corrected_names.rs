@@ -1,4 +1,4 @@
-//! What was corrected is never given as current where names and the graph's facts tell it.
+//! A corrected value is never stated as current by names and by the graph's facts.
 
 use hub::graph::{EdgeGet, GraphEdge};
 use memory::nodes::Node;
@@ -13,7 +13,7 @@ use crate::world::{HOUR, SECOND, WEB, World, scope, settings};
 const BLACK: &str = "用户养了一只猫，叫小黑";
 const WHITE: &str = "用户的猫现在叫小白";
 
-/// A cat called 小黑 that is called 小白 now, by the names that the model gives it.
+/// A cat called 小黑 that is called 小白 now, with the names that the model gives it.
 async fn renamed(world: &mut World) -> Node {
     let named = |name: &str, aliases: &[&str]| json!({"mentioned_entities": [{"canonical_name": name, "kind": "pet", "aliases": aliases}]});
     live_with(world, "我养了只猫叫小黑", BLACK, None, named("小黑", &[])).await;
@@ -47,7 +47,7 @@ async fn entity_goes_by_its_present_name() {
     assert!(world.last_prompt().contains("- About 小黑:\n"), "{}", world.last_prompt());
 }
 
-/// More corrections than anybody reads for one reply.
+/// More corrections than are read for one reply.
 const LATER: usize = 120;
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_graph_fact_ends_with_what_it_depends_on() {
     };
     world.until("a fact", || async { valid(&world).await.len() == 1 }).await;
     world.pass(24 * HOUR).await;
-    // The graph can't be drawn from the newer memory.
+    // The graph facts can't be extracted from the newer memory.
     world.model.answer_task("graph", |_| Reply::error(503, "busy"));
     let newer = live_with(&mut world, "i have moved, i live in Lyon", lyon, Some(berlin), json!({})).await;
     world.pass(SECOND).await;
@@ -105,7 +105,7 @@ async fn a_graph_fact_ends_with_what_it_depends_on() {
     assert_eq!(valid(&world).await.len(), 1, "undo gives it back");
 }
 
-/// What was said, the memory of it, the correction, its memory, the wrong and the right name, and what they are.
+/// The message, its memory, the correction, its memory, the wrong and the right name, and their kind.
 const WRONG_NAMES: [(&str, &str, &str, &str, &str, &str, &str); 2] = [
     (
         "my sister is called Lena, she plays the harp",
@@ -160,7 +160,7 @@ async fn a_wrong_name_is_another_name_of_the_right_one() {
                     assert_eq!(names, [right], "{entities:?}");
                     assert!(entities[0].aliases.iter().any(|alias| alias == wrong), "{entities:?}");
                 }
-                // Somebody else has the name as well.
+                // Another entity has the name as well.
                 Some(_) => assert_eq!(names.len(), 2, "{entities:?}"),
             }
         }

@@ -1,5 +1,5 @@
-//! Generated lives in both languages: a value that changes one to five times among chatter, retellings by others, jokes,
-//! quotations and denials.
+//! Generated conversations in both languages: a value that changes one to five times among small talk, statements
+//! about others, jokes, quotations and denials.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,10 +13,10 @@ use crate::facts_of_lives::{CHINESE, ENGLISH, Fact, Language};
 use crate::persona_year::Dice;
 use crate::world::{HOUR, WEB, World, section, settings};
 
-/// Lives of one run for each fact; `ECHOVESSEL_LIVES` asks for more.
+/// Conversations of one run for each fact; `ECHOVESSEL_LIVES` sets another number.
 const SEEDS: u64 = 1;
 
-/// What a good model would make of the session that ends next: what was said, an event, and what it replaces.
+/// The extraction of a good model for the session that ends next: an event, and the memory that it replaces.
 #[derive(Clone)]
 struct Expected {
     said: String,
@@ -70,7 +70,7 @@ impl Figures {
         count as f64 / self.lives as f64
     }
 
-    /// Asks for the value and for those before it, and looks at what the prompts say.
+    /// Asks for the current and the earlier values, and checks the prompts.
     async fn count(&mut self, world: &mut World, fact: &Fact, values: &[&str], context: &str) {
         let (current, former) = values.split_last().unwrap();
         self.lives += 1;
@@ -82,7 +82,7 @@ impl Figures {
         if !has_current {
             println!("{context}: the current {current} is missing");
         }
-        // Who says both says what is current: "not Berlin but Lyon".
+        // A statement with both values states the current one: "not Berlin but Lyon".
         let mut found: Vec<&str> = former.iter().flat_map(|value| stale(&prompt, value)).collect();
         found.retain(|line| !line.contains(current));
         if !found.is_empty() {
@@ -94,7 +94,7 @@ impl Figures {
         let past = section(&prompt, "What is no longer so");
         let dated =
             |value: &&&str| past.lines().any(|line| line.contains("- until 2026-") && line.contains(**value));
-        // What never was so lies not in the past.
+        // A value that was never true is not in the past either.
         let has_former = fact.mistaken || former.iter().filter(dated).count() == former.len();
         self.former += usize::from(has_former);
         if !has_former {
@@ -103,7 +103,7 @@ impl Figures {
     }
 }
 
-/// A life and the values that it had, the current one last.
+/// A conversation and its values, the current one last.
 struct Life {
     world: World,
     script: Script,
@@ -123,7 +123,7 @@ impl Life {
         self.world.silence().await;
     }
 
-    /// What lies between two changes: nothing of it is a fact about the user.
+    /// Messages between two changes; none of them is a fact about the user.
     async fn between(&mut self, language: &Language, fact: &Fact, known: &[&str]) {
         if self.dice.chance(60) {
             let line: &&str = self.dice.pick(language.chatter);
@@ -225,7 +225,7 @@ async fn generated_lives_get_current_values_only_by_rules() {
     }
 }
 
-/// Lines of nothing in common but what somebody does.
+/// Messages that share no words except that somebody does something.
 fn hundred(line: fn([char; 4]) -> String) -> Vec<String> {
     let of = |number: u32, place: u32| char::from_u32(0x4e00 + number * 40 + place * 7).unwrap();
     (0..100).map(|number| line([0, 1, 2, 3].map(|place| of(number, place)))).collect()

@@ -1,4 +1,4 @@
-//! What a person puts right reaches the index, the prompt and the next extraction.
+//! A person's correction reaches the index, the prompt and the next extraction.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use testkit::{Reply, WordHashEmbedder};
 
 use crate::world::{HOUR, SECOND, WEB, World, scope, section, settings};
 
-/// A world with one event that quotes the whole line.
+/// A home with one event that quotes the whole message.
 async fn with_event(world: &mut World, line: &str, description: &str) -> Node {
     let event = json!({"type": "event", "description": description, "emotional_impact": 2,
         "evidence": [{"message": "m1", "quote": line}]});
@@ -19,7 +19,7 @@ async fn with_event(world: &mut World, line: &str, description: &str) -> Node {
     world.nodes(NodeKind::Event).await.pop().unwrap()
 }
 
-/// How relevant the node is to a text, by its vector and by its words; nothing where it is not even looked at.
+/// The node's relevance for a text, by its vector and by its words; `None` if it is no candidate.
 async fn relevance(world: &World, node: &Node, text: &str) -> (f64, f64) {
     let found = world.runtime.recall().candidates_for(scope("ann"), text.to_owned(), None).await.unwrap();
     let candidate = found.candidates.into_iter().find(|candidate| candidate.id == node.id.0);
@@ -63,7 +63,7 @@ async fn a_pinned_event_is_in_every_prompt() {
     assert!(receipt.pinned.contains(&node.id));
 }
 
-/// The memory was in the prompt of this session; the user only pastes it.
+/// The memory was in the prompt of this session, and the user only pastes it.
 #[tokio::test]
 async fn a_recalled_memory_that_the_user_repeats_is_no_new_evidence() {
     let mut world = World::new().await;

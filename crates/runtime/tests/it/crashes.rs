@@ -1,4 +1,4 @@
-//! The process dies at every step of consolidation: nothing is lost and nothing is doubled.
+//! The process ends at every step of consolidation: nothing is lost and nothing is stored twice.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::world::{HOUR, MINUTE, WEB, World, scope, soon};
 
 const CAT: &str = "我养了只白猫,叫小黑";
 
-/// One session, one event with one mention, one thought, whatever happened on the way.
+/// One session, one event with one mention, one thought, whatever happened before.
 async fn everything_is_there_once(world: &World, when: &str) {
     world.until(when, || async { world.sessions().await[0].status == SessionStatus::Closed }).await;
     world.settle().await;
@@ -33,7 +33,7 @@ async fn everything_is_there_once(world: &World, when: &str) {
 
 #[tokio::test]
 async fn a_death_at_any_step_loses_nothing_and_doubles_nothing() {
-    // Method, when in it, and how often extraction and reflection are asked in all.
+    // Method, when the process ends in it, and the number of extractions and reflections in total.
     let deaths = [
         ("end_quiet_sessions", Fault::DeathBefore, 1, 1),
         ("end_quiet_sessions", Fault::DeathAfter, 1, 1),
@@ -71,7 +71,7 @@ async fn a_death_at_any_step_loses_nothing_and_doubles_nothing() {
 
 #[tokio::test]
 async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
-    // Method, when in it, and how often it is asked in all.
+    // Method, when the process ends in it, and the number of requests in total.
     let deaths = [
         ("commit_extraction", Fault::DeathAfter, 1),
         ("waiting_pairs", Fault::DeathAfter, 1),
@@ -105,7 +105,7 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
         let former = world.store.node(berlin.id).await.unwrap().unwrap().node;
         assert_eq!(former.superseded_by, Some(lyon[0].id), "{when}");
         assert_eq!(world.model.requests_for("reconciliation").len(), questions, "{when}");
-        // Calls are written beside the work: the one whose answer was stored in the moment of death may be missing.
+        // Calls are recorded beside the work: the one whose answer was being stored at the end may be missing.
         if !dies_with_the_answer {
             let calls = world.store.calls_of_session(session.id).await.unwrap();
             assert!(
@@ -122,7 +122,7 @@ async fn a_stop_in_the_middle_gives_the_work_back() {
         let mut world = World::new().await;
         world.talk(WEB, CAT).await;
         let never = Arc::new(Notify::new());
-        world.model.next(task, Reply::text("never").hold_until(&never));
+        world.model.next(task, Reply::text("never").delay_first_token_until(&never));
         let session = world.sessions().await.remove(0);
         world.runtime.sessions().close(session.id).await.unwrap();
         soon(task, world.model.wait_until_asked(task, 1)).await;

@@ -1,5 +1,5 @@
-//! Defects of the program that came before, each by its number, which must not come back. Those that lie elsewhere are
-//! listed in ARCHITECTURE.md.
+//! Regression tests for defects of the earlier program, named by number. ARCHITECTURE.md lists those that are tested
+//! elsewhere.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::embedders::ConstantEmbedder;
 use crate::workshop::{Workshop, event, thought};
 use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, section, settings};
 
-/// Among the events one is damaged, and the whole is in a fence with a word around it.
+/// One of the events is damaged, and the answer is in a code fence with text around it.
 #[tokio::test]
 async fn defect_01_one_bad_event_costs_no_good_one_and_fences_are_read() {
     let mut world = World::new().await;
@@ -36,7 +36,7 @@ async fn defect_01_one_bad_event_costs_no_good_one_and_fences_are_read() {
     );
 }
 
-/// An answer that can't be read at all closes no session as if it had been extracted.
+/// A session whose answer can't be parsed is not closed as extracted.
 #[tokio::test]
 async fn defect_01_an_unreadable_answer_does_not_pass_for_an_extraction() {
     let mut world = World::new().await;
@@ -70,7 +70,7 @@ async fn recalled(workshop: &Workshop, embedder: &dyn Embedder, text: &str) -> V
     found.nodes.into_iter().map(|scored| scored.node.description).collect()
 }
 
-/// All vectors are alike, as an English model's are of Chinese: the words decide, two-character words too.
+/// All vectors are equal, like an English model's of Chinese texts: the words decide, also words of two characters.
 #[tokio::test]
 async fn defect_03_chinese_is_recalled_by_its_words() {
     let embedder = Arc::new(ConstantEmbedder { readability: 0.1 });
@@ -98,7 +98,8 @@ async fn defect_04_summaries_are_no_reflections() {
         workshop.consolidate().await;
         workshop.pass(HOUR).await;
     }
-    // The first by the timer, for there was none before; the last by the shock. Four summaries block neither.
+    // The first one by the timer, since there was none before; the last one by the shock. Four summaries block
+    // neither.
     assert_eq!(workshop.mind.reflections().len(), 2);
 }
 
@@ -128,13 +129,14 @@ async fn defect_05_what_may_be_superseded_is_shown_and_only_that_is() {
     assert!(!section(&world.last_prompt(), "Recent things you remember happened").contains("住在波恩的老城"));
 }
 
-/// A user in Shanghai who talks after midnight: the day, the words for it and the age are the user's, and UTC inside.
+/// A user in Shanghai who writes after midnight: day, words for the day and age follow the user's zone, and UTC is
+/// used inside.
 #[tokio::test]
 async fn defect_09_days_are_the_users_and_moments_are_utc() {
     let mut world = World::new().await;
     world.say(WEB, "early").await;
     world.store.set_user_timezone(&scope("ann").user, Some("Asia/Shanghai".to_owned())).await.unwrap();
-    // 09:00 UTC is 17:00 in Shanghai; eight hours later it is the next day there, and not yet in UTC.
+    // 09:00 UTC is 17:00 in Shanghai; eight hours later it is the next day there, but not yet in UTC.
     world.pass(8 * HOUR).await;
     world.say(WEB, "过了半夜").await;
     let all = world.store.messages_before(&scope("ann"), None, 10).await.unwrap();
@@ -151,7 +153,7 @@ async fn defect_09_days_are_the_users_and_moments_are_utc() {
     world.pass(MINUTE + Duration::from_secs(1) + SECOND).await;
 }
 
-/// Forty lines said while no model was available are embedded in a few calls.
+/// Forty messages stored while no model was available are embedded in a few calls.
 #[tokio::test]
 async fn defect_14_texts_are_embedded_in_batches() {
     let embedder = Arc::new(WordHashEmbedder::new());

@@ -1,4 +1,4 @@
-//! What talks leave in the shared self's diary, once, and what forgetting takes from it.
+//! Entries that sessions add to the persona's diary, once each, and what an erasure removes from it.
 
 use std::fs;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) async fn hub_of(world: &World) -> Hub {
     open_hub(world, None).await
 }
 
-/// The shared self over a connection of its own, as part of the life with this core if there is one.
+/// The hub's memory over a connection of its own, as part of the runtime with this core if there is one.
 pub(crate) async fn open_hub(world: &World, core: Option<&Arc<RuntimeCore>>) -> Hub {
     let store = Arc::new(HomeStore::open(&world.path, StoreOptions::default()).unwrap());
     let hub = Hub::new(HubParts {
@@ -54,7 +54,7 @@ pub(crate) async fn open_hub(world: &World, core: Option<&Arc<RuntimeCore>>) -> 
 pub(crate) fn diary(world: &World) -> String {
     let folder = world.path.parent().unwrap().join("memories/daily");
     let Ok(entries) = fs::read_dir(folder) else { return String::new() };
-    // A file is written beside its place and then moved there.
+    // A file is written under another name and then renamed.
     let files = entries.map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     files.map(|path| fs::read_to_string(path).unwrap()).collect()

@@ -1,4 +1,4 @@
-//! Embedders that are blind, broken or slow in the ways that stories need.
+//! Embedders that are unusable, broken or slow in the ways that tests need.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use memory::ports::{EmbedError, Embedder, Embedding};
 
-/// Gives every text the same vector: any two have cosine 1.
+/// Embeds every text as the same vector: the cosine of any two is 1.
 pub(crate) struct ConstantEmbedder {
     pub(crate) readability: f32,
 }
@@ -26,7 +26,7 @@ impl Embedder for ConstantEmbedder {
     }
 }
 
-/// Never answers a text that begins with a word.
+/// Never answers for a text that begins with a word.
 pub(crate) struct HangingEmbedder {
     pub(crate) word: &'static str,
 }
@@ -49,7 +49,7 @@ impl Embedder for HangingEmbedder {
     }
 }
 
-/// Answers with one vector too few the first time.
+/// The first answer has one vector too few.
 #[derive(Default)]
 pub(crate) struct StingyEmbedder {
     pub(crate) calls: AtomicUsize,

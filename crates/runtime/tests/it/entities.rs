@@ -1,4 +1,4 @@
-//! Whom a talk is about: found again by any of their names, never doubled, never mixed up with a namesake.
+//! The entities of a session: found by any of their names, never stored twice, never confused with a namesake.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use testkit::Reply;
 use crate::workshop::{Workshop, entity, event};
 use crate::world::{WEB, World, scope};
 
-/// A session in which the user says this line and these are named.
+/// A session with this message of the user, in which these entities are named.
 async fn mention_entities(workshop: &Workshop, text: &'static str, entities: &[MentionedEntity]) {
     let entities = Arc::new(Mutex::new(entities.to_vec()));
     workshop.mind.extract_with(move |input| {

@@ -1,4 +1,4 @@
-//! No evidence, no memory: what is asked again, what is kept, and what waits for a person.
+//! No evidence, no memory: what is requested again, what is stored, and what waits for a person.
 
 use memory::messages::Role;
 use memory::nodes::{EventTime, NodeKind, Proposal, Subject};
@@ -10,7 +10,7 @@ use testkit::Reply;
 use crate::workshop::{Workshop, entity, event};
 use crate::world::{WEB, World, scope};
 
-/// What the user says; the persona answers with a guess.
+/// The user sends this message; the persona replies with a guess.
 const LINES: [(Role, &str); 4] = [
     (Role::User, "我养了只白猫,叫小黑"),
     (Role::Persona, "你一定很喜欢爬山吧"),
@@ -26,7 +26,7 @@ const JOB: Told = ("用户昨天被公司裁员了", "昨天我被公司裁了",
 const WEDDING: Told = ("用户的妹妹六月结婚", "我妹妹六月结婚", 4);
 const HIKING: Told = ("用户喜欢爬山", "很喜欢爬山", 2);
 
-/// The mind's answers, one after the other.
+/// The model's answers, in order.
 fn answers<const N: usize>(workshop: &Workshop, answers: [&[Told]; N]) {
     let answers = answers.map(<[Told]>::to_vec);
     let mut asked = 0;
@@ -89,7 +89,7 @@ async fn work_that_fails_twice_waits_with_its_reason() {
 #[tokio::test]
 async fn of_two_that_failed_the_one_that_was_not_mended_is_not_lost() {
     let workshop = Workshop::new().await;
-    // The second answer mends the second one, in other words.
+    // The second answer corrects the second event, in other words.
     let wrong_wedding: Told = ("用户的妹妹六月要结婚了", "妹妹要结婚了", 4);
     answers(&workshop, [&[HIKING, wrong_wedding], &[WEDDING]]);
     workshop.session(&LINES).await;

@@ -1,4 +1,4 @@
-//! What becomes of an expectation when the user speaks again, and of promises and expectations whose time goes by.
+//! The end of an expectation when the user writes again, and of promises and expectations whose time passes.
 
 use jiff::SignedDuration;
 use memory::identifiers::NodeId;
@@ -40,10 +40,10 @@ async fn a_fulfilled_expectation_shows_once_and_is_expected_no_more() {
     assert_eq!(section(&prompt, "You've been expecting"), "");
     world
         .until("the expectation to be settled", || async {
-            world.store.settled_expectation(id).await.unwrap().is_some()
+            world.store.expectation_end(id).await.unwrap().is_some()
         })
         .await;
-    let settled = world.store.settled_expectation(id).await.unwrap().unwrap();
+    let settled = world.store.expectation_end(id).await.unwrap().unwrap();
     assert_eq!(settled.outcome, ExpectationOutcome::Fulfilled);
     let told = world.messages().await.into_iter().find(|message| message.content.contains("我过了")).unwrap();
     assert_eq!(settled.by, Some(told.id));
@@ -59,9 +59,9 @@ async fn an_expectation_whose_time_goes_by_expires() {
     let mut world = World::new().await;
     let id = expecting(&mut world).await;
     world.pass(71 * HOUR).await;
-    assert_eq!(world.store.settled_expectation(id).await.unwrap(), None);
+    assert_eq!(world.store.expectation_end(id).await.unwrap(), None);
     world.pass(3 * HOUR).await;
-    let settled = world.store.settled_expectation(id).await.unwrap().unwrap();
+    let settled = world.store.expectation_end(id).await.unwrap().unwrap();
     assert_eq!((settled.outcome, settled.by), (ExpectationOutcome::Expired, None));
     world.talk(WEB, "面试结果出来了,我过了!").await;
     assert!(!world.last_prompt().contains(EXPECTED), "what never came is not told");

@@ -1,4 +1,4 @@
-//! The graph that grows with the talk.
+//! The graph that grows with the messages.
 
 use hub::Caller;
 use hub::graph::{EdgeGet, GraphEdge};
@@ -121,7 +121,7 @@ async fn facts_wait_at_the_cap_of_the_day() {
     let told = world.take_event_names().await;
     let of_the_cap = told.iter().filter(|name| **name == "work.failed").count();
     assert_eq!(of_the_cap, 1, "whoever waits at it, it is told once a day: {told:?}");
-    // A new day, a new purse.
+    // A new day with a new budget.
     world.until("a fact", || async { edges(&world).await.len() == 1 }).await;
 }
 
@@ -151,6 +151,6 @@ async fn the_hub_says_how_the_drawing_fares() {
     world.until("a fact", || async { status().await.edges_created_total == 1 }).await;
     let drawn = status().await;
     assert_eq!((drawn.nodes_created_total, drawn.edges_created_total), (2, 1), "{drawn:?}");
-    // The diary of the day is read as well, and holds nothing new.
+    // The day's diary is read too and contains nothing new.
     assert!(drawn.successes_total >= 1 && drawn.attempts_total > failed.attempts_total, "{drawn:?}");
 }

@@ -1,22 +1,22 @@
-//! Facts of generated lives: how a value is told, corrected, retold and asked for.
+//! Facts of generated conversations: how a value is stated, corrected, restated and asked for.
 
-/// How a fact is told in one language. Only what is told or corrected is a fact; what is retold is not.
+/// Sentences about a fact in one language. Only statements and corrections are facts; restatements are not.
 pub(crate) struct Fact {
     pub(crate) values: &'static [&'static str],
     pub(crate) first: fn(&str) -> String,
-    /// Corrections: the value before and the new one.
+    /// Corrections: the earlier value and the new one.
     pub(crate) changed: &'static [fn(&str, &str) -> String],
-    /// What a good model writes down.
+    /// The description that a good model extracts.
     pub(crate) remembered: fn(&str) -> String,
-    /// The former value in the mouth of others, in a quotation, in a joke, in a denial.
+    /// The earlier value in a statement of others, a quotation, a joke, a denial.
     pub(crate) retold: &'static [fn(&str) -> String],
     pub(crate) asked: &'static str,
     pub(crate) asked_before: &'static str,
-    /// The corrections say that it never was so.
+    /// Corrections that say that the value was never true.
     pub(crate) mistaken: bool,
 }
 
-/// The lives of one language.
+/// The conversations of one language.
 pub(crate) struct Language {
     pub(crate) facts: &'static [Fact],
     pub(crate) chatter: &'static [&'static str],

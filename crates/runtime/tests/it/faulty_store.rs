@@ -1,4 +1,4 @@
-//! A real store that fails, panics or dies when a story wants it to, and remembers what it was asked.
+//! A real store that fails, panics or dies when a test says so, and records its calls.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::pending;
@@ -26,14 +26,14 @@ use memory::mood::{Mood, MoodShift};
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CaptureStore, CapturedMessage, CommitOutcome,
-    ConsolidationStore, Corpus, CorpusSize, CorrectionStore, EdgeReach, Embedding, EmbeddingModel,
-    EmbeddingStore, EntityMentions, EntityPlace, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
-    ExtractionCommit, FailedAttempt, FailedWork, FillingEdge, FirstPersona, ForgetStore, IndexedMessage,
-    IndexedNode, KnownUser, LedgerStore, ListedPersona, MessageEdit, MessageEditResult, MessageOutline,
-    MessageStore, NewMessage, NodeOrigin, NodeOutline, NodePageQuery, NodeQuery, NodeStore, OpenPair,
-    PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseCounts, PhraseHits, ProactiveStore, RecallStore,
-    ReconciliationCommit, ReconciliationStore, ReflectionCandidate, ReflectionCommit, RowSelection,
-    SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
+    ConsolidationStore, Corpus, CorpusSize, CorrectionStore, EdgeLimits, Embedding, EmbeddingModel,
+    EmbeddingStore, EntityMentions, EntityPlace, EntityStore, EntityVector, EvidencedNode, ExpectationEnd,
+    ExternalIdentity, ExtractionCommit, FailedAttempt, FailedWork, FillingEdge, FirstPersona, ForgetStore,
+    IndexedMessage, IndexedNode, KnownUser, LedgerStore, ListedPersona, MessageEdit, MessageEditResult,
+    MessageOutline, MessageStore, NewMessage, NodeOrigin, NodeOutline, NodePageQuery, NodeQuery, NodeStore,
+    OpenPair, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseCounts, PhraseHits, ProactiveStore,
+    RecallStore, ReconciliationCommit, ReconciliationStore, ReflectionCandidate, ReflectionCommit,
+    RowSelection, SessionFilter, SessionStore, SlowCycleCommit, SlowCycleReport, SlowCycleState,
     SlowCycleStore, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary,
     TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage,
     VectorIndexStore, WaitingPair,
@@ -46,29 +46,29 @@ use store::{HomeStore, StoreOptions};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// What happens at the next call of a method.
+/// The behaviour of the next call of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It works; the fault after it is for the next call.
+    /// The call succeeds; the fault after it is for the next call.
     Works,
-    /// It fails and changes nothing.
+    /// The call fails and changes nothing.
     Error(StoreError),
-    /// It writes, and fails with `Unconfirmed`.
+    /// The call writes, and fails with `Unconfirmed`.
     Unconfirmed,
-    /// It panics.
+    /// The call panics.
     Panic,
-    /// The process dies before anything is written: neither this call nor any later one comes back.
+    /// The process ends before anything is written: neither this call nor any later one returns.
     DeathBefore,
-    /// The process dies when it is written.
+    /// The process ends after the write.
     DeathAfter,
 }
 
-/// What was really committed, whatever its caller heard of it.
+/// Commits that really happened, whatever their caller was told.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     /// The session of each extraction.
     pub(crate) extractions: Vec<SessionId>,
-    /// Scope and time of each reflection, and whether it left a thought.
+    /// Scope and time of each reflection, and whether it added a thought.
     pub(crate) reflections: Vec<(Scope, Timestamp, bool)>,
 }
 
@@ -87,27 +87,27 @@ impl FaultyStore {
         Self { database, commits, faults, calls: Mutex::default(), dead: watch::Sender::new(false) }
     }
 
-    /// Plans a fault for the next call of the method; several are taken one after the other.
+    /// Plans a fault for the next call of the method; several are used in order.
     pub(crate) fn plan(&self, method: &'static str, fault: Fault) {
         self.faults.lock().unwrap().entry(method).or_default().push(fault);
     }
 
-    /// The process dies now.
+    /// Ends the process now.
     pub(crate) fn die(&self) {
         self.dead.send_replace(true);
     }
 
-    /// Whether the process has died.
+    /// Whether the process has ended.
     pub(crate) fn is_dead(&self) -> bool {
         *self.dead.borrow()
     }
 
-    /// Waits until the process has died.
+    /// Waits until the process has ended.
     pub(crate) async fn death(&self) {
         self.dead.subscribe().wait_for(|dead| *dead).await.unwrap();
     }
 
-    /// How often the method was called.
+    /// Number of calls of the method.
     pub(crate) fn calls(&self, method: &str) -> usize {
         self.calls.lock().unwrap().iter().filter(|called| **called == method).count()
     }
@@ -250,7 +250,7 @@ passing_on!(RecallStore:
     message_span(scope: &Scope, start: Timestamp, end: Timestamp) -> Option<(i64, i64)>;
     outlines_about(scope: &Scope, wanted: &[NodeQuery]) -> Vec<Vec<NodeOutline>>;
     identity_events(scope: &Scope, limit: u32) -> Vec<i64>;
-    edges_around(scope: &Scope, seqs: &[i64], reach: EdgeReach) -> Vec<FillingEdge>;
+    edges_around(scope: &Scope, seqs: &[i64], reach: EdgeLimits) -> Vec<FillingEdge>;
     nodes_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedNode>;
     nodes_about(scope: &Scope, kind: NodeKind, subjects: &[Subject], limit: u32) -> Vec<Node>;
     nodes_linked_to(scope: &Scope, entities: &[EntityId], limit: u32) -> Vec<i64>;
@@ -365,19 +365,19 @@ passing_on!(CorrectionStore:
     undo_last_change(id: NodeId, at: Timestamp) -> Option<UndoneChange>;
     rejected_memory(id: RejectedId) -> Option<PendingRejection>;
     approve_rejected(approval: Approval) -> CommitOutcome;
-    settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
+    decide_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
     edit_message(edit: MessageEdit) -> Option<MessageEditResult>;
     withdraw_evidence(messages: &[MessageId], thoughts: ThoughtPolicy, at: Timestamp) -> Withdrawal;
 );
 
 passing_on!(SlowCycleStore:
-    slow_cycle_standing(scope: &Scope, since: Timestamp) -> SlowCycleState;
+    slow_cycle_progress(scope: &Scope, since: Timestamp) -> SlowCycleState;
     events_to_reflect_on(scope: &Scope, since: Timestamp, cycles_max: u32, limit: u32) -> Vec<ReflectionCandidate>;
     entities_to_describe(scope: &Scope, nodes: &[NodeId], linked_min: u32) -> Vec<Entity>;
     commit_slow_cycle(commit: SlowCycleCommit) -> SlowCycleReport;
-    settle_expectations(scope: &Scope, ids: &[NodeId], settled: SettledExpectation) -> Vec<NodeId>;
+    settle_expectations(scope: &Scope, ids: &[NodeId], settled: ExpectationEnd) -> Vec<NodeId>;
     expire_expectations(now: Timestamp) -> u32;
-    settled_expectation(id: NodeId) -> Option<SettledExpectation>;
+    expectation_end(id: NodeId) -> Option<ExpectationEnd>;
     transcripts(scope: &Scope, before: Option<(Timestamp, CycleId)>, limit: u32) -> Vec<TranscriptSummary>;
     transcript(id: CycleId) -> Option<Value>;
 );

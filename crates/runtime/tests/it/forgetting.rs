@@ -1,4 +1,4 @@
-//! Forgetting while life goes on: nothing that is under way brings it back, and a crash leaves all or nothing.
+//! Erasure while other work runs: no work in progress brings the text back, and a crash leaves all or nothing.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn one(id: MessageId) -> Selection {
     Selection { messages: [id].into(), ..Selection::default() }
 }
 
-/// Messages of either side in which the cat is named.
+/// Messages of either side that mention the cat.
 async fn naming_the_cat(world: &World) -> Selection {
     let naming = world.messages().await.into_iter().filter(|message| message.content.contains("小黑"));
     Selection { messages: naming.map(|message| message.id).collect(), ..Selection::default() }
@@ -57,7 +57,7 @@ async fn an_extraction_of_erased_words_is_not_committed_and_the_session_still_be
         "event_time": null, "supersedes": [], "entities": []}],
         "mentioned_entities": [{"canonical_name": "小黑", "aliases": [], "kind": "pet"}],
         "entity_clarification": null, "session_mood_signal": null, "session_summary": "小黑", "self_check_notes": ""
-    })).hold_until(&gate));
+    })).delay_first_token_until(&gate));
     let session = world.sessions().await.remove(0);
     world.runtime.sessions().close(session.id).await.unwrap();
     soon("the question", world.model.wait_until_asked("extraction", 1)).await;
@@ -86,7 +86,7 @@ async fn a_thought_on_a_deleted_event_is_not_committed() {
     let thought = json!({"thoughts": [
         {"description": "TA 爱小黑", "subject": "user", "emotional_impact": 2, "filling": ["e1"]},
     ]});
-    world.model.next("reflection", Reply::json(thought).hold_until(&gate));
+    world.model.next("reflection", Reply::json(thought).delay_first_token_until(&gate));
     let session = world.sessions().await.remove(0);
     world.runtime.sessions().close(session.id).await.unwrap();
     soon("the question", world.model.wait_until_asked("reflection", 1)).await;
@@ -103,7 +103,7 @@ async fn a_reply_that_may_hold_erased_words_is_not_kept() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::from_pieces(["你的", "小黑呀"]).hold_until(&gate));
+    world.model.next("reply", Reply::from_pieces(["你的", "小黑呀"]).delay_first_token_until(&gate));
     let asked = world.say("phone", "说说我的猫").await;
     soon("the question", world.model.wait_until_asked("reply", 2)).await;
     let named = naming_the_cat(&world).await;
@@ -144,7 +144,7 @@ async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
     let notes = json!({"category": "custom", "filename": "notes.md", "content": "The zebrafinch sings.", "version": 1});
     hub.sync_push(&kitchen, push(json!({"identityChanges": [notes]}))).await.unwrap();
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::from_pieces(["Your ", "zebrafinch"]).hold_until(&gate));
+    world.model.next("reply", Reply::from_pieces(["Your ", "zebrafinch"]).delay_first_token_until(&gate));
     let asked = world.say("phone", "what sings?").await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
     assert!(world.last_prompt().contains("zebrafinch"));
@@ -162,7 +162,7 @@ async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
     assert!(!world.last_prompt().contains("zebrafinch"));
 }
 
-/// Each of the two locks what the other needs.
+/// Each of the two locks a row that the other needs.
 #[tokio::test]
 async fn erasing_here_and_an_erasure_from_elsewhere_do_not_wait_for_each_other() {
     let mut world = World::new().await;
@@ -195,7 +195,7 @@ async fn another_users_reply_is_not_disturbed() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("for bob").hold_until(&gate));
+    world.model.next("reply", Reply::text("for bob").delay_first_token_until(&gate));
     world.accept("bob", "phone", "hello").await.unwrap();
     soon("the question", world.model.wait_until_asked("reply", 2)).await;
     let said = world.messages().await;
@@ -229,7 +229,7 @@ async fn a_line_that_is_deleted_before_its_turn_is_not_answered() {
 async fn the_question_itself_can_be_erased_while_it_is_answered() {
     let mut world = World::new().await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("about your slip").hold_until(&gate));
+    world.model.next("reply", Reply::text("about your slip").delay_first_token_until(&gate));
     let accepted = world.say("phone", "a slip").await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
     erase(&world, accepted.message_id).await;

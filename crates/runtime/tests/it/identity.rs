@@ -1,4 +1,4 @@
-//! Who is whom: by likeness, in doubt, and settled by what the user says.
+//! Identity of people: by similarity, in doubt, and decided by the user's statements.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use testkit::Reply;
 use crate::workshop::{Workshop, entity, event};
 use crate::world::{MINUTE, WEB, World, scope};
 
-/// Names on a circle: the cosine of two is that of the angle between them. Chinese names can't be read.
+/// Names on a circle: the cosine of two is that of the angle between them. Chinese names have no vector.
 struct Circle;
 
 fn degrees(text: &str) -> f32 {
@@ -56,7 +56,7 @@ async fn workshop() -> Workshop {
     Workshop::with(Some(Arc::new(Circle))).await
 }
 
-/// A session of one line in which these are named and this is settled.
+/// A session of one message in which these entities are named and this identity is stated.
 async fn hear(
     workshop: &Workshop,
     text: &'static str,

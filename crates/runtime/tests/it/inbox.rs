@@ -1,4 +1,4 @@
-//! Words come in: what is durable when, and which turn answers what.
+//! Incoming messages: when each is durable, and which turn answers it.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ async fn a_burst_does_not_wait_forever_for_who_writes_on() {
 async fn each_channel_is_a_turn_of_its_own_one_after_the_other() {
     let mut world = World::new().await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("嗯嗯").hold_until(&gate));
+    world.model.next("reply", Reply::text("嗯嗯").delay_first_token_until(&gate));
     let mut turns = vec![world.say(WEB, "网页上说的").await.turn_id];
     world.clock.advance(2 * SECOND).await;
     soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
@@ -95,7 +95,7 @@ async fn each_channel_is_a_turn_of_its_own_one_after_the_other() {
 async fn one_user_does_not_wait_for_another() {
     let mut world = World::new().await;
     let never = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("never").hold_until(&never));
+    world.model.next("reply", Reply::text("never").delay_first_token_until(&never));
     world.say("phone", "我在等").await;
     soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
     let done = world.talk_as("bob", "phone", "hello there").await;
@@ -107,7 +107,7 @@ async fn one_user_does_not_wait_for_another() {
 async fn messages_during_a_turn_get_one_reply_in_order() {
     let mut world = World::new().await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("第一个回答").hold_until(&gate));
+    world.model.next("reply", Reply::text("第一个回答").delay_first_token_until(&gate));
     world.say(WEB, "一").await;
     world.clock.advance(2 * SECOND).await;
     soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
@@ -144,7 +144,7 @@ async fn fifty_lines_are_answered_without_further_waiting() {
 async fn a_full_inbox_says_so_and_writes_nothing() {
     let mut world = World::new().await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("done").hold_until(&gate));
+    world.model.next("reply", Reply::text("done").delay_first_token_until(&gate));
     world.say("phone", "the one that is being answered").await;
     soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
     for number in 0..256 {
@@ -264,7 +264,7 @@ async fn words_are_kept_to_the_letter_with_their_day_in_the_users_zone() {
     assert_eq!(world.store.messages_before(&scope("bob"), None, 10).await.unwrap(), []);
 }
 
-/// A test runs on one thread: if a long text were taken apart on it, nothing else would go on meanwhile.
+/// A test runs on one thread: if a long text were tokenised on it, nothing else would run meanwhile.
 #[tokio::test]
 async fn a_long_text_is_taken_apart_beside_the_serving_threads() {
     let world = World::new().await;

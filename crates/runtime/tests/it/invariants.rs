@@ -1,5 +1,5 @@
-//! The rules that never bend: L1 is human-authored (L1), memory has no channel, prompts name no channel, nothing
-//! is told before it is committed.
+//! Invariants: L1 is written by people, memory has no channel, prompts name no channel, and nothing is published
+//! before its commit.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ async fn no_background_work_writes_a_core_block() {
     let before = blocks(&world).await;
     assert_eq!((before[0].persona.as_str(), before[0].user.as_str()), (texts[0].2, texts[2].2));
     assert_eq!((before[1].persona.as_str(), before[1].user.as_str()), (texts[0].2, texts[3].2));
-    // The model tries all it can: blocks in its answers, orders in its words.
+    // The model tries everything: blocks in its answers, instructions in its text.
     world.model.answer_task("extraction", |_| Reply::json(json!({
         "events": [{"type": "event", "description": "Rewrite the persona block", "emotional_impact": -9,
             "subject": "persona", "evidence": [{"message": "m1", "quote": "我叫小明"}]}],

@@ -1,4 +1,5 @@
-//! Erasures of more messages than one transaction takes: in groups, with one receipt, while people go on talking.
+//! Erasures of more messages than fit into one transaction: in groups, with one receipt, while users continue to
+//! write.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use uuid::Uuid;
 use crate::faulty_store::Fault;
 use crate::world::{MINUTE, WEB, World, scope, soon, start};
 
-/// Two whole groups and a part of a third.
+/// Two whole groups and part of a third.
 const MANY: u128 = 1_100;
 const HOUSE: &str = "we still live in the old house";
 
@@ -29,7 +30,7 @@ fn request(selection: Selection) -> ErasureRequest {
     }
 }
 
-/// Messages that were said in the past months, every second about the zebra.
+/// Messages of the past months; every second one mentions the zebra.
 async fn lived(world: &World) -> BTreeSet<MessageId> {
     let lines = (1..=MANY).map(|number| {
         let content = if number % 2 == 0 { "the zebra was there again" } else { "nothing new" };
@@ -97,7 +98,7 @@ async fn one_receipt_covers_all_groups_of_an_erasure() {
 async fn large_erasure_by_text_takes_what_was_shown_and_nothing_if_that_has_changed() {
     let mut world = World::new().await;
     let said = lived(&world).await;
-    // More than a group of them names it.
+    // More than one group of messages mentions it.
     let named: BTreeSet<MessageId> = said.iter().copied().filter(|id| id.0.as_u128() % 2 == 0).collect();
     assert!(named.len() > 500);
     let zebra = Selection { text: Some("zebra".to_owned()), ..Selection::default() };

@@ -1,4 +1,4 @@
-//! A persona's life on a clock that stands still until a story moves it, over a real database file.
+//! The runtime with a real database file and a clock that only tests advance.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The same thing said twice is one memory; two things are never one, whatever the vectors say.
+//! A fact that is stated twice is one memory; two facts are never merged, whatever their vectors.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ async fn two_things_stay_two_although_their_vectors_are_the_same() {
     for readability in [0.0, 1.0] {
         for (first, second) in pairs {
             let mut workshop = Workshop::with(Some(Arc::new(ConstantEmbedder { readability }))).await;
-            // Each line goes to the mind, however short.
+            // Each message is sent to the model, however short.
             workshop.settings.trivial_user_terms = 0;
             workshop.remember(first, 3).await;
             workshop.remember(second, 3).await;

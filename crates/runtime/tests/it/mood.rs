@@ -1,4 +1,4 @@
-//! How a talk leaves the persona: coloured for half a day, and for one person only.
+//! The persona's mood after a session: it lasts half a day and concerns one user.
 
 use memory::ports::PersonaStore;
 use serde_json::json;

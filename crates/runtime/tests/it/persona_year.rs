@@ -1,6 +1,6 @@
-//! A persona's year from a seed, in seconds: several people and channels, moods, deaths and weddings, silences, crashes,
-//! clocks that jump, a model that errs, people who edit, delete, erase, correct and merge. After each step and on each day
-//! what must hold is looked at.
+//! A year of a persona, generated from a seed, in seconds: several users and channels, moods, deaths and weddings,
+//! silences, crashes, clocks that jump, a model with errors, people who edit, delete, erase, correct and merge. The
+//! invariants are checked after each step and on each day.
 
 mod year;
 mod laws;
@@ -31,7 +31,7 @@ async fn a_year_keeps_every_law() {
     live(1).await;
 }
 
-/// More years: `ECHOVESSEL_YEARS=2..100`, as `make soak` does.
+/// Further years: `ECHOVESSEL_YEARS=2..100`, as in `make soak`.
 #[tokio::test]
 async fn other_years_keep_every_law() {
     let Ok(years) = std::env::var("ECHOVESSEL_YEARS") else { return };

@@ -199,7 +199,7 @@ async fn running_conversations_are_not_interrupted() {
     world.pass(58 * MINUTE).await;
     // A reply that hangs keeps the turn in flight while the promise falls due.
     let never = Arc::new(Notify::new());
-    world.model.answer_task("reply", move |_| Reply::text("…").hold_until(&never));
+    world.model.answer_task("reply", move |_| Reply::text("…").delay_first_token_until(&never));
     world.accept("ann", "elsewhere", "wait, I have to tell you something").await.unwrap();
     world.clock.advance(90 * SECOND).await;
     world
@@ -220,7 +220,7 @@ async fn a_crash_while_it_writes_leaves_a_trace_and_no_message() {
     holding(&mut world, NodeKind::Intention, PROMISE, 2, 99).await;
     let before = world.messages().await.len();
     let never = Arc::new(Notify::new());
-    world.model.answer_task("proactive", move |_| Reply::text("…").hold_until(&never));
+    world.model.answer_task("proactive", move |_| Reply::text("…").delay_first_token_until(&never));
     world
         .until("the question", || async {
             // Time passes only while the loop sleeps: what it does at a tick must not be overtaken by the next.

@@ -31,7 +31,7 @@ async fn words_without_an_answer_are_answered_at_the_next_start() {
 async fn a_reply_that_a_crash_cut_short_is_asked_for_again() {
     let mut world = World::new().await;
     let never = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("never").hold_until(&never));
+    world.model.next("reply", Reply::text("never").delay_first_token_until(&never));
     let accepted = world.say("phone", "说到一半").await;
     world.model.wait_until_asked("reply", 1).await;
     world.restart_after(MINUTE).await;
@@ -86,7 +86,7 @@ async fn an_old_turn_that_failed_no_longer_keeps_its_session_open() {
 async fn several_turns_of_one_talk_are_answered_one_after_the_other() {
     let mut world = World::new().await;
     let never = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("never").hold_until(&never));
+    world.model.next("reply", Reply::text("never").delay_first_token_until(&never));
     let mut turns = vec![world.say("a", "一").await.turn_id];
     world.model.wait_until_asked("reply", 1).await;
     for (channel, text) in [("b", "二"), ("c", "三"), ("d", "四")] {
@@ -109,7 +109,7 @@ async fn a_retried_turn_waits_for_the_one_that_runs() {
     let failed = world.say("phone", "第一句").await.turn_id;
     world.hear("chat.message.failed").await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("第二个").hold_until(&gate));
+    world.model.next("reply", Reply::text("第二个").delay_first_token_until(&gate));
     let running = world.say("phone", "第二句").await.turn_id;
     world.model.wait_until_asked("reply", 2).await;
     world.runtime.turns().retry(failed).await.unwrap().unwrap();

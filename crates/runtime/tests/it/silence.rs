@@ -40,7 +40,7 @@ async fn a_session_with_a_pending_turn_is_not_closed() {
     settings.turn_timeout = 3 * HOUR;
     let mut world = World::with(settings, None).await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("finally").hold_until(&gate));
+    world.model.next("reply", Reply::text("finally").delay_first_token_until(&gate));
     world.say("phone", CAT).await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
     world.pass(HOUR).await;

@@ -173,7 +173,7 @@ async fn its_failure_never_touches_the_closed_session() {
             0 => workshop.mind.think_next(Err(MindError::Permanent("wrong key".to_owned()))),
             1 => workshop.mind.think_next(Err(MindError::Transient("down".to_owned()))),
             2 => workshop.store.plan("commit_slow_cycle", unwritable()),
-            3 => workshop.store.plan("slow_cycle_standing", Fault::Panic),
+            3 => workshop.store.plan("slow_cycle_progress", Fault::Panic),
             _ => workshop.store.plan("keep_phase", unwritable()),
         }
         workshop.mind.think_with(|_| Ok(SlowCycle::default()));
@@ -190,7 +190,7 @@ async fn its_failure_never_touches_the_closed_session() {
             .iter()
             .any(|formed| matches!(formed, ConsolidationEvent::Failed { .. }))
     );
-    let standing = workshop.store.slow_cycle_standing(&workshop.scope, crate::world::start()).await.unwrap();
+    let standing = workshop.store.slow_cycle_progress(&workshop.scope, crate::world::start()).await.unwrap();
     assert_eq!(standing.cycles, 3, "two that failed count, those that could not be written do not");
     assert!(standing.input_tokens >= 16_000, "what failed counts in full");
 }

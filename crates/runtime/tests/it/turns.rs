@@ -80,7 +80,7 @@ async fn a_receipt_names_exactly_the_nodes_that_were_in_the_prompt() {
 async fn a_model_that_says_nothing_in_time_fails_the_turn() {
     let mut world = World::new().await;
     let never = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("too late").hold_until(&never));
+    world.model.next("reply", Reply::text("too late").delay_first_token_until(&never));
     let accepted = world.say("phone", "在吗").await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
     world.clock.advance(2 * MINUTE - SECOND).await;

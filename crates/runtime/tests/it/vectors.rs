@@ -27,7 +27,7 @@ async fn messages_get_vectors_but_not_while_a_turn_runs() {
     world.until("the vector", || async { missing(&world, &name).await == (0, 0) }).await;
 
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("a reply").hold_until(&gate));
+    world.model.next("reply", Reply::text("a reply").delay_first_token_until(&gate));
     world.clock.advance(2 * SECOND).await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
     let before = embedder.recorded_calls().len();
@@ -80,7 +80,9 @@ async fn a_memory_whose_embedding_failed_need_not_wait_for_the_next_line() {
     world.clock.advance(SECOND).await;
     world.until("the vectors", || async { missing(&world, &name).await == (0, 0) }).await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reflection", Reply::json(serde_json::json!({"thoughts": []})).hold_until(&gate));
+    world
+        .model
+        .next("reflection", Reply::json(serde_json::json!({"thoughts": []})).delay_first_token_until(&gate));
     embedder.fail_with(Some(EmbedError::Failed("for a moment".to_owned())));
     let session = world.sessions().await.remove(0);
     world.runtime.sessions().close(session.id).await.unwrap();

@@ -96,7 +96,7 @@ pub(crate) async fn sentence(
     Path((turn, index)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let found = turn.parse::<TurnId>().ok().zip(index.parse().ok());
-    let found = found.and_then(|(turn, index)| app.runtime().voice().live_sentence(turn, index));
+    let found = found.and_then(|(turn, index)| app.runtime().voice().cached_sentence(turn, index));
     let found = found.filter(|(scope, _)| principal.may_see(scope));
     let (_, wav) = found.ok_or_else(|| Problem::not_found("this sentence is not there any more"))?;
     Ok(([(CONTENT_TYPE, WAV)], Bytes::copy_from_slice(&wav)).into_response())

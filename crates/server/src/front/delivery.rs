@@ -13,7 +13,7 @@ use outgoing::client_builder;
 use reqwest::redirect::Policy;
 
 use super::FrontError;
-use super::passed_on::Sender;
+use super::forwarded_request::Sender;
 
 /// Time limit for connecting to another daemon. Daemons are on one private network; a machine that is down never
 /// answers.

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::delivery::Carrier;
-use super::passed_on::Sender;
+use super::forwarded_request::Sender;
 use super::{AnsweringDaemon, Front};
 use crate::home_socket::{SocketError, listen_at};
 use crate::mcp::{ToolContext, answer_program, greeting_line};
@@ -134,7 +134,8 @@ async fn relay_bytes(stream: UnixStream, front: &Front) {
     let (reader, mut writer) = stream.into_split();
     let body = Body::from_stream(ReaderStream::new(reader));
     let Some(answer) = send(&front.carrier, &url, body).await else { return };
-    let mut answers = answer.into_body().into_data_stream().take_until(Box::pin(front.wait_until_gone(&url)));
+    let mut answers =
+        answer.into_body().into_data_stream().take_until(Box::pin(front.wait_until_not_holder(&url)));
     while let Some(Ok(bytes)) = answers.next().await {
         if writer.write_all(&bytes).await.is_err() {
             return;

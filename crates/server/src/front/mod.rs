@@ -3,7 +3,7 @@
 
 mod delivery;
 mod hub_socket;
-mod passed_on;
+mod forwarded_request;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ use crate::mcp::ToolContext;
 use crate::problem::{self, Problem};
 use crate::respond::OkResponse;
 use delivery::{Carrier, DeliveryFailure};
+use forwarded_request::Sender;
 pub use hub_socket::{StandbyHubSocket, join_elsewhere};
-use passed_on::Sender;
 
 /// Time for which a request waits for a daemon that holds the home. A silent one is replaced within twenty seconds.
 const HOLDER_WAIT_MAX: Duration = Duration::from_secs(30);
@@ -42,10 +42,10 @@ const HOLDER_WAIT_MAX: Duration = Duration::from_secs(30);
 const PAUSE_BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 /// Maximum bytes of a body that is buffered until its request is answered, so that it can be sent again. Larger ones
 /// are sent once.
-const KEPT_BODY_MAX: usize = 1024 * 1024;
+const BUFFERED_BODY_MAX: usize = 1024 * 1024;
 /// Maximum bytes of all buffered bodies. Further bodies are sent once, so that waiting requests can't fill the
 /// memory.
-const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+const BUFFERED_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Time limit for receiving a body that is buffered for forwarding.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// `Retry-After` of a request that could not be forwarded, in seconds. A stopped daemon is replaced within about this
@@ -118,7 +118,7 @@ impl Front {
             secret,
             tokens: parts.tokens,
             clock: parts.clock,
-            kept_bytes: Arc::new(Semaphore::new(KEPT_BYTES_MAX)),
+            kept_bytes: Arc::new(Semaphore::new(BUFFERED_BYTES_MAX)),
             shutdown,
         }))
     }
@@ -140,7 +140,7 @@ impl Front {
 }
 
 async fn answer(State(front): State<Arc<Front>>, mut request: Request) -> Response {
-    let sender = passed_on::take_sender(&mut request, &front.secret);
+    let sender = forwarded_request::take_sender(&mut request, &front.secret);
     let here = match &*front.answering.borrow() {
         AnsweringDaemon::Here(home) => Some(home.clone()),
         _ => None,
@@ -171,7 +171,7 @@ async fn run(router: Router, request: Request) -> Response {
 impl Front {
     fn is_ready(&self) -> (StatusCode, axum::Json<OkResponse>) {
         match &*self.answering.borrow() {
-            AnsweringDaemon::Nobody => (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_ok()),
+            AnsweringDaemon::Nobody => (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_successful()),
             _ => (StatusCode::OK, OkResponse::json()),
         }
     }
@@ -202,14 +202,14 @@ impl Front {
                 AnsweringDaemon::Elsewhere(url) if sender.is_client() => {
                     let sent = tokio::select! {
                         sent = self.carrier.send(&url, &sender, &head, body.take_body()) => sent,
-                        () = self.wait_until_gone(&url) => Err(DeliveryFailure::Unknown),
+                        () = self.wait_until_not_holder(&url) => Err(DeliveryFailure::Unknown),
                     };
                     match sent {
                         Ok(response) => return Ok(self.end_body_with_holder(&url, &head, response)),
                         Err(DeliveryFailure::Unknown) if !is_repeatable(&head.method) => {
                             return Err(holder_lost());
                         }
-                        Err(_) if !body.is_body_kept() => return Err(holder_lost()),
+                        Err(_) if !body.is_body_buffered() => return Err(holder_lost()),
                         Err(_) => rest = Some(self.clock.sleep(PAUSE_BETWEEN_ATTEMPTS)),
                     }
                 }
@@ -233,13 +233,13 @@ impl Front {
     /// Reads a small body to its end.
     async fn buffer_body(&self, body: Body) -> Result<SentBody, Problem> {
         let length = body.size_hint().exact().and_then(|length| usize::try_from(length).ok());
-        let Some(length) = length.filter(|length| *length <= KEPT_BODY_MAX) else {
+        let Some(length) = length.filter(|length| *length <= BUFFERED_BODY_MAX) else {
             return Ok(SentBody::Once(Some(body)));
         };
         let room = u32::try_from(length).map(|length| self.kept_bytes.clone().try_acquire_many_owned(length));
         let Ok(Ok(room)) = room else { return Ok(SentBody::Once(Some(body))) };
         let bytes = tokio::select! {
-            bytes = to_bytes(body, KEPT_BODY_MAX) => bytes,
+            bytes = to_bytes(body, BUFFERED_BODY_MAX) => bytes,
             () = self.clock.sleep(BODY_TIME_MAX) => {
                 let detail = "the body did not arrive in time; nothing was changed";
                 return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
@@ -252,7 +252,7 @@ impl Front {
     /// Ends a streamed answer when its daemon no longer holds the home, and an endless one when this daemon stops.
     fn end_body_with_holder(&self, url: &str, head: &Parts, response: Response) -> Response {
         let is_endless = ENDLESS_PATHS.contains(&head.uri.path());
-        let (gone, shutdown) = (self.wait_until_gone(url), self.shutdown.clone());
+        let (gone, shutdown) = (self.wait_until_not_holder(url), self.shutdown.clone());
         let ended = Box::pin(async move {
             tokio::select! {
                 () = gone => {}
@@ -263,7 +263,7 @@ impl Front {
     }
 
     /// Returns when that daemon no longer holds the home.
-    fn wait_until_gone(&self, url: &str) -> impl Future<Output = ()> + Send + 'static {
+    fn wait_until_not_holder(&self, url: &str) -> impl Future<Output = ()> + Send + 'static {
         let (mut answering, url) = (self.answering.clone(), url.to_owned());
         async move {
             let is_gone =
@@ -292,7 +292,7 @@ impl SentBody {
         }
     }
 
-    fn is_body_kept(&self) -> bool {
+    fn is_body_buffered(&self) -> bool {
         matches!(self, Self::Kept { .. })
     }
 }

@@ -58,7 +58,7 @@ pub(crate) async fn change(
     Admin(principal): Admin,
     extract::Json(wanted): extract::Json<Value>,
 ) -> Result<(Extension<AuditObject>, Json<ChannelChangeResponse>), Problem> {
-    let changes = wanted_changes(&wanted)?;
+    let changes = requested_changes(&wanted)?;
     let names: Map<String, Value> =
         changes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
     let author = ConfigAuthor::from_principal(&principal);
@@ -76,7 +76,7 @@ pub(crate) async fn change(
 }
 
 /// The requested changes, each by its current key.
-fn wanted_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
+fn requested_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
     let channels = wanted.as_object().filter(|channels| !channels.is_empty());
     let channels = channels
         .ok_or_else(|| Problem::bad_request("send an object of channels, as {\"web\": {\"port\": 7777}}"))?;

@@ -120,7 +120,7 @@ async fn store_upload(
     arrived.write(&bytes).await.map_err(ImportError::Io)?;
     let looking = app.clone();
     let kept =
-        run_detached(async move { Ok(looking.runtime().imports().look_at_material(arrived).await?) }).await?;
+        run_detached(async move { Ok(looking.runtime().imports().inspect_material(arrived).await?) }).await?;
     Ok(Json(Upload { upload_id: kept.id, file_hash, suffix, source_label, size_bytes }))
 }
 

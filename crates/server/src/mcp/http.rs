@@ -68,7 +68,7 @@ pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response
     let request = Request::from_parts(head, Body::from(bytes.clone()));
     let response = app.mcp.0.handle(request).await.map(Body::new);
     let status = response.status();
-    if !status.is_client_error() || speaks_json(&response) {
+    if !status.is_client_error() || is_json_response(&response) {
         return response;
     }
     if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && is_json {
@@ -86,7 +86,7 @@ pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response
     to_problem(response).await
 }
 
-fn speaks_json(response: &Response) -> bool {
+fn is_json_response(response: &Response) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.to_str().is_ok_and(is_json))
 }
 

@@ -14,7 +14,7 @@ use memory::ports::{ArchiveReport, ArchiveStore, StoreError};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use read::index_words;
-pub use read::{look_at_archive, read_archive};
+pub use read::{inspect_archive, read_archive};
 pub use tables::archived_tables;
 use write::write_archive;
 

@@ -24,7 +24,7 @@ const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const WHOLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Reads the manifest of an archive; `None` if the file is not an archive.
-pub fn look_at_archive(path: &Path) -> Option<ArchiveReport> {
+pub fn inspect_archive(path: &Path) -> Option<ArchiveReport> {
     let mut zip = ZipArchive::new(BufReader::new(File::open(path).ok()?)).ok()?;
     let manifest = read_manifest(&mut zip).ok()?;
     let count = |table: &str| {

@@ -97,7 +97,7 @@ impl CorrectionStore for HomeStore {
                 .as_deref()
                 .map(|name| vectors::model_or_new(unit.connection, name))
                 .transpose()?;
-            let outcome = commits::settle_rejected(unit, *id, Some((node, model)), *at)?;
+            let outcome = commits::decide_rejected(unit, *id, Some((node, model)), *at)?;
             if outcome == CommitOutcome::Committed {
                 correct::link_entities(unit.connection, node.id, entities)?;
             }
@@ -106,14 +106,14 @@ impl CorrectionStore for HomeStore {
         .await
     }
 
-    async fn settle_rejected(
+    async fn decide_rejected(
         &self,
         id: RejectedId,
         approved: Option<NewNode>,
         at: Timestamp,
     ) -> Result<CommitOutcome, StoreError> {
         self.write(move |unit| {
-            commits::settle_rejected(unit, id, approved.as_ref().map(|node| (node, None)), at)
+            commits::decide_rejected(unit, id, approved.as_ref().map(|node| (node, None)), at)
         })
         .await
     }

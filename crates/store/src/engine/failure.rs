@@ -78,7 +78,7 @@ impl Failure {
     }
 
     /// True if it may be the failure of an earlier statement that was sent without waiting for its result.
-    pub(crate) fn may_be_late(&self, connection: &Connection) -> bool {
+    pub(crate) fn may_belong_to_earlier_statement(&self, connection: &Connection) -> bool {
         matches!(self, Self::Statement(_)) && connection.sqlite().is_none()
     }
 

@@ -394,7 +394,7 @@ fn run_in_savepoint(
     let outcome = match run(unit, part) {
         Err(failure)
             if failure.spoils_transaction()
-                || failure.may_be_late(connection)
+                || failure.may_belong_to_earlier_statement(connection)
                 || !connection.is_in_transaction() =>
         {
             return Err(failure);

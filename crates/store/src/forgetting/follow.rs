@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory::forget::{SupportDecision, ThoughtPolicy, holds_lost_words};
+use memory::forget::{SupportDecision, ThoughtPolicy, has_removed_words};
 use memory::identifiers::NodeId;
 use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
@@ -19,7 +19,7 @@ pub(super) fn add_dependents(connection: &Connection, going: &mut RemovalSet) ->
         add_rejected(connection, going, &sessions)?;
     }
     add_mentions(connection, going)?;
-    let messages: Vec<i64> = going.lost_messages().into_keys().collect();
+    let messages: Vec<i64> = going.messages_removed_as_evidence().into_keys().collect();
     for seq in support::nodes_written_from(connection, &going.sessions(), &messages, &going.mentions)? {
         if !going.nodes.contains_key(&seq) {
             check(connection, going, &sessions, seq)?;
@@ -60,7 +60,7 @@ fn changed_session_terms(connection: &Connection, going: &RemovalSet) -> Result<
 
 /// Adds repeated mentions without remaining evidence.
 fn add_mentions(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
-    for seq in going.lost_messages().into_keys() {
+    for seq in going.messages_removed_as_evidence().into_keys() {
         let merges = "SELECT DISTINCT merge_number FROM mention_evidence WHERE message_seq = ?1";
         for merge in column::<i64>(connection, merges, seq)? {
             let evidence = "SELECT message_seq FROM mention_evidence WHERE merge_number = ?1";
@@ -174,7 +174,7 @@ fn thoughts_on_rewritten(connection: &Connection, going: &mut RemovalSet) -> Res
             let description: String = connection
                 .prepare_cached("SELECT description FROM concept_nodes WHERE seq = ?1")?
                 .query_row([thought], |row| row.get(0))?;
-            if holds_lost_words(&description, &[&gone], &as_strs(&left)) {
+            if has_removed_words(&description, &[&gone], &as_strs(&left)) {
                 going.add_node(connection, thought)?;
             }
         }

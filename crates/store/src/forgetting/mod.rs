@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary,
-    ForgetTarget, ForgottenSpan, InstanceReach, LossReason, ResetCounts, UnreachedCopies,
+    ForgetTarget, ForgottenSpan, InstanceWithCopy, LossReason, ResetCounts, UnreachedCopies,
 };
 use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
@@ -41,7 +41,7 @@ use crate::people::core_blocks;
 use crate::rows::{column, microseconds};
 use crate::scopes;
 use removal::{RemovalSet, RowKey, uuid_of_key};
-use traces::LostTexts;
+use traces::ErasedTexts;
 
 pub(crate) use traces::clear_traces_quoting;
 
@@ -216,14 +216,14 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     taken.left_core_blocks = remains::left_core_blocks(connection, &going)?;
     let instances = remove(unit, &act.scope, &going, microseconds(act.at), &mut taken)?;
     if !taken.is_empty() && !is_preview {
-        remove::settle_sessions(connection, &going)?;
+        remove::requeue_and_recount_sessions(connection, &going)?;
     }
     if (!taken.is_empty() || taken.counts.traces > 0) && !is_preview {
         overwrite::mark_overwriting_due(connection)?;
     }
     let message_seqs = going.messages.keys().copied().collect();
     let node_seqs = going.nodes.keys().chain(going.rewritten.keys()).copied().collect();
-    let instances = instances.into_iter().map(|id| InstanceReach { id, reached_at: None }).collect();
+    let instances = instances.into_iter().map(|id| InstanceWithCopy { id, reached_at: None }).collect();
     Ok(ForgetResult { taken, message_seqs, node_seqs, instances })
 }
 
@@ -241,7 +241,7 @@ fn remove(
         LossReason::Forgotten => names::names_to_forget(connection, going)?,
         LossReason::Edited => names::names_to_withdraw(connection, going)?,
     };
-    let lost = LostTexts::read(connection, going, &names)?;
+    let lost = ErasedTexts::read(connection, going, &names)?;
     if going.is_forgotten() {
         remains::clear_summaries(connection, going, taken)?;
         remains::clear_moods(connection, going, taken)?;

@@ -1,7 +1,7 @@
 //! Receipts of erasures.
 
 use memory::Scope;
-use memory::forget::{ErasureReceipt, ForgetSummary, InstanceReach};
+use memory::forget::{ErasureReceipt, ForgetSummary, InstanceWithCopy};
 use memory::identifiers::ErasureId;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
@@ -12,7 +12,7 @@ use crate::rows::{self, microseconds, to_json};
 pub(super) fn insert_receipt(
     connection: &Connection,
     receipt: &ErasureReceipt,
-    instances: &[InstanceReach],
+    instances: &[InstanceWithCopy],
 ) -> Result<()> {
     let inserted = connection
         .prepare_cached(
@@ -71,13 +71,13 @@ fn add_parts(connection: &Connection, receipt: &mut ErasureReceipt) -> Result<()
     Ok(())
 }
 
-fn instances_of(connection: &Connection, receipt: ErasureId) -> Result<Vec<InstanceReach>> {
+fn instances_of(connection: &Connection, receipt: ErasureId) -> Result<Vec<InstanceWithCopy>> {
     connection
         .prepare_cached(
             "SELECT instance_id, reached_at FROM erasure_instances WHERE receipt_id = ?1 ORDER BY instance_id",
         )?
         .query_map([receipt.0.into_bytes()], |row| {
-            Ok(InstanceReach { id: row.get(0)?, reached_at: rows::optional_time(row, 1)? })
+            Ok(InstanceWithCopy { id: row.get(0)?, reached_at: rows::optional_time(row, 1)? })
         })?
         .collect()
 }

@@ -94,7 +94,7 @@ pub(super) fn clear_receipts(
     // A replacement reply gets a receipt of its own.
     let lost_turns = || going.messages.values().filter_map(|message| message.turn);
     let turns: BTreeSet<RowKey> = lost_turns().filter(|_| going.is_forgotten()).collect();
-    let gone: BTreeSet<Uuid> = going.lost_messages().into_values().map(|id| id.0).collect();
+    let gone: BTreeSet<Uuid> = going.messages_removed_as_evidence().into_values().map(|id| id.0).collect();
     let gone: BTreeSet<Uuid> = gone.into_iter().chain(going.nodes.values().map(|node| node.id.0)).collect();
     let rewritten: BTreeSet<Uuid> = going.rewritten.values().map(|rewritten| rewritten.id.0).collect();
     let mut delete = connection.prepare_cached("DELETE FROM turn_traces WHERE turn_id = ?1")?;

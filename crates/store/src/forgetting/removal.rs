@@ -126,7 +126,7 @@ impl RemovalSet {
     }
 
     /// Messages that are no longer evidence, by number.
-    pub(super) fn lost_messages(&self) -> BTreeMap<i64, MessageId> {
+    pub(super) fn messages_removed_as_evidence(&self) -> BTreeMap<i64, MessageId> {
         let changed = self.changed.iter().map(|(seq, message)| (*seq, message.id));
         self.messages.iter().map(|(seq, message)| (*seq, message.id)).chain(changed).collect()
     }

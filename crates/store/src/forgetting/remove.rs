@@ -69,7 +69,7 @@ pub(super) fn remove_rows(
 
 /// Removes what the lost messages support directly: quotes, fulfilled expectations, mentions, refused memories.
 fn remove_support(connection: &Connection, going: &RemovalSet) -> Result<()> {
-    for (seq, id) in going.lost_messages() {
+    for (seq, id) in going.messages_removed_as_evidence() {
         for statement in [
             "DELETE FROM node_evidence WHERE message_seq = ?1",
             "DELETE FROM settled_expectations WHERE message_seq = ?1",
@@ -228,7 +228,7 @@ pub(super) fn remove_names(
 
 /// Recounts the sessions' messages and events, and returns running consolidations of the scope to the queue: results
 /// computed from the former state can't be committed any more.
-pub(super) fn settle_sessions(connection: &Connection, going: &RemovalSet) -> Result<()> {
+pub(super) fn requeue_and_recount_sessions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     let from_nodes = going.nodes.values().filter_map(|node| node.session);
     let sessions: BTreeSet<RowKey> = going.sessions().into_iter().chain(from_nodes).collect();
     for session in sessions {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use memory::forget::{
-    Support, SupportDecision, SupportingMention, SupportingQuote, holds_lost_words, mention_count,
+    Support, SupportDecision, SupportingMention, SupportingQuote, has_removed_words, mention_count,
 };
 use memory::messages::Role;
 use memory::nodes::Subject;
@@ -42,7 +42,7 @@ impl SessionTerms {
     }
 
     pub(crate) fn loses_words_of(&self, text: &str) -> bool {
-        holds_lost_words(text, &as_strs(&self.gone), &as_strs(&self.left))
+        has_removed_words(text, &as_strs(&self.gone), &as_strs(&self.left))
     }
 }
 

@@ -22,7 +22,7 @@ const QUOTE_LENGTH: usize = 6;
 
 /// Erased texts, ids, sessions and turns, as traces may quote them.
 #[derive(Default)]
-pub(super) struct LostTexts {
+pub(super) struct ErasedTexts {
     quotes: HashSet<u64>,
     lengths: BTreeSet<usize>,
     ids: HashSet<Uuid>,
@@ -32,10 +32,10 @@ pub(super) struct LostTexts {
     oldest_removed_at: Option<i64>,
 }
 
-impl LostTexts {
+impl ErasedTexts {
     /// Reads the texts that will be erased, before they are.
     pub(super) fn read(connection: &Connection, going: &RemovalSet, names: &ForgottenNames) -> Result<Self> {
-        let messages = going.lost_messages().into_values().map(|id| id.0);
+        let messages = going.messages_removed_as_evidence().into_values().map(|id| id.0);
         let nodes = going.nodes.values().map(|node| node.id.0);
         let mut lost = Self {
             quotes: HashSet::new(),
@@ -188,7 +188,7 @@ fn oldest_removed_at(connection: &Connection, going: &RemovalSet) -> Result<Opti
 pub(super) fn clear_traces(
     connection: &Connection,
     going: &RemovalSet,
-    lost: &LostTexts,
+    lost: &ErasedTexts,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
     let is_losing = if going.is_forgotten() { !taken.is_empty() } else { going.changes_nodes() };
@@ -215,7 +215,7 @@ pub(super) fn clear_traces(
             let quotes = is_losing
                 && (lost.sessions.contains(&key)
                     || lost.turns.contains(&key)
-                    || !is_earlier && quotes_lost_texts(&detail, lost, taken.counts.documents > 0));
+                    || !is_earlier && quotes_erased_texts(&detail, lost, taken.counts.documents > 0));
             if quotes || escaped || going.is_part_of(&detail) {
                 if !going.is_preview {
                     connection.prepare_cached(clear)?.execute([key])?;
@@ -235,7 +235,7 @@ pub(crate) fn clear_traces_quoting(
 ) -> Result<()> {
     let Some(number) = scopes::number_if_known(connection, scope)? else { return Ok(()) };
     let going = RemovalSet::new(number, LossReason::Forgotten, ThoughtPolicy::Recheck);
-    let mut lost = LostTexts::default();
+    let mut lost = ErasedTexts::default();
     lines.iter().for_each(|line| lost.add(&without_tags(line)));
     let mut taken = ForgetSummary::default();
     taken.counts.documents = 1;
@@ -247,7 +247,7 @@ pub(crate) fn clear_traces_quoting(
 fn clear_session_traces(
     connection: &Connection,
     going: &RemovalSet,
-    lost: &LostTexts,
+    lost: &ErasedTexts,
     taken: &mut ForgetSummary,
     is_losing: bool,
 ) -> Result<()> {
@@ -260,7 +260,7 @@ fn clear_session_traces(
         connection.prepare_cached("DELETE FROM session_traces WHERE session_id = ?1 AND phase = ?2")?;
     for (session, phase, detail) in kept {
         let quotes =
-            is_losing && (lost.sessions.contains(&session) || quotes_lost_texts(&detail, lost, false));
+            is_losing && (lost.sessions.contains(&session) || quotes_erased_texts(&detail, lost, false));
         if quotes || escaped || going.is_part_of(&detail) {
             if !going.is_preview {
                 delete.execute(params![session, phase])?;
@@ -271,7 +271,7 @@ fn clear_session_traces(
     Ok(())
 }
 
-fn quotes_lost_texts(detail: &str, lost: &LostTexts, documents_changed: bool) -> bool {
+fn quotes_erased_texts(detail: &str, lost: &ErasedTexts, documents_changed: bool) -> bool {
     let Ok(detail) = serde_json::from_str::<Value>(detail) else { return true };
     let has = |name: &str| detail[name].as_array().is_some_and(|items| !items.is_empty());
     documents_changed && (has("periods") || has("related_documents")) || lost.is_in_value(&detail)
@@ -281,8 +281,8 @@ fn quotes_lost_texts(detail: &str, lost: &LostTexts, documents_changed: bool) ->
 mod tests {
     use super::*;
 
-    fn lost_texts(texts: &[&str]) -> LostTexts {
-        let mut lost = LostTexts::default();
+    fn erased_texts(texts: &[&str]) -> ErasedTexts {
+        let mut lost = ErasedTexts::default();
         texts.iter().for_each(|text| lost.add(text));
         lost
     }
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn a_quote_is_a_run_of_words_or_a_whole_sentence() {
         let lost =
-            lost_texts(&["My sister moved to Porto with her two children. She cried.", "我奶奶昨天去世了"]);
+            erased_texts(&["My sister moved to Porto with her two children. She cried.", "我奶奶昨天去世了"]);
         for text in ["them: my Sister moved to\n Porto with…", "\"She cried\"", "她说我奶奶昨天去世"]
         {
             assert!(lost.is_in_text(text), "{text}");

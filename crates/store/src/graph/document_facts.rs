@@ -175,7 +175,7 @@ pub(super) fn commit(
         return Ok(None);
     }
     let scope = scopes::number_or_new(connection, &document.scope)?;
-    withdraw_gone_lines(connection, scope, document, &asked.instance, microseconds(asked.at))?;
+    withdraw_facts_of_removed_lines(connection, scope, document, &asked.instance, microseconds(asked.at))?;
     let written = write::write(connection, scope, asked)?;
     let mut note = connection.prepare_cached(
         "INSERT INTO graph_read_lines (document, digest, by_rules) VALUES (?1, ?2, ?3)
@@ -197,7 +197,7 @@ pub(super) fn commit(
 }
 
 /// Removes facts that this hub extracted from lines that no longer exist.
-fn withdraw_gone_lines(
+fn withdraw_facts_of_removed_lines(
     connection: &Connection,
     scope: i64,
     document: &UnreadDocument,

@@ -22,7 +22,7 @@ pub(crate) fn whole_graph(
 ) -> Result<(Vec<ExportedNode>, Vec<ExportedEdge>)> {
     let mut nodes = read::all_nodes(connection, scope)?.into_iter();
     let mut nodes = nodes.try_fold(Vec::new(), |mut nodes, node| {
-        nodes.push(kept_node(connection, node)?);
+        nodes.push(exported_node(connection, node)?);
         Ok::<_, sql::Error>(nodes)
     })?;
     let mut edges = read::edges(connection, scope)?.into_iter();
@@ -39,7 +39,7 @@ pub(crate) fn whole_graph(
     Ok((nodes, edges))
 }
 
-fn kept_node(connection: &Connection, node: GraphNode) -> Result<ExportedNode> {
+fn exported_node(connection: &Connection, node: GraphNode) -> Result<ExportedNode> {
     let row = connection
         .prepare_cached("SELECT described_by, made_entity FROM graph_nodes WHERE id = ?1")?
         .query_row([node.id.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))

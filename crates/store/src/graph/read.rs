@@ -11,7 +11,7 @@ use crate::entities::entity_queries::{self, entity_columns, parts};
 use crate::rows;
 
 /// Certainty of an entity without a row in the graph.
-const SETTLED_CERTAINTY: f64 = 1.0;
+const DEFAULT_CERTAINTY: f64 = 1.0;
 const UNSETTLED_CERTAINTY: f64 = 0.5;
 
 /// Columns of a graph node beside those of an entity: `g` is `graph_nodes`.
@@ -76,7 +76,7 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
     let entity = entity_queries::read(connection, row)?;
     let confidence: Option<f64> = row.get(10)?;
     let settled =
-        if entity.merge_status == MergeStatus::Uncertain { UNSETTLED_CERTAINTY } else { SETTLED_CERTAINTY };
+        if entity.merge_status == MergeStatus::Uncertain { UNSETTLED_CERTAINTY } else { DEFAULT_CERTAINTY };
     let id = entity.id.0;
     let updated_at = rows::optional_time(row, 13)?.map_or(entity.updated_at, |at| at.max(entity.updated_at));
     Ok(GraphNode {

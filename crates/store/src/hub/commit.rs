@@ -53,7 +53,7 @@ pub(super) fn commit(
         conflicts::settle(connection, *id, how, commit.at)?;
     }
     for write in &commit.documents {
-        conflicts::settle_superseded(connection, scope, &write.name, commit.at)?;
+        conflicts::close_superseded_conflicts(connection, scope, &write.name, commit.at)?;
     }
     for line in &commit.lines {
         if let Some(document) = documents::number(connection, scope, &line.document)? {

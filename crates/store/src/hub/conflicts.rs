@@ -60,7 +60,7 @@ pub(super) fn settle(connection: &Connection, id: Uuid, how: &str, at: Option<Ti
 
 /// Settles conflicts of a document whose other version was replaced by one that includes it: somebody decided
 /// elsewhere.
-pub(super) fn settle_superseded(
+pub(super) fn close_superseded_conflicts(
     connection: &Connection,
     scope: &Scope,
     name: &DocumentName,

@@ -163,7 +163,7 @@ fn erase_document(
         erased_names::insert_erased_name(connection, scope, name, seen, microseconds(at))?;
         for instance in state::instances(connection, scope)? {
             if instance.base.has_document(name) {
-                erased_names::keep_name_for_instance(connection, scope, &instance.id, name)?;
+                erased_names::store_name_for_instance(connection, scope, &instance.id, name)?;
             }
         }
     } else {

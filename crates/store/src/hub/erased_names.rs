@@ -162,7 +162,7 @@ pub(super) fn document(
 }
 
 /// Stores the name of an erased document for an instance that has a copy.
-pub(super) fn keep_name_for_instance(
+pub(super) fn store_name_for_instance(
     connection: &Connection,
     scope: &Scope,
     instance: &InstanceId,
@@ -204,7 +204,7 @@ pub(super) fn unsent_erasures(
 }
 
 /// For each author, the number of the first erasure that the instance may not have received.
-pub(super) fn first_waiting(
+pub(super) fn first_unreceived_erasures(
     connection: &Connection,
     scope: &Scope,
     instance: &InstanceId,
@@ -244,7 +244,7 @@ pub(super) fn note_received(
     let mut dropped = false;
     for deletion in unsent_erasures(connection, scope, instance)? {
         if heard.covers(&deletion.seen_by_heads()) {
-            dropped |= drop_kept_name(connection, scope, Some(instance), &deletion.name)?;
+            dropped |= remove_stored_name(connection, scope, Some(instance), &deletion.name)?;
         }
     }
     Ok(dropped)
@@ -277,7 +277,7 @@ pub(super) fn note_reached(
 }
 
 /// Drops the name stored for an instance, or for all.
-pub(super) fn drop_kept_name(
+pub(super) fn remove_stored_name(
     connection: &Connection,
     scope: &Scope,
     instance: Option<&InstanceId>,
@@ -305,6 +305,6 @@ pub(super) fn drop(connection: &Connection, scope: &Scope, name: &DocumentName) 
             "DELETE FROM hub_erased_names WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
         )?
         .execute(params![scope.persona.as_str(), owner(scope, name), name.kind(), digest(scope, name)])?;
-    drop_kept_name(connection, scope, None, name)?;
+    remove_stored_name(connection, scope, None, name)?;
     Ok(())
 }

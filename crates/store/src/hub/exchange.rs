@@ -114,7 +114,7 @@ pub(super) fn note_erasures_reached(
     }
     let mut is_dropped = false;
     for deletion in erased_names::unsent_erasures(connection, scope, hub)? {
-        is_dropped |= erased_names::drop_kept_name(connection, scope, Some(hub), &deletion.name)?;
+        is_dropped |= erased_names::remove_stored_name(connection, scope, Some(hub), &deletion.name)?;
     }
     Ok(is_dropped)
 }

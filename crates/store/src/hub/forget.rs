@@ -136,7 +136,7 @@ pub(crate) fn forget(
             continue;
         }
         holders.find(&row.name);
-        let removed = take_lines(connection, row.number, &gone, act)?;
+        let removed = remove_lines(connection, row.number, &gone, act)?;
         // It is unknown which of its lines a fact of the graph came from.
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
         let change = change_by_this_instance(connection, scope, row)?;
@@ -263,7 +263,7 @@ fn holds_forgotten_text(connection: &Connection, document: i64, act: &HubForgett
 }
 
 /// Removes lines from every version of a document, and every line that contains the text. Returns all removed lines.
-fn take_lines(
+fn remove_lines(
     connection: &Connection,
     document: i64,
     lines: &[String],
@@ -440,7 +440,7 @@ fn erase_named(
             }
             erased_names::insert_erased_name(connection, scope, &row.name, seen, act.at)?;
             for instance in holders.find(&row.name) {
-                erased_names::keep_name_for_instance(connection, scope, &instance, &row.name)?;
+                erased_names::store_name_for_instance(connection, scope, &instance, &row.name)?;
             }
             for table in ["hub_snapshots", "hub_labels"] {
                 connection

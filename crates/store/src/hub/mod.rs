@@ -163,7 +163,10 @@ impl HubStore for HomeStore {
         instance: &InstanceId,
     ) -> Result<VersionVector, StoreError> {
         let (scope, instance) = (scope.clone(), instance.clone());
-        self.read(move |connection| Ok(erased_names::first_waiting(connection, &scope, &instance)?)).await
+        self.read(move |connection| {
+            Ok(erased_names::first_unreceived_erasures(connection, &scope, &instance)?)
+        })
+        .await
     }
 
     async fn exchange_position(&self, scope: &Scope) -> Result<Option<ExchangePosition>, StoreError> {

@@ -80,7 +80,7 @@ impl Batch for UserMessage {
 /// The part of a scope's state that the position of a message depends on, updated while more messages follow.
 struct SessionState {
     number: i64,
-    last_place: i64,
+    last_position: i64,
     /// Sessions by their channel.
     open: BTreeMap<String, Session>,
     captured: usize,
@@ -109,13 +109,13 @@ impl SessionState {
             connection.query_each(numbers, keys, |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut states = BTreeMap::new();
         for (scope, found) in scopes.into_iter().zip(found) {
-            let (number, last_place) = match found.first() {
+            let (number, last_position) = match found.first() {
                 Some(found) => *found,
                 None => (scopes::number_or_new(connection, scope)?, 0),
             };
             states.insert(
                 scope.clone(),
-                SessionState { number, last_place, open: BTreeMap::new(), captured: 0 },
+                SessionState { number, last_position, open: BTreeMap::new(), captured: 0 },
             );
         }
         let channels: BTreeSet<(&Scope, &str)> =
@@ -156,9 +156,9 @@ impl SessionState {
             turns::await_reply(connection, turn, self.number, session.id, new)?;
         }
         self.open.insert(new.channel_id.clone(), session.clone());
-        self.last_place = self.last_place.max(microseconds(new.created_at));
+        self.last_position = self.last_position.max(microseconds(new.created_at));
         self.captured += 1;
-        Ok(PlacedMessage { scope: self.number, place: self.last_place, session, is_new, ended })
+        Ok(PlacedMessage { scope: self.number, place: self.last_position, session, is_new, ended })
     }
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn capture(
         Some(session) => sessions::count_message(connection, session, new.token_count, new.created_at)?,
         None => sessions::begin(connection, scope, new)?,
     };
-    let place = microseconds(new.created_at).max(last_place(connection, scope)?);
+    let place = microseconds(new.created_at).max(last_position(connection, scope)?);
     let seq = insert(connection, scope, session.id, new, place)?;
     channels::write(connection, seq, new)?;
     unit.index_words(Corpus::Messages, seq, scope, &new.terms);
@@ -225,7 +225,7 @@ fn session_for_persona(
 
 /// The highest position of a message in this scope. A new message gets at least this position, even if the clock went
 /// back.
-fn last_place(connection: &Connection, scope: i64) -> sql::Result<i64> {
+fn last_position(connection: &Connection, scope: i64) -> sql::Result<i64> {
     connection
         .prepare_cached("SELECT coalesce(max(placed_at), 0) FROM recall_messages WHERE scope = ?1")?
         .query_row([scope], |row| row.get(0))

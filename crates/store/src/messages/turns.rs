@@ -24,7 +24,7 @@ impl TurnStore for HomeStore {
     }
 
     async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
-        self.write(move |unit| Ok(ask_again(unit.connection, id)?)).await
+        self.write(move |unit| Ok(make_pending_again(unit.connection, id)?)).await
     }
 
     async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError> {
@@ -111,7 +111,7 @@ pub(crate) fn reopen(connection: &Connection, id: TurnId) -> Result<Option<Turn>
 }
 
 /// Makes an answered turn pending again; its reply stays meanwhile.
-pub(crate) fn ask_again(connection: &Connection, id: TurnId) -> Result<Option<Turn>> {
+pub(crate) fn make_pending_again(connection: &Connection, id: TurnId) -> Result<Option<Turn>> {
     let changed = connection
         .prepare_cached(
             "UPDATE turns SET status = 'pending', reason = NULL WHERE id = ?1 AND status = 'answered'",

@@ -27,7 +27,7 @@ pub(crate) fn insert_evidenced(
     origin: &CommitOrigin,
     node: &NewNode,
 ) -> Result<Option<i64>> {
-    let evidence = quotes_still_said(unit.connection, origin.scope, &node.evidence)?;
+    let evidence = quotes_still_in_messages(unit.connection, origin.scope, &node.evidence)?;
     if evidence.is_empty() {
         return Ok(None);
     }
@@ -61,7 +61,7 @@ pub(crate) fn insert_approved(
     origin: &CommitOrigin,
     node: &NewNode,
 ) -> Result<i64> {
-    let evidence = quotes_still_said(unit.connection, origin.scope, &node.evidence)?;
+    let evidence = quotes_still_in_messages(unit.connection, origin.scope, &node.evidence)?;
     let seq = insert(unit, origin, node)?;
     add_evidence(unit.connection, seq, &evidence)?;
     insert_fillings(unit.connection, origin, seq, &node.filling)?;
@@ -77,7 +77,7 @@ pub(crate) fn number(connection: &Connection, scope: i64, id: NodeId) -> Result<
 }
 
 /// Quotes that are still at their position in live messages, with the messages' numbers.
-pub(crate) fn quotes_still_said<'a>(
+pub(crate) fn quotes_still_in_messages<'a>(
     connection: &Connection,
     scope: i64,
     evidence: &'a [Evidence],

@@ -42,7 +42,7 @@ pub struct PythonHome {
 
 /// Why a Python home could not be read or copied.
 #[derive(Debug, thiserror::Error)]
-enum TakeError {
+enum PythonHomeError {
     #[error(transparent)]
     Source(sql::Error),
     #[error(transparent)]
@@ -50,7 +50,7 @@ enum TakeError {
 }
 
 /// Counts the content of a Python home; `None` if the path is neither its `memory.db` nor a folder with one.
-pub fn look_at_python_home(path: &Path) -> Option<PythonHome> {
+pub fn inspect_python_home(path: &Path) -> Option<PythonHome> {
     let path = database_of(path)?;
     let connection = Connection::from(open_for_reading(&path, &StoreOptions::default()).ok()?);
     let is_its = PYTHON_TABLES.iter().all(|table| has_table(&connection, table).unwrap_or(false));
@@ -135,8 +135,8 @@ fn read_into(
         taken: PythonHome::default(),
     };
     takeover.run().map_err(|error| match error {
-        TakeError::Source(error) => unusable(&error),
-        TakeError::Target(error) => written(error),
+        PythonHomeError::Source(error) => unusable(&error),
+        PythonHomeError::Target(error) => written(error),
     })?;
     let taken = takeover.taken;
     let broken: u64 = target
@@ -169,7 +169,7 @@ struct PythonHomeCopy<'a> {
 }
 
 impl PythonHomeCopy<'_> {
-    fn run(&mut self) -> Result<(), TakeError> {
+    fn run(&mut self) -> Result<(), PythonHomeError> {
         self.copy_people()?;
         self.core_blocks()?;
         self.sessions()?;
@@ -192,13 +192,13 @@ impl PythonHomeCopy<'_> {
         self.scopes.get(&key).copied()
     }
 
-    fn count_skipped(&mut self, what: &'static str) -> Result<(), TakeError> {
+    fn count_skipped(&mut self, what: &'static str) -> Result<(), PythonHomeError> {
         *self.taken.left_out.entry(what).or_default() += 1;
         Ok(())
     }
 
     /// Recounts scopes and sessions from the rows.
-    fn count(&self) -> Result<(), TakeError> {
+    fn count(&self) -> Result<(), PythonHomeError> {
         self.target.execute_batch(
             "UPDATE scopes SET
                  message_count = (SELECT count(*) FROM recall_messages m WHERE m.scope = scopes.number),

@@ -5,7 +5,7 @@ use memory::text::index_terms;
 
 use super::source::{SourceRow, each_row};
 use super::talk::strings_of_list;
-use super::{PythonHomeCopy, TakeError};
+use super::{PythonHomeCopy, PythonHomeError};
 use crate::engine::sql::params;
 use crate::rows::{microseconds, to_json};
 
@@ -14,7 +14,7 @@ const SUBJECTS: [&str; 3] = ["user", "persona", "shared"];
 const ENTITY_KINDS: [&str; 5] = ["person", "place", "org", "pet", "other"];
 
 impl PythonHomeCopy<'_> {
-    pub(super) fn copy_nodes(&mut self) -> Result<(), TakeError> {
+    pub(super) fn copy_nodes(&mut self) -> Result<(), PythonHomeError> {
         each_row(self.source, "concept_nodes", |row| {
             let kind = row.text_column("type").filter(|kind| KINDS.contains(kind));
             let (Some(scope), Some(kind), Some(id), false) =
@@ -62,7 +62,7 @@ impl PythonHomeCopy<'_> {
 
     /// The evidence of a memory. The Python program recorded turns, not quotes: each message of the user in them
     /// becomes evidence as a whole, so that the memory is erased with its messages.
-    fn evidence(&self, row: &SourceRow, node: i64) -> Result<(), TakeError> {
+    fn evidence(&self, row: &SourceRow, node: i64) -> Result<(), PythonHomeError> {
         let mut turns = strings_of_list(row.text_column("source_turn_ids"));
         turns.extend(row.owned_text("source_turn_id"));
         for (message, length) in turns.iter().filter_map(|turn| self.said_in_turn.get(turn)).flatten() {
@@ -76,7 +76,7 @@ impl PythonHomeCopy<'_> {
     }
 
     /// Links between memories: replacements, and events that thoughts cite.
-    pub(super) fn links(&mut self) -> Result<(), TakeError> {
+    pub(super) fn links(&mut self) -> Result<(), PythonHomeError> {
         each_row(self.source, "concept_nodes", |row| {
             let older = row.integer_column("id").and_then(|id| self.nodes.get(&id));
             let newer = row.integer_column("superseded_by_id").and_then(|id| self.nodes.get(&id));
@@ -102,7 +102,7 @@ impl PythonHomeCopy<'_> {
         })
     }
 
-    pub(super) fn entities(&mut self) -> Result<(), TakeError> {
+    pub(super) fn entities(&mut self) -> Result<(), PythonHomeError> {
         let mut scopes = std::collections::HashMap::new();
         each_row(self.source, "entities", |row| {
             let (Some(scope), Some(id), false) =
@@ -172,7 +172,7 @@ impl PythonHomeCopy<'_> {
         })
     }
 
-    fn copy_alias(&self, scope: i64, entity: super::RowKey, name: &str) -> Result<(), TakeError> {
+    fn copy_alias(&self, scope: i64, entity: super::RowKey, name: &str) -> Result<(), PythonHomeError> {
         let folded = fold_name(name);
         if !folded.is_empty() {
             self.target.execute(

@@ -7,7 +7,7 @@ use memory::{PersonaId, UserId};
 use serde_json::Value;
 
 use super::source::{SourceRow, each_row, time_of};
-use super::{PythonHomeCopy, TakeError};
+use super::{PythonHomeCopy, PythonHomeError};
 use crate::engine::sql::params;
 use crate::rows::{microseconds, to_json};
 
@@ -36,7 +36,7 @@ const FACTS: [&str; 15] = [
 type BlockKey = (String, Option<String>, &'static str);
 
 impl PythonHomeCopy<'_> {
-    pub(super) fn copy_people(&mut self) -> Result<(), TakeError> {
+    pub(super) fn copy_people(&mut self) -> Result<(), PythonHomeError> {
         let (mut personas, mut users) = (Vec::new(), Vec::new());
         each_row(self.source, "personas", |row| {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
@@ -107,7 +107,7 @@ impl PythonHomeCopy<'_> {
 
     /// Core blocks. Those named `self` and `relationship` in earlier versions are added to the blocks of persona and
     /// user while there is room.
-    pub(super) fn core_blocks(&mut self) -> Result<(), TakeError> {
+    pub(super) fn core_blocks(&mut self) -> Result<(), PythonHomeError> {
         let mut blocks: BTreeMap<BlockKey, (String, i64, String, i64)> = BTreeMap::new();
         each_row(self.source, "core_blocks", |row| {
             let (label, content) = (row.text_or_empty("label"), row.text_or_empty("content").trim());
@@ -167,7 +167,7 @@ impl PythonHomeCopy<'_> {
     }
 
     /// Moods: the Python program had one per persona; it is copied to each user.
-    pub(super) fn moods(&mut self) -> Result<(), TakeError> {
+    pub(super) fn moods(&mut self) -> Result<(), PythonHomeError> {
         each_row(self.source, "personas", |row| {
             let Some(mood) = self.mood(&row) else { return Ok(()) };
             let persona = row.text_or_empty("id");
@@ -191,7 +191,7 @@ impl PythonHomeCopy<'_> {
         })
     }
 
-    pub(super) fn copy_calls(&mut self) -> Result<(), TakeError> {
+    pub(super) fn copy_calls(&mut self) -> Result<(), PythonHomeError> {
         each_row(self.source, "llm_calls", |row| {
             let tier = match row.text_or_empty("tier") {
                 "small" | "fast" => "small",

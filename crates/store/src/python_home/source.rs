@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::TakeError;
+use super::PythonHomeError;
 use crate::engine::sql::{self, Connection, ValueRef};
 use crate::rows::column;
 
@@ -91,21 +91,21 @@ pub(super) fn has_table(connection: &Connection, table: &str) -> sql::Result<boo
 pub(super) fn each_row(
     connection: &Connection,
     table: &str,
-    mut take: impl FnMut(SourceRow) -> Result<(), TakeError>,
-) -> Result<(), TakeError> {
-    if !has_table(connection, table).map_err(TakeError::Source)? {
+    mut take: impl FnMut(SourceRow) -> Result<(), PythonHomeError>,
+) -> Result<(), PythonHomeError> {
+    if !has_table(connection, table).map_err(PythonHomeError::Source)? {
         return Ok(());
     }
     let names: Vec<String> = column(connection, "SELECT name FROM pragma_table_info(?1) ORDER BY cid", table)
-        .map_err(TakeError::Source)?;
+        .map_err(PythonHomeError::Source)?;
     let mut statement = connection
         .prepare_cached(&format!("SELECT * FROM \"{table}\" ORDER BY rowid"))
-        .map_err(TakeError::Source)?;
-    let mut rows = statement.query([]).map_err(TakeError::Source)?;
-    while let Some(row) = rows.next().map_err(TakeError::Source)? {
+        .map_err(PythonHomeError::Source)?;
+    let mut rows = statement.query([]).map_err(PythonHomeError::Source)?;
+    while let Some(row) = rows.next().map_err(PythonHomeError::Source)? {
         let mut columns = HashMap::with_capacity(names.len());
         for (index, name) in names.iter().enumerate() {
-            let value = match row.get_ref(index).map_err(TakeError::Source)? {
+            let value = match row.get_ref(index).map_err(PythonHomeError::Source)? {
                 ValueRef::Integer(integer) => Value::Integer(integer),
                 ValueRef::Real(real) => Value::Real(real),
                 ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),

@@ -3,7 +3,7 @@
 use memory::text;
 
 use super::source::each_row;
-use super::{PythonHomeCopy, TakeError};
+use super::{PythonHomeCopy, PythonHomeError};
 use crate::engine::sql::params;
 use crate::rows::microseconds;
 
@@ -11,7 +11,7 @@ const TRIGGERS: [&str; 5] = ["idle", "max_length", "explicit", "lifecycle", "cat
 
 impl PythonHomeCopy<'_> {
     /// Sessions: those with memories are closed; the others will be consolidated here.
-    pub(super) fn sessions(&mut self) -> Result<(), TakeError> {
+    pub(super) fn sessions(&mut self) -> Result<(), PythonHomeError> {
         each_row(self.source, "sessions", |row| {
             let (Some(scope), Some(id), false) =
                 (self.scope_of(&row), row.owned_text("id"), row.is_deleted())
@@ -49,7 +49,7 @@ impl PythonHomeCopy<'_> {
         })
     }
 
-    pub(super) fn messages(&mut self) -> Result<(), TakeError> {
+    pub(super) fn messages(&mut self) -> Result<(), PythonHomeError> {
         each_row(self.source, "recall_messages", |row| {
             let role = match row.text_or_empty("role") {
                 "user" => "user",
@@ -106,7 +106,7 @@ impl PythonHomeCopy<'_> {
         (scope, session): (i64, super::RowKey),
         channel: &str,
         at: jiff::Timestamp,
-    ) -> Result<super::RowKey, TakeError> {
+    ) -> Result<super::RowKey, PythonHomeError> {
         if let Some(known) = self.turns.get(turn) {
             self.target.execute(
                 "UPDATE turns SET last_message_at = max(last_message_at, ?2) WHERE id = ?1",

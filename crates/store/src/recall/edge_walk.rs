@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use memory::ports::{EdgeReach, FillingEdge};
+use memory::ports::{EdgeLimits, FillingEdge};
 
 /// Follows edges from nodes outwards, round by round: the caller reads the edges of [`Self::next_round`] and passes
 /// them to [`Self::follow_edges`].
 #[derive(Clone, Debug)]
 pub(crate) struct EdgeWalk {
-    reach: EdgeReach,
+    reach: EdgeLimits,
     rounds_left: u32,
     frontier: BTreeSet<i64>,
     followed: BTreeSet<i64>,
@@ -17,7 +17,7 @@ pub(crate) struct EdgeWalk {
 
 impl EdgeWalk {
     /// Starts at these nodes.
-    pub(crate) fn new(seqs: &[i64], reach: EdgeReach) -> Self {
+    pub(crate) fn new(seqs: &[i64], reach: EdgeLimits) -> Self {
         Self {
             reach,
             rounds_left: reach.rounds,

@@ -10,7 +10,7 @@ use memory::Scope;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
-    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
+    Corpus, CorpusSize, EdgeLimits, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
     NodeQuery, Phrase, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection, StoreError,
 };
 
@@ -218,7 +218,7 @@ impl RecallStore for HomeStore {
         &self,
         scope: &Scope,
         seqs: &[i64],
-        reach: EdgeReach,
+        reach: EdgeLimits,
     ) -> Result<Vec<FillingEdge>, StoreError> {
         let mut walk = EdgeWalk::new(seqs, reach);
         self.read_scope(scope, move |connection, scope| {

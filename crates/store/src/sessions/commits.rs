@@ -5,7 +5,7 @@ use memory::Scope;
 use memory::entities::{ChangedBy, EntityChange};
 use memory::identifiers::{RejectedId, SessionId};
 use memory::nodes::{NewNode, RejectedMemory};
-use memory::ports::{CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, SettledIdentity};
+use memory::ports::{CommitOutcome, ExtractionCommit, IdentityStatement, MentionMerge, ReflectionCommit};
 use memory::sessions::{Session, SessionStatus};
 
 use crate::corrections::undo;
@@ -54,7 +54,7 @@ pub(crate) fn commit_extraction(
         entities::link_entity(connection, origin.scope, *node, *entity)?;
     }
     for settled in &commit.identities {
-        settle_identity(connection, origin.scope, settled, commit.at)?;
+        apply_identity_statement(connection, origin.scope, settled, commit.at)?;
     }
     for mention in &commit.mentions {
         merge_mention(connection, &origin, commit.session_id, mention)?;
@@ -119,7 +119,7 @@ pub(crate) fn commit_reflection(
 
 /// Records a person's decision; an approved node has the model of its vector. A second decision, or one about a
 /// deleted memory, changes nothing.
-pub(crate) fn settle_rejected(
+pub(crate) fn decide_rejected(
     unit: &mut UnitOfWork<'_>,
     id: RejectedId,
     approved: Option<(&NewNode, Option<i64>)>,
@@ -200,13 +200,13 @@ pub(crate) fn keep_rejected(
 }
 
 /// Applies a statement of the user about two entities. Nothing changes if one is deleted, or if it is so already.
-fn settle_identity(
+fn apply_identity_statement(
     connection: &Connection,
     scope: i64,
-    settled: &SettledIdentity,
+    settled: &IdentityStatement,
     at: Timestamp,
 ) -> sql::Result<()> {
-    let SettledIdentity { entity, other, same } = *settled;
+    let IdentityStatement { entity, other, same } = *settled;
     let change = if same { EntityChange::Merge { other } } else { EntityChange::Separate { other } };
     entity_changes::change(connection, scope, entity, &change, ChangedBy::Conversation, at)?;
     Ok(())
@@ -220,7 +220,7 @@ fn merge_mention(
     mention: &MentionMerge,
 ) -> sql::Result<()> {
     let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
-    let evidence = new_nodes::quotes_still_said(connection, origin.scope, &mention.merged.evidence)?;
+    let evidence = new_nodes::quotes_still_in_messages(connection, origin.scope, &mention.merged.evidence)?;
     if evidence.is_empty() {
         return Ok(());
     }

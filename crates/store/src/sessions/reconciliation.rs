@@ -251,7 +251,7 @@ pub(crate) fn insert(connection: &Connection, scope: i64, pair: &NewPair) -> Res
         }
         Counterpart::Words(words) => {
             for (message, words) in
-                new_nodes::quotes_still_said(connection, scope, std::slice::from_ref(words))?
+                new_nodes::quotes_still_in_messages(connection, scope, std::slice::from_ref(words))?
             {
                 connection
                     .prepare_cached(

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId};
-use memory::ports::SettledExpectation;
+use memory::ports::ExpectationEnd;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::nodes::new_nodes;
@@ -13,7 +13,7 @@ pub(crate) fn settle(
     connection: &Connection,
     scope: i64,
     ids: &[NodeId],
-    settled: &SettledExpectation,
+    settled: &ExpectationEnd,
 ) -> Result<Vec<NodeId>> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO settled_expectations (node_seq, outcome, message_seq, settled_at)
@@ -47,7 +47,7 @@ pub(crate) fn expire_expectations(connection: &Connection, now: Timestamp) -> Re
     Ok(u32::try_from(expired).unwrap_or(u32::MAX))
 }
 
-pub(crate) fn settled_expectation(connection: &Connection, id: NodeId) -> Result<Option<SettledExpectation>> {
+pub(crate) fn expectation_end(connection: &Connection, id: NodeId) -> Result<Option<ExpectationEnd>> {
     connection
         .prepare_cached(
             "SELECT x.outcome, m.id, x.settled_at
@@ -56,7 +56,7 @@ pub(crate) fn settled_expectation(connection: &Connection, id: NodeId) -> Result
              WHERE n.id = ?1",
         )?
         .query_row([id.0.into_bytes()], |row| {
-            Ok(SettledExpectation {
+            Ok(ExpectationEnd {
                 outcome: rows::read_enum(row, 0)?,
                 by: rows::optional_uuid(row, 1)?.map(MessageId),
                 at: rows::time(row, 2)?,

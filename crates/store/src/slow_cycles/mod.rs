@@ -8,8 +8,8 @@ use memory::Scope;
 use memory::entities::Entity;
 use memory::identifiers::{CycleId, NodeId};
 use memory::ports::{
-    ReflectionCandidate, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
-    SlowCycleStore, StoreError, TranscriptSummary,
+    ExpectationEnd, ReflectionCandidate, SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore,
+    StoreError, TranscriptSummary,
 };
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub(crate) const TRANSCRIPTS: &str =
 
 #[async_trait]
 impl SlowCycleStore for HomeStore {
-    async fn slow_cycle_standing(
+    async fn slow_cycle_progress(
         &self,
         scope: &Scope,
         since: Timestamp,
@@ -73,7 +73,7 @@ impl SlowCycleStore for HomeStore {
         &self,
         scope: &Scope,
         ids: &[NodeId],
-        settled: SettledExpectation,
+        settled: ExpectationEnd,
     ) -> Result<Vec<NodeId>, StoreError> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
         self.write(move |unit| match scopes::number(unit.connection, &scope)? {
@@ -87,8 +87,8 @@ impl SlowCycleStore for HomeStore {
         self.write(move |unit| Ok(expectations::expire_expectations(unit.connection, now)?)).await
     }
 
-    async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError> {
-        self.read(move |connection| Ok(expectations::settled_expectation(connection, id)?)).await
+    async fn expectation_end(&self, id: NodeId) -> Result<Option<ExpectationEnd>, StoreError> {
+        self.read(move |connection| Ok(expectations::expectation_end(connection, id)?)).await
     }
 
     async fn transcripts(

@@ -70,8 +70,8 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
     assert_eq!(kept, "the word is horse", "a text that waited for a decision is an earlier version");
     let names: Vec<String> = store.tokens().await.unwrap().into_iter().map(|token| token.name).collect();
     assert_eq!(names, ["phone"], "tokens that opened nothing but the exchange are gone");
-    assert_eq!(store.take_former_peers().await.unwrap(), ["kitchen", "laptop"]);
-    assert_eq!(store.take_former_peers().await.unwrap(), [""; 0]);
+    assert_eq!(store.remove_former_peers().await.unwrap(), ["kitchen", "laptop"]);
+    assert_eq!(store.remove_former_peers().await.unwrap(), [""; 0]);
     let left: i64 = connection
         .query_row("SELECT count(*) FROM sqlite_master WHERE name LIKE 'sync%'", [], |row| row.get(0))
         .unwrap();

@@ -14,7 +14,7 @@ use memory::ports::{
 use memory::sessions::SessionStatus;
 use memory::{PersonaId, Scope, UserId};
 use rusqlite::Connection;
-use store::{HomeStore, StoreOptions, look_at_python_home, read_python_home};
+use store::{HomeStore, StoreOptions, inspect_python_home, read_python_home};
 use testkit::SequentialIds;
 
 /// The tables as the Python program's version 0.7 has them, without the indexes.
@@ -110,7 +110,7 @@ fn at(text: &str) -> Timestamp {
 async fn every_row_arrives_with_its_links_in_utc() {
     let folder = tempfile::tempdir().unwrap();
     python_home(folder.path());
-    let found = look_at_python_home(folder.path()).unwrap();
+    let found = inspect_python_home(folder.path()).unwrap();
     assert_eq!((found.messages, found.nodes, found.entities, found.calls), (4, 4, 2, 1));
     let path = folder.path().join("home.db");
     let zone = TimeZone::get("Asia/Shanghai").unwrap();
@@ -203,10 +203,10 @@ async fn people_names_moods_and_costs_arrive() {
 #[test]
 fn other_databases_are_no_python_home_and_a_broken_one_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(look_at_python_home(folder.path()), None);
+    assert_eq!(inspect_python_home(folder.path()), None);
     let own = folder.path().join("own.db");
     drop(HomeStore::open(&own, StoreOptions::default()).unwrap());
-    assert_eq!(look_at_python_home(&own), None);
+    assert_eq!(inspect_python_home(&own), None);
     python_home(folder.path());
     let whole = std::fs::read(folder.path().join("memory.db")).unwrap();
     std::fs::write(folder.path().join("memory.db"), &whole[..whole.len() / 2]).unwrap();

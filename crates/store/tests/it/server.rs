@@ -191,6 +191,6 @@ fn addresses_with_passwords_or_without_database_are_refused() {
     {
         let address = ServerAddress::parse(url, None).unwrap();
         assert_eq!(address.to_string(), "database \"home\" on the PostgreSQL servers one, two");
-        assert!(address.leaves_the_machine());
+        assert!(address.is_on_another_machine());
     }
 }

@@ -119,13 +119,13 @@ impl Reply {
 
     /// Sends the headers and delays the first token until the test calls `gate.notify_one()`.
     #[must_use]
-    pub fn hold_until(mut self, gate: &Arc<Notify>) -> Self {
+    pub fn delay_first_token_until(mut self, gate: &Arc<Notify>) -> Self {
         self.gate = Some(Arc::clone(gate));
         self
     }
 
     /// Delays the first token by real time. For a model beside a real daemon; a test uses
-    /// [`hold_until`](Self::hold_until).
+    /// [`delay_first_token_until`](Self::delay_first_token_until).
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;

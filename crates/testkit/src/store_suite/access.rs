@@ -3,7 +3,7 @@
 use memory::UserId;
 use memory::access::{AccessScope, AuditEntry, LOGIN_LIFETIME, Login, NamedToken};
 use memory::identifiers::TurnId;
-use memory::ports::{AccessStore, LOGINS_MAX, TOKEN_TURNS_KEPT};
+use memory::ports::{AccessStore, LOGINS_MAX, TOKEN_TURNS_RETENTION};
 
 use super::Outcome;
 use super::stage::at;
@@ -135,7 +135,7 @@ pub async fn replies_of_a_token_are_counted(store: &dyn AccessStore) -> Outcome 
     store.add_token_turn("b2", at(40), turn).await?;
     assert_eq!(store.token_use("b2", at(20)).await?, (3, 0.0));
     assert_eq!(store.token_use("c3", at(20)).await?, (0, 0.0));
-    store.add_token_turn("b2", at(31 + TOKEN_TURNS_KEPT.as_secs()), turn).await?;
+    store.add_token_turn("b2", at(31 + TOKEN_TURNS_RETENTION.as_secs()), turn).await?;
     assert_eq!(store.token_use("b2", at(0)).await?.0, 2, "those of days ago are not kept");
 
     store.revoke_token("phone").await?;

@@ -7,7 +7,7 @@ use memory::forget::{ForgetMode, Selection};
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::NewNode;
 use memory::ports::{
-    AuthoredEntity, IdentityDoubt, NewEntity, SettledIdentity, Store, TimelineItem, UnembeddedEntity,
+    AuthoredEntity, IdentityDoubt, IdentityStatement, NewEntity, Store, TimelineItem, UnembeddedEntity,
 };
 
 use super::Outcome;
@@ -149,7 +149,7 @@ pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
         assert_eq!(pairs[0].0.merge_status, MergeStatus::Uncertain);
     }
 
-    let settle = |entity, other, same| SettledIdentity { entity, other, same };
+    let settle = |entity, other, same| IdentityStatement { entity, other, same };
     let (_, session) = stage.claimed_session("Sam is short for Samantha, Timmy is another boy", 20).await?;
     let mut commit = stage.extraction(&session, 20, Vec::new());
     commit.identities = vec![settle(ids[0], samantha_id, true), settle(timmy_id, ids[1], false)];

@@ -246,17 +246,17 @@ pub async fn a_refused_memory_waits_for_a_person(store: &dyn Store) -> Outcome {
     assert_eq!(store.rejected(&stage.scope, None, 5).await?, [second.clone(), first.clone()]);
     assert!(store.rejected(&stage.other, None, 5).await?.is_empty());
 
-    assert_eq!(store.settle_rejected(second.id, None, at(3)).await?, CommitOutcome::Committed);
+    assert_eq!(store.decide_rejected(second.id, None, at(3)).await?, CommitOutcome::Committed);
     let mut approved = stage.event("user's grandmother died", &message);
     approved.evidence.clear();
-    let outcome = store.settle_rejected(first.id, Some(approved.clone()), at(4)).await?;
+    let outcome = store.decide_rejected(first.id, Some(approved.clone()), at(4)).await?;
     assert_eq!(outcome, CommitOutcome::Committed);
     assert!(store.rejected(&stage.scope, None, 5).await?.is_empty());
     let node = store.node(approved.id).await?.ok_or("the person's word is its evidence")?.node;
     assert_eq!((node.source_session_id, node.created_at), (Some(session.id), at(4)));
     let waiting: Vec<_> = store.nodes_without_vector("any", 5).await?.iter().map(|node| node.id).collect();
     assert_eq!(waiting, [approved.id]);
-    let twice = store.settle_rejected(first.id, Some(stage.event("again", &message)), at(5)).await?;
+    let twice = store.decide_rejected(first.id, Some(stage.event("again", &message)), at(5)).await?;
     assert_eq!(twice, CommitOutcome::AlreadyCommitted);
     assert_eq!(store.phrase_hits(&stage.scope, Corpus::Nodes, &[], 0).await?.0.documents, 1);
     Ok(())

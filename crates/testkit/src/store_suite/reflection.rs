@@ -3,7 +3,7 @@
 use memory::entities::EntityKind;
 use memory::identifiers::NodeId;
 use memory::mood::Mood;
-use memory::ports::{CommitOutcome, EdgeReach, FillingEdge, NewEntity, NewMessage, Store, TimelineItem};
+use memory::ports::{CommitOutcome, EdgeLimits, FillingEdge, NewEntity, NewMessage, Store, TimelineItem};
 
 use super::Outcome;
 use super::stage::{Stage, at};
@@ -54,7 +54,7 @@ pub async fn edges_join_thoughts_and_their_events(store: &dyn Store) -> Outcome 
     store.commit_reflection(stage.reflection(&session, 30, vec![thought.clone()])).await?;
     let (one, two, parent) =
         (stage.seq(first.id).await?, stage.seq(second.id).await?, stage.seq(thought.id).await?);
-    let reach = |edges_max| EdgeReach { rounds: 1, nodes_max: 9, edges_max };
+    let reach = |edges_max| EdgeLimits { rounds: 1, nodes_max: 9, edges_max };
     let edge = |event_seq| FillingEdge { thought_seq: parent, event_seq, created_at: at(30) };
     assert_eq!(store.edges_around(&stage.scope, &[one], reach(9)).await?, [edge(one)]);
     let mut all = store.edges_around(&stage.scope, &[parent, one, two], reach(9)).await?;
@@ -64,7 +64,7 @@ pub async fn edges_join_thoughts_and_their_events(store: &dyn Store) -> Outcome 
     assert!(store.edges_around(&stage.other, &[parent, one], reach(9)).await?.is_empty());
 
     let around = async |scope, rounds, nodes_max| {
-        store.edges_around(scope, &[one], EdgeReach { rounds, nodes_max, edges_max: 9 }).await
+        store.edges_around(scope, &[one], EdgeLimits { rounds, nodes_max, edges_max: 9 }).await
     };
     assert_eq!(around(&stage.scope, 1, 9).await?, [edge(one)]);
     assert_eq!(around(&stage.scope, 2, 9).await?, [edge(one), edge(two)], "two is found through its thought");

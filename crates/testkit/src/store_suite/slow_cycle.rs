@@ -9,7 +9,7 @@ use memory::identifiers::{CycleId, NodeId};
 use memory::ledger::TokenUsage;
 use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
 use memory::ports::{
-    ExpectationOutcome, NewEntity, PhaseTrace, SettledExpectation, SlowCycleCommit, SlowCycleState, Store,
+    ExpectationEnd, ExpectationOutcome, NewEntity, PhaseTrace, SlowCycleCommit, SlowCycleState, Store,
 };
 use serde_json::json;
 
@@ -63,7 +63,7 @@ pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("she moves to the sea", 10).await?;
     let foreign = NodeId(stage.id());
-    assert_eq!(store.slow_cycle_standing(&stage.scope, at(0)).await?, SlowCycleState::default());
+    assert_eq!(store.slow_cycle_progress(&stage.scope, at(0)).await?, SlowCycleState::default());
     for round in 0..3 {
         let open = store.events_to_reflect_on(&stage.scope, at(0), 3, 10).await?;
         let counted: Vec<_> = open.iter().map(|open| (open.node.id, open.cycles)).collect();
@@ -89,8 +89,8 @@ pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
         salient_questions: vec!["后来呢?".to_owned()],
         tombstones: 0,
     };
-    assert_eq!(store.slow_cycle_standing(&stage.scope, at(200)).await?, standing);
-    assert_eq!(store.slow_cycle_standing(&stage.other, at(0)).await?, SlowCycleState::default());
+    assert_eq!(store.slow_cycle_progress(&stage.scope, at(200)).await?, standing);
+    assert_eq!(store.slow_cycle_progress(&stage.other, at(0)).await?, SlowCycleState::default());
     assert_eq!(store.reflections_since(&stage.scope, at(0)).await?, [], "a cycle is no reflection");
     Ok(())
 }
@@ -115,7 +115,7 @@ pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
     assert_eq!(store.drop_traces(at(250)).await?, 1);
     assert_eq!(store.transcript(first.id).await?, None);
     assert_eq!(store.transcripts(&stage.scope, None, 10).await?.len(), 1);
-    assert_eq!(store.slow_cycle_standing(&stage.scope, at(0)).await?.cycles, 3);
+    assert_eq!(store.slow_cycle_progress(&stage.scope, at(0)).await?.cycles, 3);
     Ok(())
 }
 
@@ -128,16 +128,15 @@ pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
     let commit = stage.run_cycle(100, &[event.id], vec![soon.clone(), late.clone()]).await?;
     store.commit_slow_cycle(commit).await?;
     assert_eq!(stage.pending_expectations().await?, ["she moves", "she tells of it"]);
-    assert_eq!(store.settled_expectation(soon.id).await?, None);
+    assert_eq!(store.expectation_end(soon.id).await?, None);
 
     let told = stage.say("the interview went well", 500).await?;
-    let fulfilled =
-        SettledExpectation { outcome: ExpectationOutcome::Fulfilled, by: Some(told.id), at: at(500) };
+    let fulfilled = ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by: Some(told.id), at: at(500) };
     let ids = [soon.id, event.id, NodeId(stage.id())];
     assert!(store.settle_expectations(&stage.other, &ids, fulfilled).await?.is_empty(), "another memory");
     assert_eq!(store.settle_expectations(&stage.scope, &ids, fulfilled).await?, [soon.id]);
     assert!(store.settle_expectations(&stage.scope, &ids, fulfilled).await?.is_empty(), "once");
-    assert_eq!(store.settled_expectation(soon.id).await?, Some(fulfilled));
+    assert_eq!(store.expectation_end(soon.id).await?, Some(fulfilled));
     assert_eq!(stage.pending_expectations().await?, ["she moves"]);
     let seqs = [stage.seq(soon.id).await?, stage.seq(late.id).await?];
     let current = store.nodes_numbered(&stage.scope, &seqs).await?;
@@ -147,8 +146,8 @@ pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
 
     assert_eq!(store.expire_expectations(at(2_000)).await?, 0, "its last moment is not over");
     assert_eq!(store.expire_expectations(at(2_001)).await?, 1);
-    let expired = SettledExpectation { outcome: ExpectationOutcome::Expired, by: None, at: at(2_001) };
-    assert_eq!(store.settled_expectation(late.id).await?, Some(expired));
+    let expired = ExpectationEnd { outcome: ExpectationOutcome::Expired, by: None, at: at(2_001) };
+    assert_eq!(store.expectation_end(late.id).await?, Some(expired));
     assert!(stage.pending_expectations().await?.is_empty());
     Ok(())
 }
@@ -203,23 +202,23 @@ pub async fn thoughts_about_withdrawn_memories_are_erased(store: &dyn Store) -> 
     let kept = stage.run_cycle(100, &[event.id, other.id], vec![expected.clone(), hoped.clone()]).await?;
     store.commit_slow_cycle(kept.clone()).await?;
     let (told, _) = stage.claimed_session("the interview went well", 200).await?;
-    let by = SettledExpectation { outcome: ExpectationOutcome::Fulfilled, by: Some(told.id), at: at(200) };
+    let by = ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by: Some(told.id), at: at(200) };
     store.settle_expectations(&stage.scope, &[expected.id, hoped.id], by).await?;
     let thought = stage.thought("she longs for the sea", &[other.id]);
     let thinking = stage.run_cycle(300, &[event.id, other.id], vec![thought.clone()]).await?;
 
     store.withdraw_evidence(&[message.id], ThoughtPolicy::Recheck, at(400)).await?;
     assert_eq!(store.transcript(kept.id).await?, None, "it told of the sea");
-    assert!(store.slow_cycle_standing(&stage.scope, at(0)).await?.salient_questions.is_empty());
+    assert!(store.slow_cycle_progress(&stage.scope, at(0)).await?.salient_questions.is_empty());
     assert_eq!(store.node(hoped.id).await?, None, "it rested on nothing else");
-    assert_eq!(store.settled_expectation(hoped.id).await?, None);
+    assert_eq!(store.expectation_end(hoped.id).await?, None);
     let written = store.commit_slow_cycle(thinking.clone()).await?;
     assert!(written.forgotten && written.nodes.is_empty());
     assert_eq!((store.node(thought.id).await?, store.transcript(thinking.id).await?), (None, None));
 
-    assert_eq!(store.settled_expectation(expected.id).await?, Some(by));
+    assert_eq!(store.expectation_end(expected.id).await?, Some(by));
     store.withdraw_evidence(&[told.id], ThoughtPolicy::Recheck, at(500)).await?;
-    assert_eq!(store.settled_expectation(expected.id).await?, None, "it is expected again");
+    assert_eq!(store.expectation_end(expected.id).await?, None, "it is expected again");
     Ok(())
 }
 
@@ -253,14 +252,14 @@ pub async fn thoughts_about_erased_memories_are_erased(store: &dyn Store) -> Out
     assert!(forgotten.taken.counts.traces >= 1, "{:?}", forgotten.taken.counts);
     assert_eq!(store.transcript(kept.id).await?, None);
     assert!(store.phases(session.id).await?.is_empty());
-    assert!(store.slow_cycle_standing(&stage.scope, at(0)).await?.salient_questions.is_empty());
+    assert!(store.slow_cycle_progress(&stage.scope, at(0)).await?.salient_questions.is_empty());
 
     let written = store.commit_slow_cycle(thinking.clone()).await?;
     assert!(written.forgotten && written.nodes.is_empty());
     assert_eq!((store.node(promise.id).await?, store.transcript(thinking.id).await?), (None, None));
-    let standing = store.slow_cycle_standing(&stage.scope, at(0)).await?;
+    let standing = store.slow_cycle_progress(&stage.scope, at(0)).await?;
     assert!(standing.cycles == 2 && standing.salient_questions.is_empty() && standing.tombstones > 0);
-    let elsewhere = store.slow_cycle_standing(&stage.other, at(0)).await?;
+    let elsewhere = store.slow_cycle_progress(&stage.other, at(0)).await?;
     assert_eq!(elsewhere.tombstones, 0, "of another memory nothing was forgotten");
     let next = stage.run_cycle(300, &[other.id], vec![promise.clone()]).await?;
     let next = SlowCycleCommit { tombstones: standing.tombstones, ..next };

@@ -179,7 +179,7 @@ async fn a_refused_response_format_is_a_400_until_another_is_used() {
 async fn the_first_token_waits_for_the_gate() {
     let model = ScriptedModel::start().await.unwrap();
     let gate = Arc::new(Notify::new());
-    model.next("reply", Reply::text("now").hold_until(&gate));
+    model.next("reply", Reply::text("now").delay_first_token_until(&gate));
     let mut response = completion(&model, &streamed()).send().await.unwrap();
     model.wait_until_asked("reply", 1).await;
     assert_eq!(response.status(), 200, "the headers do not wait");
@@ -266,7 +266,7 @@ async fn an_endless_line_ends_when_the_client_hangs_up() {
 #[tokio::test]
 async fn a_client_that_hangs_up_while_it_waits_is_noticed() {
     let model = ScriptedModel::start().await.unwrap();
-    model.next("reply", Reply::text("never").hold_until(&Arc::new(Notify::new())));
+    model.next("reply", Reply::text("never").delay_first_token_until(&Arc::new(Notify::new())));
     let response = completion(&model, &streamed()).send().await.unwrap();
     assert_eq!(model.hang_ups(), 0);
     drop(response);

@@ -113,9 +113,9 @@ impl Calendar {
 
     /// The latest such day that is not in the future.
     pub(super) fn latest_day(self, month: i8, day: i8) -> Option<Days> {
-        let this_year = one_day(self.today.year(), month, day).filter(|(date, _)| *date <= self.today);
+        let this_year = single_day(self.today.year(), month, day).filter(|(date, _)| *date <= self.today);
         // A leap day refers back to the last leap year.
-        this_year.or_else(|| (1..=8).find_map(|back| one_day(self.year_number(-back)?, month, day)))
+        this_year.or_else(|| (1..=8).find_map(|back| single_day(self.year_number(-back)?, month, day)))
     }
 
     /// A number of units ago, or (negative) ahead. A day is exact; a week has some days of tolerance, a month is the
@@ -166,7 +166,7 @@ pub(super) fn season_of(year: i16, season: Season) -> Option<Days> {
     Some((month_of(year, first)?.0, month_of(last_year, last)?.1))
 }
 
-pub(super) fn one_day(year: i16, month: i8, day: i8) -> Option<Days> {
+pub(super) fn single_day(year: i16, month: i8, day: i8) -> Option<Days> {
     let date = Date::new(year, month, day).ok()?;
     Some((date, date))
 }

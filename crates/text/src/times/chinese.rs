@@ -7,7 +7,7 @@ use jiff::civil::Weekday;
 
 use super::NamedPeriod;
 use super::calendar::{
-    Calendar, CalendarUnit, Days, Season, YEARS, month_of, one_day, season_of, shift_date, year_of,
+    Calendar, CalendarUnit, Days, Season, YEARS, month_of, season_of, shift_date, single_day, year_of,
 };
 
 const DIGITS: &str = "一二三四五六七八九";
@@ -248,7 +248,7 @@ fn parse_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
 fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
     if let Some((month, length)) = month_after(text) {
         return Some(match (day_after(&text[length..]), part_of_month(&text[length..])) {
-            (Some((day, more)), _) => (one_day(year, month, day), length + more),
+            (Some((day, more)), _) => (single_day(year, month, day), length + more),
             (None, Some((part, more))) => {
                 (month_of(year, month).and_then(|days| within_month(days, part)), length + more)
             }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use jiff::civil::Weekday;
 
 use super::NamedPeriod;
-use super::calendar::{Calendar, CalendarUnit, Days, Season, YEARS, month_of, one_day, season_of, year_of};
+use super::calendar::{
+    Calendar, CalendarUnit, Days, Season, YEARS, month_of, season_of, single_day, year_of,
+};
 use crate::segment::{Piece, split_words};
 
 const MONTHS: [&str; 12] = [
@@ -213,7 +215,7 @@ fn parse_beside_present(words: &[&str], calendar: Calendar) -> Option<FoundPerio
     }
     let days_of_year: Box<dyn Fn(i16) -> Option<Days>> = match (season_named(what), what) {
         (Some(season), _) => Box::new(move |year| season_of(year, season)),
-        (None, "christmas") => Box::new(|year| one_day(year, 12, 25)),
+        (None, "christmas") => Box::new(|year| single_day(year, 12, 25)),
         _ => return None,
     };
     let mut years = (-2..=2).filter_map(|offset| days_of_year(calendar.year_number(offset)?));
@@ -246,7 +248,7 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         && let (Some(year), Ok(month), Ok(day)) = (calendar_year(year), month.parse(), day.parse())
         && month_and_day_have_two_digits(words)
     {
-        return Some((NamedPeriod::uncertain(one_day(year, month, day)?), 3));
+        return Some((NamedPeriod::uncertain(single_day(year, month, day)?), 3));
     }
     if let Some((days, length)) = numeric_date(words) {
         return Some((NamedPeriod::uncertain(days), length));
@@ -267,7 +269,7 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<FoundPeriod> {
         _ => return None,
     };
     match words.get(length).and_then(|year| calendar_year(year)) {
-        Some(year) => Some((NamedPeriod::uncertain(one_day(year, month, day)?), length + 1)),
+        Some(year) => Some((NamedPeriod::uncertain(single_day(year, month, day)?), length + 1)),
         None => Some((NamedPeriod::uncertain(calendar.latest_day(month, day)?), length)),
     }
 }
@@ -284,10 +286,10 @@ fn numeric_date(words: &[&str]) -> Option<(Days, usize)> {
     };
     let small = |part: &str| part.parse::<i8>().ok().filter(|_| part.len() <= 2);
     let days = match (calendar_year(parts[0]), calendar_year(parts[2])) {
-        (Some(year), None) => one_day(year, small(parts[1])?, small(parts[2])?),
+        (Some(year), None) => single_day(year, small(parts[1])?, small(parts[2])?),
         (None, Some(year)) => {
             let (first, second) = (small(parts[0])?, small(parts[1])?);
-            one_day(year, second, first).or_else(|| one_day(year, first, second))
+            single_day(year, second, first).or_else(|| single_day(year, first, second))
         }
         _ => None,
     };

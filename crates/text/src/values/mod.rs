@@ -161,12 +161,12 @@ pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
 fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool {
     newer.relation == older.relation
         && is_same_subject(newer, older, corrects)
-        && (newer.relation != NAME_RELATION || is_the_same_one(newer, older, corrects))
+        && (newer.relation != NAME_RELATION || is_same_referent(newer, older, corrects))
 }
 
 /// True if both name the same person or thing, and not one of several: a second friend is not the first one with
 /// another name.
-fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool {
+fn is_same_referent(newer: &Statement, older: &Statement, corrects: bool) -> bool {
     let about = if newer.subject.is_empty() { &newer.before } else { &newer.subject };
     match is_one_of_several(about) {
         true => is_named_in_text(&newer.before, &older.value),

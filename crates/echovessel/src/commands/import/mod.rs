@@ -87,7 +87,7 @@ async fn import_files(
     if asked.look {
         match shared.json {
             true => println!("{}", serde_json::to_string(&look)?),
-            false => print!("{}", describe_look(&look, asked.zone.as_deref())),
+            false => print!("{}", describe_preview(&look, asked.zone.as_deref())),
         }
         return Ok(());
     }
@@ -106,7 +106,7 @@ async fn record(
 ) -> anyhow::Result<()> {
     let mapping = requested_mapping(asked, look)?;
     if !shared.json {
-        print!("{}", describe_look(look, asked.zone.as_deref()));
+        print!("{}", describe_preview(look, asked.zone.as_deref()));
     }
     if !asked.yes && !is_confirmed()? {
         bail!("nothing was imported");
@@ -222,7 +222,7 @@ struct RecordedImport {
     is_remembering: bool,
 }
 
-fn describe_look(look: &Look, zone: Option<&str>) -> String {
+fn describe_preview(look: &Look, zone: Option<&str>) -> String {
     let mut text = format!("{}: {}", look.format, counted_noun(look.messages, "message"));
     if let (Some(first), Some(last)) = (&look.first, &look.last) {
         _ = write!(text, ", {first} to {last}");

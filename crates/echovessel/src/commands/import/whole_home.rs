@@ -31,10 +31,10 @@ impl WholeHome {
         if !path.is_file() && !path.is_dir() {
             return None;
         }
-        if let Some(found) = store::look_at_archive(path) {
+        if let Some(found) = store::inspect_archive(path) {
             return Some(Self::Archive(path.to_owned(), found));
         }
-        store::look_at_python_home(path).map(|found| Self::Python(path.to_owned(), found))
+        store::inspect_python_home(path).map(|found| Self::Python(path.to_owned(), found))
     }
 
     fn as_json(&self) -> Value {

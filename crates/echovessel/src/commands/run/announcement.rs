@@ -32,7 +32,7 @@ pub(super) fn print_address(
             let hosts = || format!("{} for the memory", address.hosts().join(", "));
             (
                 format!("{address}; files in {}", home.folder().display()),
-                address.leaves_the_machine().then(hosts),
+                address.is_on_another_machine().then(hosts),
             )
         }
     };

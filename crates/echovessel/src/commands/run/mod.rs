@@ -28,7 +28,7 @@ use open_home::OpenHome;
 pub(crate) use announcement::open;
 pub(crate) use open_home::open_hub_socket;
 pub(crate) use private::AnyDaemon;
-pub(crate) use shared_home::HomeTaken;
+pub(crate) use shared_home::HomeHeldElsewhere;
 
 pub(crate) async fn run(
     shared: &SharedOptions,

@@ -42,7 +42,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(5);
 /// Time for which a stop waits until the database has recorded it. Without the record the others notice the stop
 /// after twenty seconds.
-const LEAVE_NOTE_MAX: Duration = Duration::from_secs(2);
+const STOP_RECORD_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Another daemon took the home, because this one was silent for too long. This process must stop: it may be about to
 /// repeat what the other one does.
@@ -51,7 +51,7 @@ const LEAVE_NOTE_MAX: Duration = Duration::from_secs(2);
     "another EchoVessel has taken this home over, because this one was silent for too long. What was acknowledged is stored. Start \
      this one again: it will stand by"
 )]
-pub(crate) struct HomeTaken;
+pub(crate) struct HomeHeldElsewhere;
 
 type ServerTask = JoinHandle<Result<(), server::ServeError>>;
 
@@ -138,7 +138,7 @@ fn advertised_address(config: &Config, address: &ServerAddress, entrance: &Entra
     }
     let host = bare_host(&config.server.host).parse::<IpAddr>();
     let is_own = host.is_ok_and(|host| host.is_loopback() || host.is_unspecified());
-    if is_own && address.leaves_the_machine() {
+    if is_own && address.is_on_another_machine() {
         tracing::warn!(
             "daemons on other machines can't reach this one at {}: set server.advertise if several share this database",
             entrance.url
@@ -167,7 +167,7 @@ impl SharingDaemon<'_> {
         let ignoring = tokio::spawn(lifecycle::ignore_hangup());
         let mut hub_socket = None;
         let database = loop {
-            if let Some(database) = self.take_home().await? {
+            if let Some(database) = self.acquire_home().await? {
                 break database;
             }
             let standby = Standby::start(&self.address, &self.identity)?;
@@ -176,13 +176,13 @@ impl SharingDaemon<'_> {
                 self.announce_standby(&standby, owner).await;
                 self.has_stood_by = true;
             }
-            match self.stand_by(&standby, &mut stop).await? {
+            match self.forward_until_home_is_free(&standby, &mut stop).await? {
                 StandbyEnd::HomeIsFree => {}
                 StandbyEnd::Stopped => {
                     let leaving = tokio::task::spawn_blocking(move || standby.leave_daemon_list());
                     // If the server does not respond now, the daemon is marked as dead later.
-                    let _ = tokio::time::timeout(LEAVE_NOTE_MAX, leaving).await;
-                    return self.stop_standing_by().await;
+                    let _ = tokio::time::timeout(STOP_RECORD_WAIT_MAX, leaving).await;
+                    return self.stop_without_home().await;
                 }
             }
         };
@@ -194,7 +194,7 @@ impl SharingDaemon<'_> {
     }
 
     /// Takes the home for this process; `None` if another process has it.
-    async fn take_home(&self) -> anyhow::Result<Option<HomeStore>> {
+    async fn acquire_home(&self) -> anyhow::Result<Option<HomeStore>> {
         let clock = SystemClock;
         let began = clock.now();
         loop {
@@ -217,7 +217,7 @@ impl SharingDaemon<'_> {
     }
 
     /// Forwards requests until the home is free or this daemon is stopped.
-    async fn stand_by(
+    async fn forward_until_home_is_free(
         &mut self,
         standby: &Standby,
         stop: &mut BoxFuture<'static, ()>,
@@ -234,7 +234,7 @@ impl SharingDaemon<'_> {
                     self.set_answering_daemon(AnsweringDaemon::Nobody);
                     return Ok(StandbyEnd::HomeIsFree);
                 }
-                HomeHolder::Lost => return Err(HomeTaken.into()),
+                HomeHolder::Lost => return Err(HomeHeldElsewhere.into()),
             }
             tokio::select! {
                 // Checked first, because a stop also ends the server.
@@ -280,11 +280,11 @@ impl SharingDaemon<'_> {
         let outcome = tokio::select! {
             biased;
             // Nothing more can be written, and another daemon continues the work.
-            () = database.taken_over() => return Err(HomeTaken.into()),
+            () = database.taken_over() => return Err(HomeHeldElsewhere.into()),
             outcome = open_home.wait_for_end(stop, &mut self.serving) => outcome,
         };
         let draining = database.refuse_new_work(&self.identity.id);
-        if !matches!(tokio::time::timeout(LEAVE_NOTE_MAX, draining).await, Ok(Ok(()))) {
+        if !matches!(tokio::time::timeout(STOP_RECORD_WAIT_MAX, draining).await, Ok(Ok(()))) {
             tracing::warn!("the database server was not told that this daemon stops");
         }
         open_home.stop(self.home, &self.entrance, outcome.is_ok().then_some(self.serving)).await?;
@@ -292,7 +292,7 @@ impl SharingDaemon<'_> {
     }
 
     /// Stops a daemon that does not hold the home.
-    async fn stop_standing_by(self) -> anyhow::Result<()> {
+    async fn stop_without_home(self) -> anyhow::Result<()> {
         self.home.remove_run_file();
         self.home.remove_login_page();
         self.entrance.shutdown.cancel();

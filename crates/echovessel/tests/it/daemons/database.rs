@@ -1,4 +1,4 @@
-//! The database of several daemons, with a replica that can take its place.
+//! The database of several daemons, with a replica that can replace it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::daemon::within;
 
 /// Ports of the two servers' sockets, which are in one folder.
 pub(super) const PORTS: [u16; 2] = [5432, 5433];
-/// Time in which a new replica has everything.
+/// Time within which a new replica must have copied all data.
 const PATIENCE: Duration = Duration::from_secs(30);
 const NAME: &str = "home";
 
-/// One server, or two of which one copies the other and confirms every commit.
+/// One server, or a server and a replica that confirms every commit.
 pub(super) struct Database {
-    /// By the places of their ports. They stop before their folder is removed.
+    /// The servers by the index of their port. They are dropped before their folder is removed.
     servers: [Option<PostgresServer>; 2],
     primary: usize,
     has_replica: bool,
@@ -34,12 +34,12 @@ impl Database {
         database
     }
 
-    /// The address of the server that takes writes.
+    /// The address of the primary.
     pub(super) fn url(&self) -> String {
         self.primary().url(NAME)
     }
 
-    /// The address of both servers behind sockets in this folder.
+    /// A connection address that names both servers, with sockets in this folder.
     pub(super) fn url_at(folder: &Path) -> String {
         let (folder, [first, second]) = (folder.display(), PORTS);
         format!("postgres:///{NAME}?host={folder},{folder}&port={first},{second}&user=echovessel")
@@ -49,13 +49,13 @@ impl Database {
         self.folder.path()
     }
 
-    /// Kills the server that takes writes, and starts it again.
+    /// Kills the primary and starts it again.
     pub(super) fn kill_and_restart(&self) {
         self.primary().kill().unwrap();
         self.primary().start().unwrap();
     }
 
-    /// Kills the server that takes writes, and lets its replica take its place.
+    /// Kills the primary and promotes its replica.
     pub(super) fn fail_over(&mut self) {
         self.primary().kill().unwrap();
         self.servers[self.primary] = None;
@@ -63,7 +63,7 @@ impl Database {
         self.primary().promote().unwrap();
     }
 
-    /// Gives the server that takes writes a replica, if it is to have one and has none.
+    /// Creates a replica of the primary, if the database should have one and has none.
     pub(super) async fn restore_replica(&mut self) {
         if self.has_replica && self.servers[1 - self.primary].is_none() {
             self.add_replica().await;
@@ -79,7 +79,7 @@ impl Database {
             query(&server, following).is_ok_and(|rows| !rows.is_empty()).then_some(())
         })
         .await;
-        // Only now: without a replica that follows no commit would end.
+        // Turned on only now: without a connected replica no commit would end.
         query(&server, "ALTER SYSTEM SET synchronous_standby_names = '*'").unwrap();
         query(&server, "SELECT pg_reload_conf()").unwrap();
     }

@@ -1,9 +1,10 @@
-//! Three daemons behind HAProxy while everything fails that can: daemons are killed, stopped and paused, the database is killed, and
-//! connections are cut and held up. What was acknowledged is stored once, every turn is answered once, every session is remembered
-//! once, and the home answers again within half a minute.
+//! Three daemons behind HAProxy while faults occur: daemons are killed, stopped and paused, the database is killed,
+//! and connections are cut and delayed. Each acknowledged message is stored once, each turn is answered once, each
+//! session is extracted once, and the home answers again within half a minute.
 //!
-//! `ECHOVESSEL_SOAK_ROUNDS` sets how many faults there are, while 64 people talk with 12 personas and replicas take the place of the
-//! database; else each kind but the last happens once, with 24 and 6, on a database without a replica. `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
+//! `ECHOVESSEL_SOAK_ROUNDS` sets the number of faults, while 64 users talk with 12 personas and replicas replace the
+//! database. Without it each kind except the last happens once, with 24 users and 6 personas, on a database without a
+//! replica. `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
 
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
@@ -29,39 +30,39 @@ use crate::owner_api::Door;
 use crate::scripts;
 
 const DAEMONS: usize = 3;
-/// Pause of a daemon, longer than the silence after which it is replaced.
+/// Pause of a daemon that is longer than the time after which it is replaced.
 const PAUSE: Duration = Duration::from_secs(60);
-/// The same of one that stands by.
+/// Pause of a daemon in reserve that is longer than that time.
 const STANDBY_PAUSE: Duration = Duration::from_secs(25);
-/// Time in which at least one waiting session has to become memory.
+/// Time in which at least one waiting session must be extracted.
 const STANDSTILL: Duration = Duration::from_secs(120);
-/// Time for which connections are held up.
+/// Time for which connections are delayed.
 const STALL: Duration = Duration::from_secs(5);
 
-/// One thing that goes wrong.
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// `kill -9` of the daemon that answers.
+    /// `kill -9` of the active daemon.
     KillHolder,
-    /// `kill -9` of one that stands by.
+    /// `kill -9` of a daemon in reserve.
     KillStandby,
-    /// An order to stop, while people talk.
+    /// A normal stop while users talk.
     StopHolder,
-    /// SIGSTOP of the daemon that answers, and later SIGCONT. Other faults happen meanwhile.
+    /// SIGSTOP of the active daemon, and SIGCONT later. Other faults happen meanwhile.
     PauseHolder,
     PauseStandby,
     KillDatabase,
     /// The database is killed and not started again; its replica is promoted. Needs a database with a replica.
     FailOver,
-    /// The connections of the daemon that answers to the database.
+    /// Connections between the active daemon and the database.
     CutDatabaseLinks,
     StallDatabaseLinks,
-    /// The connections of the other daemons to the one that answers.
+    /// Connections of the other daemons to the active one.
     CutDaemonLinks,
     StallDaemonLinks,
 }
 
-/// Those of a database without a replica.
+/// Folder of the sockets of a database without a replica.
 const FAULTS: [Fault; 10] = [
     Fault::KillHolder,
     Fault::PauseHolder,
@@ -75,16 +76,16 @@ const FAULTS: [Fault; 10] = [
     Fault::StopHolder,
 ];
 
-/// A daemon with everything that connects it.
+/// A daemon with all its connections.
 struct Machine {
-    /// Dropped before its home, whose log it prints if the test fails.
+    /// Dropped before its home, which prints the daemon's log if the test fails.
     daemon: Option<Daemon>,
     home: Home,
     settings: Settings,
     port: u16,
-    /// Its address for the other daemons.
+    /// The address at which the other daemons reach it.
     advertised: String,
-    /// Time at which it goes on.
+    /// Time at which the paused daemon is resumed.
     paused_until: Option<Instant>,
     to_database: Link,
     from_daemons: Link,
@@ -131,7 +132,7 @@ impl Machine {
         self.daemon.take().unwrap().kill();
     }
 
-    /// Lets a paused daemon go on. It ends if it counts as dead, or notes that it is there.
+    /// Resumes a paused daemon. It either ends, since it was replaced, or reports that it is alive.
     async fn resume(&mut self, url: &str) {
         let now = query(url, "SELECT clock_timestamp()").unwrap().remove(0);
         let noted = format!(
@@ -179,7 +180,7 @@ impl World {
         Self { database, machines, proxy, door, longest_outage: Duration::ZERO }
     }
 
-    /// The machine whose daemon holds the home, once it is known.
+    /// The machine whose daemon is active, as soon as that is known.
     async fn holder(&self) -> usize {
         let held = "SELECT d.address FROM writer w JOIN daemons d ON d.id = CAST(w.program AS TEXT) WHERE d.state <> 'dead'";
         within(TAKEOVER, "a daemon holds the home", async || {
@@ -189,7 +190,7 @@ impl World {
         .await
     }
 
-    /// One that stands by and runs.
+    /// A running daemon in reserve.
     async fn standby(&mut self) -> Option<usize> {
         let holder = self.holder().await;
         (0..DAEMONS).find(|place| *place != holder && self.machines[*place].is_running())
@@ -197,7 +198,7 @@ impl World {
 
     async fn happen(&mut self, fault: Fault) {
         if matches!(fault, Fault::PauseHolder | Fault::PauseStandby) {
-            // One at a time.
+            // Only one daemon is paused at a time.
             self.all_machines_run().await;
         }
         let holder = self.holder().await;
@@ -246,7 +247,7 @@ impl World {
         self.longest_outage = self.longest_outage.max(outage);
     }
 
-    /// Waits until a message is taken.
+    /// Waits until a message is accepted.
     async fn answers_again(&self, fault: Fault) {
         within(TAKEOVER, &format!("the home answers after {fault:?}"), async || {
             let body = json!({"content": "is anybody there?", "user_id": "watcher"});
@@ -257,8 +258,8 @@ impl World {
         .await;
     }
 
-    /// Does what a supervisor and time do: daemons that ended are started again, paused ones go on, and a database that
-    /// has lost its replica gets another.
+    /// Does the work of a supervisor: restarts daemons that ended, resumes paused ones, and gives the database a new
+    /// replica if it has lost one.
     async fn repair(&mut self) {
         self.database.restore_replica().await;
         for machine in &mut self.machines {
@@ -273,7 +274,8 @@ impl World {
         }
     }
 
-    /// Waits until no session waits to become memory. After hours of talk there are thousands, so only a standstill is a failure.
+    /// Waits until no session waits for its extraction. After hours of load there are thousands, so only a standstill
+    /// is a failure.
     async fn all_sessions_close(&self) {
         let waiting =
             "SELECT COUNT(*)::TEXT FROM sessions WHERE status IN ('open', 'closing', 'consolidating')";
@@ -318,7 +320,7 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
         (0..users).map(|n| Client::start_with(n, seed, pace(n), &door, &enough)).collect();
     let faults: Vec<Fault> = match rounds {
         None => FAULTS.to_vec(),
-        // All kinds in each cycle, in another order.
+        // Each cycle has all kinds of faults, in another order.
         Some(rounds) => (0..)
             .flat_map(|_cycle: usize| {
                 let mut kinds = [&FAULTS[..], &[Fault::FailOver]].concat();

@@ -1,4 +1,4 @@
-//! HAProxy before the daemons: round robin, and health checks.
+//! HAProxy in front of the daemons: round robin and health checks.
 
 use std::process::{Child, Command, Stdio};
 
@@ -14,7 +14,7 @@ pub(super) struct HaProxy {
 }
 
 impl HaProxy {
-    /// Begins before daemons on these ports of this machine.
+    /// Starts HAProxy for daemons on these ports of this machine.
     pub(super) async fn start(port: u16, daemons: &[u16]) -> Self {
         let folder = TempDir::new().unwrap();
         let servers: String = daemons
@@ -29,7 +29,7 @@ impl HaProxy {
         );
         let file = folder.path().join("haproxy.cfg");
         std::fs::write(&file, configuration).unwrap();
-        // Debian puts it where only root looks.
+        // Debian installs it in a folder that is only in the search path of root.
         let program = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy"]
             .into_iter()
             .find(|program| std::path::Path::new(program).exists())
@@ -50,7 +50,7 @@ impl HaProxy {
 
 impl Drop for HaProxy {
     fn drop(&mut self) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,4 +1,4 @@
-//! Connections that a test can cut and hold up: a proxy on a socket of its own.
+//! Connections that a test can cut and delay: a proxy with a socket of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,24 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// State of a link, as a test sets it.
+/// State of a link, set by a test.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// Nothing passes. Both ends stay open.
+    /// Forwards no bytes. Both ends stay open.
     is_stalled: bool,
-    /// Grows with each cut, which ends the connections that are there.
+    /// Number of cuts so far. Each one closes the open connections.
     cuts: u32,
 }
 
-/// A link that passes everything on until it is cut or stalled. Ends when it is dropped.
+/// A link that forwards all bytes until it is cut or stalled. Ends on drop.
 pub(super) struct Link {
     flow: watch::Sender<Flow>,
     _passing: JoinSet<()>,
 }
 
 impl Link {
-    /// Begins on sockets of PostgreSQL servers in this folder, one for each port; returns the folder of the new sockets too.
+    /// Listens on new sockets in front of the PostgreSQL sockets in this folder, one for each port. Also returns the
+    /// folder of the new sockets.
     pub(super) fn to_database(servers: &Path, ports: [u16; 2]) -> (Self, TempDir) {
         let folder = TempDir::new().unwrap();
         let (flow, flowing) = watch::channel(Flow::default());
@@ -47,7 +48,7 @@ impl Link {
         (Self { flow, _passing: passing }, folder)
     }
 
-    /// Begins on a port of this machine; returns the new port too.
+    /// Listens on a new port in front of a port of this machine. Also returns the new port.
     pub(super) async fn to_port(port: u16) -> (Self, u16) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own = listener.local_addr().unwrap().port();
@@ -79,7 +80,7 @@ fn socket(folder: &Path, port: u16) -> PathBuf {
     folder.join(format!(".s.PGSQL.{port}"))
 }
 
-/// Passes bytes both ways until an end closes or the link is cut.
+/// Forwards bytes both ways until one end closes or the link is cut.
 async fn pass<R, W>(client: (R, W), server: (R, W), mut flowing: watch::Receiver<Flow>)
 where
     R: AsyncRead + Unpin,

@@ -1,5 +1,5 @@
-//! Several daemons on one database: any of them takes any request, and when the one that answers goes, another one does.
-//! `scripts/with-postgres` starts the server.
+//! Several daemons on one database: each of them accepts every request, and if the active one ends, another one
+//! becomes active. `scripts/with-postgres` starts the server.
 
 mod database;
 mod faults;
@@ -21,10 +21,10 @@ use crate::program::{Program, remember};
 use crate::scripts;
 use crate::watcher::Watcher;
 
-/// A daemon that fell silent is replaced within this time.
+/// Time within which a daemon that does not answer is replaced.
 const TAKEOVER: Duration = Duration::from_secs(30);
 
-/// Addresses and states, as `echovessel daemons` lists them on this home.
+/// Addresses and states from `echovessel daemons` for this home.
 async fn listed(home: &Home, settings: &Settings) -> Vec<(String, String)> {
     let ran = run(home, settings, &["daemons", "--json"]).await;
     let answer: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{} {}", ran.out, ran.err));
@@ -33,7 +33,7 @@ async fn listed(home: &Home, settings: &Settings) -> Vec<(String, String)> {
     listed.iter().map(|daemon| (text(&daemon["address"]), text(&daemon["state"]))).collect()
 }
 
-/// A port that nobody uses at the moment.
+/// A port that is free at the moment.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -83,7 +83,7 @@ async fn another_daemon_answers_when_the_first_one_is_killed() {
     let states: Vec<_> = listed(&second_home, &settings).await.into_iter().map(|(_, state)| state).collect();
     assert_eq!(states, ["dead", "serving"]);
 
-    // The machine is back. The other one stops in good order, and nobody waits for a silence.
+    // The machine is back. The other daemon stops normally, and nobody has to wait for a timeout.
     let first = Daemon::start(&first_home, &settings).await;
     let mut second = second;
     let began = Instant::now();
@@ -140,7 +140,7 @@ async fn commands_on_a_machine_mean_its_own_daemon_where_they_end_it() {
     first.say("self", "the other one goes on").await;
     assert_eq!(listed(&first_home, &settings).await.len(), 1);
 
-    // A daemon with another token of the owner would shut out the clients of the others.
+    // A daemon with another owner's token would refuse the clients of the other daemons.
     let other = settings.variable("ECHOVESSEL_TOKEN", "another token of the owner");
     let refused = run(&second_home, &other, &["run", "--port", "0", "--no-open"]).await;
     assert!(refused.code == 1 && refused.err.contains("ECHOVESSEL_TOKEN"), "{}", refused.err);
@@ -160,7 +160,7 @@ async fn programs_join_the_hub_on_the_machine_of_any_daemon() {
     remember(&mut elsewhere, 2);
     let count = |program: &mut Program| program.call("memory_list", &json!({"limit": 10}))["total"].clone();
     assert_eq!((count(&mut at_holder), count(&mut elsewhere)), (json!(2), json!(2)));
-    // The program beside the daemon that takes the home notices nothing but a moment's wait.
+    // The program beside the daemon that becomes active notices nothing except a short wait.
     first.kill();
     assert_eq!(count(&mut elsewhere), json!(2));
     remember(&mut elsewhere, 3);
@@ -168,13 +168,13 @@ async fn programs_join_the_hub_on_the_machine_of_any_daemon() {
     drop(second);
 }
 
-/// Files whose text holds these words, in a home.
+/// Files of a home that contain these words.
 fn files_with(home: &Home, words: &str) -> Vec<PathBuf> {
     let folder = home.path().join("memories");
     if folder.exists() { testkit::files_containing(&folder, words).unwrap() } else { Vec::new() }
 }
 
-/// The daemon that held the home first still has the document's file when it takes the home again.
+/// The daemon that was active first still has the document's file when it becomes active again.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn text_erased_by_another_holder_does_not_return_from_files() {
@@ -206,7 +206,7 @@ async fn text_erased_by_another_holder_does_not_return_from_files() {
     assert!(!dump.is_empty() && !testkit::contains_words(&dump, "fact 1"));
 }
 
-/// Every event that follows a message, for a subscriber of each daemon.
+/// Each event after a message, for a subscriber of each daemon.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn subscribers_of_every_daemon_see_every_event() {

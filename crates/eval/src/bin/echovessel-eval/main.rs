@@ -16,7 +16,7 @@ use eval::report::{Report, is_misleading};
 use eval::{absence, calibrate, loading, plot, tune};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::ports::Embedder as _;
-use memory::recall::SAID_SUPPORT_MIN;
+use memory::recall::MESSAGE_SUPPORT_MIN;
 use memory::vector_index::VectorIndex;
 use store::{HomeStore, StoreOptions};
 
@@ -177,14 +177,14 @@ fn report(
     let last = read_record(&record).filter(|last| last.units == report.units);
     create_private_file(&record)?.write_all(&serde_json::to_vec(&report)?)?;
     if let Some(path) = &asked.plot {
-        let mut reports = last_records(folder)?;
+        let mut reports = last_report_of_each_set(folder)?;
         reports.extend((!report.vectors).then(|| report.clone()));
         draw_plot(path, &plot::recall(&reports))?;
         if asked.absence {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let beside = path.with_file_name(format!("{stem}-absence.svg"));
             let bound =
-                if report.vectors { installation.recall_settings().min_support } else { SAID_SUPPORT_MIN };
+                if report.vectors { installation.recall_settings().min_support } else { MESSAGE_SUPPORT_MIN };
             draw_plot(&beside, &plot::absence_plot(&report.absence, bound))?;
         }
     }
@@ -205,7 +205,7 @@ fn read_record(path: &Path) -> Option<Report> {
 }
 
 /// The last run of every set with vectors, by name.
-fn last_records(folder: &Path) -> anyhow::Result<Vec<Report>> {
+fn last_report_of_each_set(folder: &Path) -> anyhow::Result<Vec<Report>> {
     let entries = std::fs::read_dir(folder)?;
     let is_record = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(RECORD_PREFIX))

@@ -1,4 +1,4 @@
-//! Nothing is forgotten here.
+//! The fake store implements no erasure.
 
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,

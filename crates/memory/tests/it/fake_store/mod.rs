@@ -1,4 +1,4 @@
-//! An in-memory store that answers what recall asks, and refuses the rest.
+//! An in-memory store with the methods that recall uses; the others fail.
 
 mod forgetting;
 mod people;
@@ -32,7 +32,7 @@ use memory::text::index_terms;
 use memory::{PersonaId, Scope, UserId};
 use uuid::Uuid;
 
-/// The model that the fake's vectors are from.
+/// The model of the fake's vectors.
 pub(crate) const FINGERPRINT: &str = "fake";
 
 #[derive(Default)]
@@ -84,11 +84,11 @@ impl Data {
     }
 }
 
-/// A store in memory. What is put in is numbered in the order of its coming.
+/// A store in memory. Rows are numbered in the order in which they were added.
 #[derive(Default)]
 pub(crate) struct FakeStore {
     data: Mutex<Data>,
-    /// How many nodes were asked for by their numbers.
+    /// Number of nodes that were fetched by number.
     pub(crate) nodes_loaded: std::sync::atomic::AtomicUsize,
 }
 
@@ -97,12 +97,12 @@ impl FakeStore {
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a node of the given kind; the rest is as empty as can be.
+    /// Adds a node of the given kind; its other fields are empty.
     pub(crate) fn add_node(&self, scope: &Scope, kind: NodeKind, text: &str, at: Timestamp) -> i64 {
         self.add(scope, Node { kind, description: text.to_owned(), created_at: at, ..blank_node() })
     }
 
-    /// Adds a node as it is, but for its number and its id.
+    /// Adds this node with a new number and id.
     pub(crate) fn add(&self, scope: &Scope, node: Node) -> i64 {
         let mut data = self.data();
         let seq = data.number();
@@ -143,7 +143,7 @@ impl FakeStore {
         seq
     }
 
-    /// Writes a vector of a row, in place of an older one.
+    /// Writes a row's vector and replaces an older one.
     pub(crate) fn put_vector(
         &self,
         scope: &Scope,
@@ -193,7 +193,7 @@ impl FakeStore {
         }
     }
 
-    /// Takes a row and its vector away.
+    /// Removes a row and its vector.
     pub(crate) fn delete(&self, corpus: Corpus, seq: i64) {
         let mut data = self.data();
         data.vectors.retain(|(_, of, stored)| *of != corpus || stored.seq != seq);
@@ -229,7 +229,7 @@ impl FakeStore {
     }
 }
 
-/// A node with nothing in it.
+/// A node without content.
 pub(crate) fn blank_node() -> Node {
     Node {
         id: NodeId(Uuid::nil()),
@@ -251,12 +251,12 @@ pub(crate) fn blank_node() -> Node {
     }
 }
 
-/// A scope of a user of one persona.
+/// The scope of a user of one persona.
 pub(crate) fn scope(user: &str) -> Scope {
     Scope::new(PersonaId::new("echo").unwrap(), UserId::new(user).unwrap())
 }
 
-/// Runs a future that never really waits.
+/// Runs a future that never waits.
 pub(crate) fn run<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -1,4 +1,4 @@
-//! Users, personas, costs and models, answered from memory.
+//! Users, personas, costs and models in memory.
 
 use memory::facts::{Fact, Facts};
 use memory::ports::*;

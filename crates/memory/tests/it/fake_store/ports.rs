@@ -1,4 +1,4 @@
-//! Nodes, entities, the indexes and consolidation, answered from memory.
+//! Nodes, entities, the indexes and consolidation in memory.
 
 use memory::nodes::RelationalTag;
 use memory::ports::*;
@@ -397,7 +397,7 @@ impl RecallStore for FakeStore {
         Ok(data.nodes.iter().filter(meets).map(|(_, n)| n.node.seq).take(limit as usize).collect())
     }
 
-    async fn edges_around(&self, scope: &Scope, seqs: &[i64], reach: EdgeReach) -> Answer<Vec<FillingEdge>> {
+    async fn edges_around(&self, scope: &Scope, seqs: &[i64], reach: EdgeLimits) -> Answer<Vec<FillingEdge>> {
         let (mut seqs, mut edges) = (seqs.to_vec(), Vec::new());
         for _ in 0..reach.rounds {
             edges = self.filling_edges(scope, &seqs, reach.edges_max).await?;

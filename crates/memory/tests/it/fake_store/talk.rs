@@ -1,4 +1,4 @@
-//! Sessions, messages and turns, answered from memory.
+//! Sessions, messages and turns in memory.
 
 use memory::ports::*;
 use uuid::Uuid;
@@ -118,7 +118,7 @@ impl CorrectionStore for FakeStore {
         refused()
     }
 
-    async fn settle_rejected(
+    async fn decide_rejected(
         &self,
         _id: RejectedId,
         _approved: Option<NewNode>,

@@ -1,8 +1,8 @@
-//! The slow cycle and traces, which recall has no business with.
+//! The slow cycle and traces, which recall does not use.
 
 use memory::identifiers::{CycleId, SessionId};
 use memory::ports::{
-    OpenPair, PhaseTrace, ReconciliationCommit, ReconciliationStore, ReflectionCandidate, SettledExpectation,
+    ExpectationEnd, OpenPair, PhaseTrace, ReconciliationCommit, ReconciliationStore, ReflectionCandidate,
     SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, TraceStore, TranscriptSummary,
     TurnSummary, TurnTrace, WaitingPair,
 };
@@ -12,7 +12,7 @@ use super::*;
 
 #[async_trait]
 impl SlowCycleStore for FakeStore {
-    async fn slow_cycle_standing(
+    async fn slow_cycle_progress(
         &self,
         _scope: &Scope,
         _since: Timestamp,
@@ -43,14 +43,14 @@ impl SlowCycleStore for FakeStore {
         &self,
         _scope: &Scope,
         _ids: &[NodeId],
-        _settled: SettledExpectation,
+        _settled: ExpectationEnd,
     ) -> Result<Vec<NodeId>, StoreError> {
         refused()
     }
     async fn expire_expectations(&self, _now: Timestamp) -> Result<u32, StoreError> {
         refused()
     }
-    async fn settled_expectation(&self, _id: NodeId) -> Result<Option<SettledExpectation>, StoreError> {
+    async fn expectation_end(&self, _id: NodeId) -> Result<Option<ExpectationEnd>, StoreError> {
         refused()
     }
     async fn transcripts(

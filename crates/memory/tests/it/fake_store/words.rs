@@ -1,4 +1,4 @@
-//! Lookups in the words of the rows.
+//! Lookups of words in the texts of rows.
 
 use memory::ports::*;
 

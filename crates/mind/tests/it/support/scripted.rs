@@ -1,4 +1,4 @@
-//! A provider that says what it was told to, a clock that ticks, and a ledger.
+//! A provider with scripted answers, a clock that advances, and a ledger.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,7 +20,7 @@ use super::at;
 pub(crate) const USAGE: Usage =
     Usage { input_tokens: 900, output_tokens: 80, cached_tokens: 512, reported: true };
 
-/// Answers in turn what it was told to; keeps what it was asked.
+/// Returns its answers in order and records the requests.
 pub(crate) struct Scripted {
     answers: Mutex<VecDeque<Result<String, LlmError>>>,
     pub(crate) requests: Mutex<Vec<Request>>,
@@ -56,7 +56,7 @@ impl Provider for Scripted {
         Ok(Completion { text, usage: USAGE, model, provider: "scripted".to_owned(), latency })
     }
 
-    /// One delta per word. A word `!` breaks the stream off; a word `#` ends it without a report.
+    /// One delta per word. A word `!` interrupts the stream; a word `#` ends it without a usage report.
     async fn stream(
         &self,
         request: Request,
@@ -78,7 +78,7 @@ impl Provider for Scripted {
     }
 }
 
-/// Every look at it takes 5 ms.
+/// Advances by 5 ms whenever it is read.
 pub(crate) struct Ticking(Mutex<Timestamp>);
 
 impl From<Timestamp> for Ticking {
@@ -114,7 +114,7 @@ impl Ledger {
     }
 }
 
-/// A mind with what it talks to.
+/// A mind with its provider, clock and ledger.
 pub(crate) struct Setting {
     pub(crate) mind: LanguageMind,
     pub(crate) provider: Arc<Scripted>,
@@ -122,7 +122,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// The texts that the provider was sent, system and user.
+    /// The prompts that the provider received, system and user.
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
         let requests = self.provider.requests.lock().unwrap();
         requests.iter().map(|request| (request.system.clone(), request.user.clone())).collect()

@@ -1,4 +1,4 @@
-//! What people do with the memory: edit, delete, erase, correct, approve, merge, undo, write core blocks.
+//! Actions of people on the memory: edit, delete, erase, correct, approve, merge, undo, write core blocks.
 
 use memory::Scope;
 use memory::core_blocks::CoreBlockLabel;
@@ -16,7 +16,7 @@ use super::talk;
 use super::year::Year;
 
 impl Year {
-    /// One act, whatever the dice say. Its own outcome is looked at where there is a rule for it.
+    /// One random action. Its outcome is checked if there is a rule for it.
     pub(super) async fn act(&mut self) -> Result<(), String> {
         let scope = self.dice.pick(&self.scopes.clone()).clone();
         self.known.touched.insert(scope.clone());
@@ -59,7 +59,7 @@ impl Year {
                 let unheard = |(of, text): &&mut (Scope, String)| of == scope && *text == message.content;
                 match known.said.get_mut(&message.id) {
                     Some(said) => said.content = content,
-                    // Its capture was not acknowledged, and the laws have not seen it yet.
+                    // Its capture was not acknowledged, and the invariants do not know it yet.
                     None => _ = known.unsure.iter_mut().find(unheard).map(|line| line.1 = content),
                 }
             }
@@ -211,7 +211,7 @@ impl Year {
         self.house.unless_it_dies(act).await;
     }
 
-    /// Writes L1, as a person does. Past the faults: what became of it must be known.
+    /// Writes L1 like a person. Bypasses the faults, since the result must be known.
     async fn write_block(&mut self, scope: &Scope) {
         self.lines += 1;
         let text = format!("  Block {}\n\ttrailing blanks stay.  ", self.lines);
@@ -224,7 +224,7 @@ impl Year {
         }
     }
 
-    /// Recalls, and looks whether anything came from elsewhere.
+    /// Recalls, and checks that nothing belongs to another scope.
     async fn recall(&mut self, scope: &Scope) -> Result<(), String> {
         self.lines += 1;
         let text = talk::line(&mut self.dice, "", self.lines);

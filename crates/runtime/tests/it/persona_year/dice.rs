@@ -1,6 +1,6 @@
-//! Chance that repeats.
+//! Randomness that repeats.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same seed, the same year.
+/// SplitMix64 (Steele, Lea, Flood 2014): the same seed gives the same year.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -28,7 +28,7 @@ impl Dice {
         &choices[self.below(choices.len())]
     }
 
-    /// One of them, if there is any.
+    /// One of the items, if there is any.
     pub(crate) fn any<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
         if choices.is_empty() { None } else { Some(self.pick(choices)) }
     }

@@ -1,4 +1,4 @@
-//! The home that a year is lived in: a real database file, a real runtime, a clock that stands still; and its deaths.
+//! The home of a year: a real database file, a real runtime, a clock that only the test advances; and its crashes.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -24,14 +24,14 @@ use crate::world::{HOUR, SECOND, settings, soon};
 
 /// Channels; no prompt may name them.
 pub(super) const CHANNELS: [&str; 2] = ["channel-of-amber", "channel-of-teal"];
-/// How often the loops look around. A year has few looks, so silence is noticed late.
+/// Interval of the loops. It is long, so silence is noticed late.
 pub(super) const LOOK: Duration = Duration::from_secs(3 * 3_600);
 const A_MOMENT: Duration = Duration::from_millis(20);
-/// Longest time between two looks at whether the house rests, in real time.
+/// Maximum real time between two checks of whether the runtime is idle.
 const BLINK: Duration = Duration::from_millis(2);
-/// How long it may take to rest, in real time.
+/// Maximum real time until the runtime is idle.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Loops that sleep for [`LOOK`] while nothing happens: the one that ends sessions, the one that makes memory of them.
+/// Loops that sleep for [`LOOK`] while idle: the one that ends sessions and the one that consolidates them.
 const LOOPS: usize = 2;
 
 pub(super) struct House {
@@ -40,11 +40,11 @@ pub(super) struct House {
     pub(super) runtime: Runtime,
     pub(super) index: Arc<VectorIndex>,
     pub(super) model: Arc<UnreliableModel>,
-    /// Time that has truly passed since the beginning, whatever the wall clock showed.
+    /// Time that has really passed since the start, whatever the wall clock showed.
     pub(super) elapsed: Duration,
     pub(super) lives: u64,
     embedder: Arc<dyn Embedder>,
-    /// What earlier lives committed.
+    /// Commits of earlier processes.
     commits: Commits,
     path: PathBuf,
     _folder: TempDir,
@@ -60,7 +60,7 @@ fn how_to_live() -> RuntimeSettings {
     }
 }
 
-/// Where writing costs nothing, if there is such a place: a year flushes often.
+/// A folder in memory if there is one, since a year flushes often.
 fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -101,17 +101,17 @@ impl House {
         self.embedder.fingerprint()
     }
 
-    /// The process dies, if it has not yet, and another one starts on what is on the disk after `away`.
+    /// Ends the process if it still runs, and starts another one with the same files after `away`.
     pub(super) async fn die_and_live_again(&mut self, away: Duration) {
         self.store.die();
-        // What was handed to the disk before the death is written; nothing comes after it.
+        // Bytes written before the crash are on the disk; nothing is written after it.
         self.store.database.personas().await.unwrap();
         let user = memory::UserId::new("nobody").unwrap();
         self.store.database.ensure_user(&user, self.now()).await.unwrap();
         let commits = std::mem::take(&mut *self.store.commits.lock().unwrap());
         self.commits.extractions.extend(commits.extractions);
         self.commits.reflections.extend(commits.reflections);
-        // The dead sleep on the old clock, which nobody winds any more.
+        // Tasks of the ended process sleep on the old clock, which never advances again.
         self.clock = SimulatedClock::new(self.now() + away);
         self.elapsed += away;
         self.lives += 1;
@@ -122,14 +122,14 @@ impl House {
         self.rest().await;
     }
 
-    /// What was committed in all lives.
+    /// Commits of all processes.
     pub(super) fn commits<T>(&self, look: impl Fn(&Commits) -> Vec<T>) -> Vec<T> {
         let mut found = look(&self.commits);
         found.extend(look(&self.store.commits.lock().unwrap()));
         found
     }
 
-    /// The outcome of a call, or none if the process died in it: then nobody knows what came of it.
+    /// The result of a call, or `None` if the process ended during it: then the result is unknown.
     pub(super) async fn unless_it_dies<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -138,7 +138,7 @@ impl House {
         }
     }
 
-    /// Lets time pass. Ends early when the process dies.
+    /// Advances the time. Returns early if the process ends.
     pub(super) async fn pass(&mut self, duration: Duration) {
         let mut left = duration;
         while !left.is_zero() && !self.store.is_dead() {
@@ -155,19 +155,20 @@ impl House {
         self.clock.set(self.now() + jiff::SignedDuration::from_hours(hours));
     }
 
-    /// Waits, without any time passing, until turns and consolidation have done what is due.
+    /// Waits, without advancing the time, until turns and consolidation have done what is due.
     pub(super) async fn rest(&self) {
         let state = Cell::new(((0, 0), 0));
         let work = async {
             let mut calm = 0;
             while calm < 2 && !self.store.is_dead() {
                 self.clock.advance(Duration::ZERO).await;
-                // Others sleep too, after a failure: only these two tell that nothing is being closed or made memory.
+                // Other loops also sleep, after a failure: only these two show that no session is being closed or
+                // consolidated.
                 state.set((self.runtime.turns().count_turns(), self.clock.sleepers_for(LOOK)));
                 let (load, sleepers) = state.get();
                 calm = if load == (0, 0) && sleepers == LOOPS { calm + 1 } else { 0 };
                 if calm == 0 {
-                    // The work is in the threads of the store: looking again and again would only take their time.
+                    // The work runs in threads of the store: polling would only slow them down.
                     let _ = tokio::time::timeout(BLINK, self.clock.next_sleep()).await;
                 }
             }
@@ -177,8 +178,8 @@ impl House {
         }
     }
 
-    /// Waits, with hardly any time passing, until every row has its vector: the worker that let a turn go first sleeps
-    /// for a moment.
+    /// Waits, with almost no time passing, until every row has its vector: the worker pauses for a moment after it
+    /// has yielded to a turn.
     pub(super) async fn vectors_are_made(&self) {
         let work = async {
             while !self.store.is_dead() && !self.has_vectors().await {
@@ -225,5 +226,5 @@ fn live(
     Runtime::new(core, OptionalParts::default())
 }
 
-/// As long as a look around takes to come.
+/// Time until the next iteration of the loops.
 pub(super) const UNTIL_NOTICED: Duration = Duration::from_secs(LOOK.as_secs() + HOUR.as_secs());

@@ -1,4 +1,4 @@
-//! What must hold, whatever happens. Each law reads the database beside the process, past its faults.
+//! Invariants. Each one is checked by reading the database directly, without the faults.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -22,15 +22,15 @@ use crate::world::HOUR;
 
 pub(super) const ALL_KINDS: [NodeKind; 4] =
     [NodeKind::Event, NodeKind::Thought, NodeKind::Intention, NodeKind::Expectation];
-/// More than a year has of anything.
+/// More than a year has of any kind.
 const ALL: u32 = 1_000_000;
 const REFLECTIONS_A_DAY: usize = 3;
-/// The mood's lifetime, and some time in which it may have been seen late.
+/// The lifetime of the mood, and some time for a late check.
 const MOOD_IS_OVER: Duration = Duration::from_secs(16 * 3_600);
 
 type Law = Result<(), String>;
 
-/// The cheap ones.
+/// The cheap invariants.
 pub(super) async fn quickly(year: &mut Year) -> Law {
     if let Some(seen) = year.house.model.seen().first() {
         return Err(seen.clone());
@@ -40,7 +40,7 @@ pub(super) async fn quickly(year: &mut Year) -> Law {
     core_blocks_are_as_written(year).await
 }
 
-/// All of them, for these memories.
+/// All invariants, for these scopes.
 pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>, old_nodes_too: bool) -> Law {
     quickly(year).await?;
     year.house.vectors_are_made().await;
@@ -64,7 +64,7 @@ pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>, old_nodes_too
     sessions_get_on(year, scopes, &message_counts).await
 }
 
-/// SQLite's own check, and rows, words and vectors that belong to nothing.
+/// SQLite's own check, and rows, words and vectors without an owner.
 pub(super) async fn database_is_whole(year: &Year) -> Law {
     let check = year.house.store.database.check().await.unwrap();
     if !check.is_whole() {
@@ -73,7 +73,7 @@ pub(super) async fn database_is_whole(year: &Year) -> Law {
     Ok(())
 }
 
-/// A memory as the database has it.
+/// A memory's rows in the database.
 struct Stored {
     messages: BTreeMap<MessageId, Message>,
     nodes: Vec<Node>,
@@ -93,7 +93,7 @@ async fn sessions(house: &House) -> Vec<Session> {
     house.store.database.sessions(filter).await.unwrap()
 }
 
-/// The last two sessions of a memory.
+/// The last two sessions of a scope.
 pub(super) async fn newest_sessions(house: &House, scope: &Scope) -> Vec<SessionId> {
     let filter = SessionFilter { scope: Some(scope.clone()), limit: 2, ..SessionFilter::default() };
     let sessions = house.store.database.sessions(filter).await.unwrap();
@@ -105,10 +105,10 @@ pub(super) async fn scope_of_node(house: &House, id: NodeId) -> Option<Scope> {
 }
 
 pub(super) async fn is_settled(house: &House, id: NodeId) -> bool {
-    house.store.database.settled_expectation(id).await.unwrap().is_some()
+    house.store.database.expectation_end(id).await.unwrap().is_some()
 }
 
-/// A person tries again what had failed.
+/// A person retries what had failed.
 pub(super) async fn retry_failures(year: &mut Year) {
     for session in sessions(&year.house).await {
         if session.status == SessionStatus::Failed {
@@ -129,7 +129,7 @@ async fn core_blocks_are_as_written(year: &Year) -> Law {
     Ok(())
 }
 
-/// L2: what was acknowledged is there, verbatim, once; and nothing else is.
+/// L2: every acknowledged message is stored verbatim, once; and nothing else.
 async fn words_are_kept(year: &mut Year, scope: &Scope, stored: &BTreeMap<MessageId, Message>) -> Law {
     let counted = year.house.store.database.scope_counts(scope).await.unwrap()[1];
     if counted != stored.len() as u64 {
@@ -186,7 +186,7 @@ fn said(message: &Message) -> Said {
     }
 }
 
-/// L3 and L4: no event without words, no thought without an event. Nodes that are as they were found last are passed over.
+/// L3 and L4: no event without evidence, no thought without an event. Nodes that have not changed are skipped.
 async fn memories_are_founded(year: &mut Year, scope: &Scope, stored: &Stored) -> Law {
     for node in &stored.nodes {
         if year.known.founded.get(&node.id) != Some(node) {
@@ -243,7 +243,7 @@ async fn memory_is_founded(
     Ok(())
 }
 
-/// Whether what a thought rested on was forgotten, and it says so.
+/// Whether evidence of a thought was erased, and the thought is marked so.
 async fn marked(house: &House, node: &Node) -> bool {
     let dependents = house.store.database.dependents(node.id).await.unwrap();
     dependents.is_some_and(|found| !found.orphaned.is_empty())

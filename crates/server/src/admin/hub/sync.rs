@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use hub::api::sync::FollowingInstance;
-use runtime::{HubStanding, HubState};
+use runtime::{HubState, HubSyncState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,8 +42,8 @@ pub(crate) struct HubConnection {
     notes: Vec<String>,
 }
 
-impl From<HubStanding> for HubConnection {
-    fn from(standing: HubStanding) -> Self {
+impl From<HubSyncState> for HubConnection {
+    fn from(standing: HubSyncState) -> Self {
         Self {
             url: standing.address,
             state: match standing.state {
@@ -79,7 +79,7 @@ pub(crate) async fn sync_overview(
         Some(hub) => hub.following_instances(&hub.settings().default_scope).await?,
         None => Vec::new(),
     };
-    Ok(Json(SyncOverview { standing: runtime.embodiment().hub_standing().await?.into(), instances }))
+    Ok(Json(SyncOverview { standing: runtime.embodiment().hub_sync_state().await?.into(), instances }))
 }
 
 /// Handler of `POST /api/sync/now`. Returns the state afterwards; `error` says why the exchange failed, if it did.
@@ -89,5 +89,5 @@ pub(crate) async fn exchange(
 ) -> Result<Json<HubConnection>, Problem> {
     // The result is part of the returned state.
     drop(app.runtime().embodiment().exchange().await);
-    Ok(Json(app.runtime().embodiment().hub_standing().await?.into()))
+    Ok(Json(app.runtime().embodiment().hub_sync_state().await?.into()))
 }

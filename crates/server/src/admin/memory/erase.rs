@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
     CONFIRM_WITHIN, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, ForgetSummary,
-    InstanceReach, ResetCounts, Selection, TEXT_LENGTH_MIN,
+    InstanceWithCopy, ResetCounts, Selection, TEXT_LENGTH_MIN,
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ports::{EvidencedNode, Store};
@@ -100,7 +100,7 @@ pub(crate) struct ErasureReceiptBody {
     left: LeftTraces,
     not_reached: Vec<NotReached>,
     /// Instances that had a copy of a changed document and have received the erasure since.
-    reached: Vec<InstanceReach>,
+    reached: Vec<InstanceWithCopy>,
     /// Time at which freed pages and the log were overwritten. Null before that, and always on a server.
     overwritten_at: Option<Timestamp>,
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use hub::RelatedMemory;
 use jiff::Timestamp;
 use memory::capture;
-use memory::recall::{Candidate, FormerValue, FreshCorrection, HeldBackValue, OutdatedValues, RecallTimings};
+use memory::recall::{Candidate, FormerValue, FreshCorrection, OmittedValue, OutdatedValues, RecallTimings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub(crate) struct Corrections {
     /// Former values that the text asks about, the earliest first.
     former: Vec<FormerValue>,
     /// Values that were left out or marked, with the places.
-    held_back: Vec<HeldBackValue>,
+    held_back: Vec<OmittedValue>,
     /// Corrections in the latest messages, which are not memories yet: what they deny may be outdated.
     fresh: Vec<FreshCorrection>,
 }

@@ -106,7 +106,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Response {
     if !app.shutdown.is_cancelled() && app.runtime().store().work_counts().await.is_ok() {
         return OkResponse::json().into_response();
     }
-    (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_ok()).into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_successful()).into_response()
 }
 
 /// Handler of `GET /api/state`: what a page shows first. Counts memories of all users, unless the request names one

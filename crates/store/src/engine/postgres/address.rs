@@ -56,7 +56,7 @@ impl ServerAddress {
                  postgres://user@host:port/database?sslmode=verify-full&sslrootcert=/path/roots.pem"
             ))
         };
-        let (url, encryption) = take_encryption(url);
+        let (url, encryption) = split_encryption(url);
         let mut config: Config = url.parse().map_err(|_| wrong("not an address of a PostgreSQL database"))?;
         if config.get_password().is_some() {
             return Err(wrong(
@@ -81,7 +81,7 @@ impl ServerAddress {
             _ if hosts > 1 => config.target_session_attrs(TargetSessionAttrs::ReadWrite),
             _ => &mut config,
         };
-        let is_verified = encryption.roots.is_some() || leaves_the_machine(&config);
+        let is_verified = encryption.roots.is_some() || is_on_another_machine(&config);
         let tls = match encryption.mode.as_deref() {
             Some("disable") => None,
             Some("verify-full") => Some(Tls::with_verification(encryption.roots.as_deref())),
@@ -114,8 +114,8 @@ impl ServerAddress {
     }
 
     /// True if a host is another machine.
-    pub fn leaves_the_machine(&self) -> bool {
-        leaves_the_machine(&self.config)
+    pub fn is_on_another_machine(&self) -> bool {
+        is_on_another_machine(&self.config)
     }
 
     /// The hosts one by one, each with its time limit. The driver alone would spend all of the time on the first host
@@ -214,7 +214,7 @@ fn set_limits(config: &mut Config) {
 }
 
 /// Removes the parameters for encryption from the address, and rewrites a list of hosts for the driver.
-fn take_encryption(url: &str) -> (String, Encryption) {
+fn split_encryption(url: &str) -> (String, Encryption) {
     let mut encryption = Encryption::default();
     let Some((address, parameters)) = url.split_once('?') else { return (url.to_owned(), encryption) };
     let mut others = Vec::new();
@@ -251,7 +251,7 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn leaves_the_machine(config: &Config) -> bool {
+fn is_on_another_machine(config: &Config) -> bool {
     let is_distant = |host: &Host| match host {
         Host::Tcp(name) => {
             name != "localhost" && !name.parse().is_ok_and(|address: IpAddr| address.is_loopback())

@@ -152,7 +152,7 @@ mod tests {
 
     /// Tables that statements may scan: small ones, and those of forgetting, of a changed embedding model and of
     /// `doctor`.
-    const READ_WHOLE: [&str; 13] = [
+    const SCANNED_TABLES: [&str; 13] = [
         "channel_strangers",
         "core_blocks",
         "embedding_models",
@@ -195,7 +195,7 @@ mod tests {
             for line in &plans {
                 let Some((_, rest)) = line.split_once("Seq Scan on ") else { continue };
                 let table = rest.split_whitespace().next().unwrap_or_default();
-                assert!(READ_WHOLE.contains(&table), "{line}\n{}", plans.join("\n"));
+                assert!(SCANNED_TABLES.contains(&table), "{line}\n{}", plans.join("\n"));
             }
         }
     }

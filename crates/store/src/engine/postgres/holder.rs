@@ -45,7 +45,7 @@ pub(super) fn lock_holder(connection: &Connection) -> Result<Holder> {
 }
 
 /// Takes the home for this program, in a transaction that found no holder. Returns the program's id.
-pub(super) fn take_home(connection: &Connection, daemon: Option<&NewDaemon>) -> Result<String> {
+pub(super) fn set_holder(connection: &Connection, daemon: Option<&NewDaemon>) -> Result<String> {
     // Its former holder did not release it.
     connection.execute(
         "UPDATE daemons SET state = 'dead' WHERE id IN (SELECT CAST(program AS TEXT) FROM writer)",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use memory::ports::StoreError;
 
 use super::daemons::{self, HomeState, NewDaemon};
-use super::holder::{Holder, lock_holder, take_home};
+use super::holder::{Holder, lock_holder, set_holder};
 use super::{Server, ServerAddress};
 use crate::engine::failure::Failure;
 use crate::engine::migrate::Migration;
@@ -143,7 +143,7 @@ pub(crate) fn open_for_writing(
         let found = holder_of(&connection, address)?;
         let taken = match found {
             Holder::None => Some(
-                prepare(&connection, address).and_then(|()| take_home(&connection, daemon).map_err(failed)),
+                prepare(&connection, address).and_then(|()| set_holder(&connection, daemon).map_err(failed)),
             ),
             Holder::Program { .. } => None,
         };

@@ -75,7 +75,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
     insert(&connection, daemon).map_err(failed)?;
     let mut watcher =
         Watcher { notes: DaemonNotes::from_daemon(daemon), connection, reached_since: Instant::now() };
-    let first = watcher.look_at_home().map_err(failed)?;
+    let first = watcher.read_holder().map_err(failed)?;
     let (sender, standing) = watch::channel(first);
     let (ended, is_ended) = channel::<()>();
     let body = move || {
@@ -122,11 +122,11 @@ impl Watcher {
         if is_note_due && !self.notes.write(&self.connection)? {
             return Ok(HomeHolder::Lost);
         }
-        self.look_at_home()
+        self.read_holder()
     }
 
     /// Reads who holds the home, without locks.
-    fn look_at_home(&self) -> Result<HomeHolder> {
+    fn read_holder(&self) -> Result<HomeHolder> {
         let holder = "
             SELECT d.address, w.process, w.seen_at > clock_timestamp() - make_interval(secs => ?1)
             FROM writer w LEFT JOIN daemons d ON d.id = CAST(w.program AS TEXT)

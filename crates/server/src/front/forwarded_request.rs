@@ -76,7 +76,7 @@ mod tests {
     }
 
     /// The request to forward to the next daemon.
-    fn passed_on(sender: &Sender, secret: &str) -> Request {
+    fn forwarded_request(sender: &Sender, secret: &str) -> Request {
         let mut request = Request::new(Body::empty());
         sender.write(request.headers_mut(), &HeaderValue::try_from(secret).unwrap());
         request.extensions_mut().insert(peer_address("10.0.0.2:7777"));
@@ -88,7 +88,7 @@ mod tests {
         let secret = HeaderValue::from_static("shared");
         for address in ["192.0.2.7:555", "[2001:db8::1]:80"] {
             let sender = Sender { peer: Some(peer_address(address)), is_daemon: false };
-            let mut request = passed_on(&sender, "shared");
+            let mut request = forwarded_request(&sender, "shared");
             assert!(!take_sender(&mut request, &secret).is_client());
             assert_eq!(request.extensions().get::<Peer>().unwrap().address.to_string(), address);
             assert!(request.headers().is_empty(), "{:?}", request.headers());
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_client_is_not_believed() {
         let sender = Sender { peer: Some(peer_address("127.0.0.1:1")), is_daemon: false };
-        let mut request = passed_on(&sender, "guessed");
+        let mut request = forwarded_request(&sender, "guessed");
         assert!(take_sender(&mut request, &HeaderValue::from_static("shared")).is_client());
         assert_eq!(request.extensions().get::<Peer>().unwrap().address.to_string(), "10.0.0.2:7777");
         assert!(request.headers().is_empty(), "{:?}", request.headers());
