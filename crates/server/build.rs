@@ -1,5 +1,5 @@
-//! Makes sure that the folder of the page exists, so that cargo can watch it: a page that is built later is embedded
-//! by the next build.
+//! Creates the folder of the page if it is missing, so that cargo can watch it: a page that is built later is
+//! embedded by the next build.
 
 use std::path::Path;
 

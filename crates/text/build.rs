@@ -1,7 +1,8 @@
-//! Compiles the lexicon: each `[section]` of `lexicon/LANGUAGE/SUBJECT.txt` becomes a constant of the module `SUBJECT`.
+//! Compiles the lexicon: each `[section]` of `lexicon/LANGUAGE/SUBJECT.txt` becomes a constant of the module
+//! `SUBJECT`.
 //!
-//! Phrases are separated by bars and line breaks, lines that begin with `#` are comments. Quotes keep a blank at the end
-//! of a phrase. A section of Chinese and one of English with the same name are one constant.
+//! Phrases are separated by bars and line breaks; lines that begin with `#` are comments. Quotes preserve a blank at
+//! the end of a phrase. A section of Chinese and one of English with the same name are one constant.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Any archive: bytes as they are, or files that the input names. It may be refused; nothing of a refused one is taken.
+//! Any archive: raw bytes, or files that the input names. It may be refused; nothing of a refused one is imported.
 #![no_main]
 #![allow(dead_code, reason = "the tests' home and seeds offer more than is needed here")]
 

@@ -1,5 +1,5 @@
-//! Any text as config.toml, and any JSON as a change of it. A text that is taken is taken again after a change that was
-//! taken.
+//! Any text as config.toml, and any JSON as a change of it. A text that is accepted must still be accepted after an
+//! accepted change.
 #![no_main]
 #![allow(dead_code, unused_imports, reason = "the program's module offers more than is needed here")]
 
@@ -21,7 +21,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(change) = serde_json::from_slice(change) else { return };
     let Ok(wishes) = config::changes_in(&change, &config::known_keys().unwrap()) else { return };
     let Ok(changed) = config::with_changes(text, &wishes) else { return };
-    // What does not fit is refused before it is written; what fits has to be readable.
+    // An invalid change is refused before it is written; a valid one must be readable.
     let _: Result<config::Config, config::ConfigError> = config::parse(&changed, path, std::iter::empty());
     changed.parse::<toml::Table>().expect("a change made something that is no TOML");
 });

@@ -1,5 +1,5 @@
-//! Any request, with the owner's token and without: paths, query strings, cursors, ids of events, headers, bodies. The
-//! server may refuse it; it may not fail at it.
+//! Any request, with and without the owner's token: paths, query strings, cursors, ids of events, headers, bodies.
+//! The server may refuse it, but must not fail.
 #![no_main]
 #![allow(dead_code, reason = "the tests' home offers more than is needed here")]
 

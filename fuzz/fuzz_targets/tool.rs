@@ -1,4 +1,4 @@
-//! Any call of any tool over MCP: its name, a line break, its arguments. It may be refused; it may not be failed at.
+//! Any call of any tool over MCP: its name, a line break, its arguments. It may be refused, but must not fail.
 #![no_main]
 #![allow(dead_code, reason = "the tests' home offers more than is needed here")]
 

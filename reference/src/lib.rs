@@ -1,4 +1,4 @@
-//! What the crates that were replaced say.
+//! Results of the crates that our own parts replaced.
 
 use ferrous_opencc::OpenCC;
 use ferrous_opencc::config::BuiltinConfig;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isMapped, mappingOf, suggestedSides, withoutUnstarred } from "../src/imports/mapping";
-import type { Look } from "../src/imports/requests";
+import type { ImportPreview } from "../src/imports/requests";
 
 const look = {
   speakers: [
@@ -10,7 +10,7 @@ const look = {
   speaker_count: 2,
   conversations: [{ id: "a" }, { id: "b" }],
   conversation_count: 2,
-} as unknown as Look;
+} as unknown as ImportPreview;
 
 describe("the mapping of an import", () => {
   it("begins with what the format says", () => {
@@ -33,7 +33,7 @@ describe("the mapping of an import", () => {
 
   it("leaves out what is not starred", () => {
     const conversations = [{ id: "a", starred: true }, { id: "b", starred: false }, { id: "c" }];
-    expect(withoutUnstarred({ ...look, conversations } as unknown as Look)).toEqual(new Set(["b", "c"]));
+    expect(withoutUnstarred({ ...look, conversations } as unknown as ImportPreview)).toEqual(new Set(["b", "c"]));
   });
 
   it("takes everything by default, and leaves speakers that are not listed to the format", () => {

@@ -21,7 +21,7 @@ use crate::voice_message::VoiceMessage;
 const DELIVERIES_AT_ONCE: u32 = 32;
 /// Period for which delivery of a message is retried. A reply that is a day late answers nothing, and would arrive in
 /// another conversation.
-const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+const DELIVERY_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 /// Period for which delivery of a message's sound is retried; its text has arrived.
 const SOUND_RETRY_PERIOD: SignedDuration = SignedDuration::from_mins(10);
 /// Waits between attempts to deliver a message. A reply of ten minutes ago is still worth delivering, so attempts never come rarer.
@@ -227,9 +227,9 @@ fn step_after_failure(shared: &SharedState, message: &OutgoingMessage, error: De
             BACKOFF.wait_after_failures(message.attempts)
         }
     };
-    if now.duration_since(message.created_at) > DELIVERED_WITHIN {
+    if now.duration_since(message.created_at) > DELIVERY_PERIOD {
         return DeliveryStep::GivenUp(reason);
     }
-    let wait = SignedDuration::try_from(wait).unwrap_or(DELIVERED_WITHIN);
+    let wait = SignedDuration::try_from(wait).unwrap_or(DELIVERY_PERIOD);
     DeliveryStep::PutOff(now.checked_add(wait).unwrap_or(now), reason)
 }

@@ -12,7 +12,7 @@ use crate::delivery_error::DeliveryError;
 /// Largest recording that is fetched; platforms give bots no larger one.
 pub(crate) const RECORDING_BYTES_MAX: usize = 20 * 1024 * 1024;
 /// Time that a file may take.
-const FETCHED_WITHIN: Duration = Duration::from_secs(60);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
 /// Points of a waveform. Discord's own apps draw no more.
 const WAVEFORM_POINTS: usize = 256;
 
@@ -45,7 +45,7 @@ pub(crate) async fn fetch(client: &Client, address: Url, bytes_max: usize) -> Re
     let passing = |error: reqwest::Error| {
         DeliveryError::Transient(format!("the file can't be fetched: {}", error.without_url()))
     };
-    let mut response = client.get(address).timeout(FETCHED_WITHIN).send().await.map_err(passing)?;
+    let mut response = client.get(address).timeout(FETCH_TIMEOUT).send().await.map_err(passing)?;
     let status = response.status();
     if status.is_client_error() {
         return Err(DeliveryError::Permanent(format!("the file does not exist any more ({status})")));

@@ -11,14 +11,14 @@ use store::HomeStore;
 use crate::wiring::Services;
 
 /// The one daemon of a home in a file.
-pub(crate) struct LoneDaemon {
+pub(crate) struct SingleDaemon {
     url: String,
     database: Arc<HomeStore>,
     clock: Arc<dyn Clock>,
     started_at: Timestamp,
 }
 
-impl LoneDaemon {
+impl SingleDaemon {
     pub(crate) fn new(url: &str, wired: &Services) -> Self {
         let clock = wired.runtime.shared_clock();
         Self { url: url.to_owned(), database: wired.database.clone(), started_at: clock.now(), clock }
@@ -26,7 +26,7 @@ impl LoneDaemon {
 }
 
 #[async_trait]
-impl Daemons for LoneDaemon {
+impl Daemons for SingleDaemon {
     async fn list(&self) -> Result<Vec<DaemonStatus>, StoreError> {
         Ok(vec![DaemonStatus {
             address: self.url.clone(),

@@ -75,7 +75,7 @@ pub(crate) async fn copy_to_file(database: HomeDatabase, target: PathBuf) -> any
             let file = HomeDatabase::File(fresh.clone());
             store::copy_home(&database, &file, CopySettings::default(), &mut |_| {})?;
             let report = store::examine_backup(&fresh)?;
-            store::put_in_place(&fresh, &target).map_err(unwritable)?;
+            store::move_into_place(&fresh, &target).map_err(unwritable)?;
             Ok(report)
         }
     });

@@ -73,7 +73,7 @@ pub fn run() -> ExitCode {
 
 async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
     let home = Home::locate(shared.home.clone())?;
-    if shared.home.is_some() && !command.as_ref().is_none_or(may_begin_a_home) {
+    if shared.home.is_some() && !command.as_ref().is_none_or(works_without_home) {
         home.check_exists()?;
     }
     let (shared, home) = (&shared, &home);
@@ -113,7 +113,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
 
 /// True if a command creates a home, needs none, or reports by itself that no daemon runs there. For all other
 /// commands a missing home is most likely a typing error.
-fn may_begin_a_home(command: &Command) -> bool {
+fn works_without_home(command: &Command) -> bool {
     matches!(
         command,
         Command::Run(_)

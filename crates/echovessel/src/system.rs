@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_leap_wakes_whoever_waits() {
+    async fn a_clock_jump_wakes_waiting_tasks() {
         let clock = SkippableClock::new();
         let before = clock.now();
         let waiting = clock.sleep(Duration::from_secs(3_600));

@@ -192,7 +192,11 @@ pub(crate) async fn wire_with_store(
 }
 
 /// The hub of a home that no daemon holds: without vectors and without roll-ups, which only the daemon makes.
-pub(crate) fn bare_hub(config: &Config, home: &Home, database: &Arc<HomeStore>) -> anyhow::Result<Hub> {
+pub(crate) fn hub_without_daemon(
+    config: &Config,
+    home: &Home,
+    database: &Arc<HomeStore>,
+) -> anyhow::Result<Hub> {
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIdGenerator::default()));
     Ok(Hub::new(hub_parts(config, home, database, clock, ids)?))
 }

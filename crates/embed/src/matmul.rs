@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     /// Multiplies by the definition, in double precision.
-    fn by_definition(rows: &[f32], weights: &[f32], inner: usize, bias: &[f32]) -> Vec<f32> {
+    fn multiply_by_definition(rows: &[f32], weights: &[f32], inner: usize, bias: &[f32]) -> Vec<f32> {
         let dot = |row: &[f32], weights: &[f32]| -> f64 {
             row.iter().zip(weights).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
         };
@@ -317,7 +317,7 @@ mod tests {
                 out_stride: COLUMNS,
             };
             product.compute(simd);
-            for (found, expected) in out.iter().zip(by_definition(&rows, &weights, inner, &bias)) {
+            for (found, expected) in out.iter().zip(multiply_by_definition(&rows, &weights, inner, &bias)) {
                 assert!((found - expected).abs() < 1e-4, "{count} × {inner}: {found} is not {expected}");
             }
         }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_tables_are_told() {
+    fn damaged_tables_are_reported() {
         assert!(table([0, 2, 1, 99]).is_err());
         assert!(Replacements::read(1, &[1, 0, 0]).is_err());
         assert!(Replacements::read(1, &[1, 0, 0, 0, 200]).is_err());

@@ -183,7 +183,7 @@ impl Hub {
                 return Ok(done(content));
             }
             if let (true, Some(old)) = (with_snapshot, old.filter(|old| !old.trim().is_empty())) {
-                act.keep_snapshot(name, old, "pre-replace");
+                act.store_snapshot(name, old, "pre-replace");
             }
             let heads = before.map(|document| document.heads).unwrap_or_default();
             let (version, beside) = act.edit(heads, Some(content.clone()));
@@ -275,7 +275,7 @@ fn missing_message(name: &DocumentName) -> String {
 
 impl HubTransaction<'_> {
     /// Stores a snapshot of a document in the same transaction, so that a person can restore it.
-    pub(crate) fn keep_snapshot(&mut self, name: &DocumentName, content: &str, reason: &str) {
+    pub(crate) fn store_snapshot(&mut self, name: &DocumentName, content: &str, reason: &str) {
         let time = self.now.to_string().replace([':', '.'], "-");
         self.commit.snapshots.push(Snapshot {
             id: format!("{}/{}_{time}", name.kind(), name.stem()),

@@ -106,7 +106,7 @@ impl Hub {
                     continue;
                 }
                 if let Some(old) = old.filter(|old| !old.trim().is_empty()) {
-                    act.keep_snapshot(name, old, "pre-replace");
+                    act.store_snapshot(name, old, "pre-replace");
                 }
                 let heads = before.map(|document| document.heads).unwrap_or_default();
                 let (version, beside) = act.edit(heads, Some(content.clone()));

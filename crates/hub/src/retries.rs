@@ -31,7 +31,7 @@ impl<Work: Ord> Retries<Work> {
     }
 
     /// Delays work that is due but can't be done now: otherwise it would always be the next to try.
-    pub(crate) fn put_off(&self, now: Timestamp, can_be_tried: impl Fn(&Work) -> bool) {
+    pub(crate) fn delay_blocked_work(&self, now: Timestamp, can_be_tried: impl Fn(&Work) -> bool) {
         let mut waiting = self.waiting.lock();
         for (_, entry) in waiting.iter_mut().filter(|(work, (_, at))| *at <= now && !can_be_tried(work)) {
             *entry = next_attempt(*entry, now);
@@ -42,7 +42,7 @@ impl<Work: Ord> Retries<Work> {
         self.waiting.lock().remove(work);
     }
 
-    pub(crate) fn must_wait(&self, work: &Work, now: Timestamp) -> bool {
+    pub(crate) fn is_delayed(&self, work: &Work, now: Timestamp) -> bool {
         let waiting = self.waiting.lock();
         waiting.get(work).is_some_and(|(_, at)| *at > now)
     }

@@ -37,7 +37,7 @@ impl Hub {
             for granularity in [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly] {
                 for name in self.due_periods(&scope, granularity).await? {
                     due.insert((scope.clone(), name.clone()));
-                    if self.shared_parts().failures.must_wait(&(scope.clone(), name.clone()), self.now()) {
+                    if self.shared_parts().failures.is_delayed(&(scope.clone(), name.clone()), self.now()) {
                         continue;
                     }
                     match self.write_rollup(&scope, &name).await? {
@@ -51,7 +51,7 @@ impl Hub {
             }
         }
         // Somebody may have requested a period that is not over yet.
-        self.shared_parts().failures.put_off(self.now(), |period| due.contains(period));
+        self.shared_parts().failures.delay_blocked_work(self.now(), |period| due.contains(period));
         Ok((written, failed))
     }
 

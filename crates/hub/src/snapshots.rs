@@ -20,7 +20,7 @@ impl Hub {
             for document in self.identity_documents(&caller.scope).await? {
                 let content = document.content().filter(|content| !content.trim().is_empty());
                 if let Some(content) = content.filter(|_| self.may_read(caller, &document.name)) {
-                    act.keep_snapshot(&document.name, content, "manual");
+                    act.store_snapshot(&document.name, content, "manual");
                 }
             }
             let made = act.commit.snapshots.clone();
@@ -75,7 +75,7 @@ impl Hub {
             let (mut act, before) = self.begin_with_document(caller, &snapshot.name).await?;
             act.check(&snapshot.name, Some(&snapshot.content))?;
             if let Some(content) = before.as_ref().and_then(Document::content) {
-                act.keep_snapshot(&snapshot.name, content, "pre-replace");
+                act.store_snapshot(&snapshot.name, content, "pre-replace");
             }
             let heads = before.map(|document| document.heads).unwrap_or_default();
             let (version, beside) = act.edit(heads, Some(snapshot.content.clone()));

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_json_says_where() {
+    fn invalid_json_reports_its_position() {
         for (json, at) in [("[1 2]", 4), ("[{\"a\":1}", 9), ("[\"abc", 6), ("[}", 3)] {
             let error = elements(json, 100).unwrap_err().to_string();
             assert!(error.contains(&format!("byte {at}:")), "{json}: {error}");

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_are_told_apart() {
+    fn languages_are_distinguished() {
         for (text, expected) in [
             ("what is the time?", Some("en")),
             ("我昨天去了北京", Some("zh")),

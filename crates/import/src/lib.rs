@@ -6,7 +6,7 @@
 //!
 //! The steps of an import:
 //! 1. [`Sources::open`] lists the content of files, folders and zip archives;
-//! 2. [`look()`] reads everything once and counts formats, speakers, days, languages, conversations and skips;
+//! 2. [`preview()`] reads everything once and counts formats, speakers, days, languages, conversations and skips;
 //! 3. a person decides on a [`Mapping`]: the speakers' roles, the zone of times without one, the first day, the
 //!    conversations;
 //! 4. [`read()`] yields the items again, each with the [`ReadPosition`] after it, and a [`Mapper`] applies the
@@ -25,7 +25,7 @@ mod macros;
 mod field_names;
 mod message_time;
 mod mapping;
-mod look;
+mod preview;
 mod read;
 mod formats;
 mod sources;
@@ -46,9 +46,9 @@ pub use item::{
     Alternative, Attachment, AttachmentKind, Conversation, CoreBlock, CoreDraft, Document, ExternalId, Item,
     Message, Role, SavedMemory, Skip,
 };
-pub use look::{ConversationSummary, LanguageCount, Look, SpeakerCount, look};
 pub use macros::resolve_macros;
 pub use mapping::{MappedItem, MappedMessage, MappedVersion, Mapper, Mapping, MappingError, Speaker};
 pub use message_time::MessageTime;
+pub use preview::{ConversationSummary, ImportPreview, LanguageCount, SpeakerCount, preview};
 pub use read::{FoundItem, Items, ReadOptions, ReadPosition, read};
 pub use sources::{FolderListing, Input, Source, Sources};

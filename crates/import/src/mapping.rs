@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
-use crate::look::Look;
+use crate::preview::ImportPreview;
 
 /// The speaker of a message, as decided by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl Mapping {
 
     /// Checks that the mapping fits the files: somebody is the user or the persona, every name occurs, the zone
     /// exists.
-    pub fn check(&self, look: &Look) -> Result<(), MappingError> {
+    pub fn check(&self, look: &ImportPreview) -> Result<(), MappingError> {
         let is_taken = look.messages + look.saved_memories + look.documents > 0;
         if !is_taken && look.cards + look.core_drafts + look.lorebooks > 0 {
             let reason = ": this describes a character, of which a persona is made";

@@ -285,7 +285,7 @@ impl LanguageMind {
         let answered = self.ask(asked_for, request, |text| question.read(text)).await;
         answered
             .map(|(facts, _)| facts)
-            .map_err(|error: MindError| RelationError(error.for_the_log().to_owned()))
+            .map_err(|error: MindError| RelationError(error.log_description().to_owned()))
     }
 }
 

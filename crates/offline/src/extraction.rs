@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use text::lexicon::speech;
 use text::{CorrectionCue, correction_cue, names_time_ahead};
 
-use corrections::takes_back_what_was_said;
+use corrections::withdraws_statement;
 use drafts::{
-    Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, limit_events,
+    EMOTION_TAGS_MAX, Event, Evidence, IDENTITY_BEARING, RELATIONAL_TAGS_MAX, SENTENCES_MAX, limit_events,
     merge,
 };
 
@@ -26,7 +26,7 @@ use super::sentences::{
 
 /// Minimum |impact| of a peak. It is the impact from which an event has an anniversary.
 const PEAK_IMPACT: i32 = 7;
-const LONGEST_SUMMARY: usize = 300;
+const SUMMARY_CHARACTERS_MAX: usize = 300;
 
 #[derive(Deserialize)]
 pub(super) struct ExtractionInputs {
@@ -99,7 +99,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     for message in &inputs.messages {
         let found = match message.role.as_str() {
             "user" => {
-                if takes_back_what_was_said(&message.text) {
+                if withdraws_statement(&message.text) {
                     let is_of = |evidence: &Evidence| before.is_some_and(|before| evidence.message == before);
                     drafts.retain(|event| !event.evidence.iter().any(is_of));
                 }
@@ -155,7 +155,7 @@ impl RuleContext<'_> {
             }
             match (self.weigh_sentence(sentence), events.last_mut()) {
                 (finding, Some(event))
-                    if begins_with_pronoun(sentence) && event.evidence.len() < MOST_SENTENCES =>
+                    if begins_with_pronoun(sentence) && event.evidence.len() < SENTENCES_MAX =>
                 {
                     event.description.push_str(language.choose("", " "));
                     event.description.push_str(&continue_about(sentence, language));
@@ -234,8 +234,8 @@ impl RuleContext<'_> {
         if (finding.impact.abs(), finding.impact < 0) > (impact.abs(), impact < 0) {
             event.emotional_impact = finding.impact;
         }
-        merge(&mut event.emotion_tags, finding.emotions, MOST_EMOTION_TAGS);
-        merge(&mut event.relational_tags, finding.relations, MOST_RELATIONAL_TAGS);
+        merge(&mut event.emotion_tags, finding.emotions, EMOTION_TAGS_MAX);
+        merge(&mut event.relational_tags, finding.relations, RELATIONAL_TAGS_MAX);
         merge(&mut event.entities, self.entities_in(sentence), usize::MAX);
         event.evidence.push(Evidence { message: message.handle.clone(), quote: sentence.to_owned() });
     }
@@ -306,12 +306,12 @@ impl SentenceWeight {
         if (impact.abs(), impact < 0) > (self.impact.abs(), self.impact < 0) {
             self.impact = impact;
         }
-        merge(&mut self.emotions, emotion.into_iter().collect(), MOST_EMOTION_TAGS);
+        merge(&mut self.emotions, emotion.into_iter().collect(), EMOTION_TAGS_MAX);
     }
 
     fn add_tag_if(&mut self, holds: bool, tag: &'static str) {
         if holds {
-            merge(&mut self.relations, vec![tag], MOST_RELATIONAL_TAGS);
+            merge(&mut self.relations, vec![tag], RELATIONAL_TAGS_MAX);
         }
     }
 }
@@ -400,7 +400,7 @@ fn describe_feeling(impact: i32, language: Language) -> Option<&'static str> {
 
 fn summary(events: &[Event], language: Language) -> Option<String> {
     let told: Vec<&str> = events.iter().map(|event| event.description.as_str()).collect();
-    (!told.is_empty()).then(|| clip_text(&told.join(language.choose("", " ")), LONGEST_SUMMARY))
+    (!told.is_empty()).then(|| clip_text(&told.join(language.choose("", " ")), SUMMARY_CHARACTERS_MAX))
 }
 
 fn self_check_text(events: &[Event], dropped: usize, language: Language) -> String {

@@ -4,11 +4,11 @@ use super::sentences::Language;
 use text::lexicon::{Words, names};
 
 /// Maximum events that one impression cites.
-const MOST_CITED: usize = 3;
+const CITED_EVENTS_MAX: usize = 3;
 /// Maximum |impact| of an impression; the contract calls higher ones unusual for a thought.
-const MOST_IMPACT: i64 = 8;
+const IMPRESSION_IMPACT_MAX: i64 = 8;
 /// Minimum |impact| of a major event.
-const GREAT_IMPACT: i64 = 7;
+const MAJOR_IMPACT: i64 = 7;
 
 /// An event in the form that impressions use.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct AnalysedEvent<'a> {
 
 pub(super) struct Impression {
     pub(super) description: String,
-    /// The mean impact of the cited events, within [`MOST_IMPACT`].
+    /// The mean impact of the cited events, within [`IMPRESSION_IMPACT_MAX`].
     pub(super) impact: i64,
     /// Handles of the cited events, in their order.
     pub(super) cited: Vec<String>,
@@ -35,13 +35,13 @@ pub(super) fn shared_impression(events: &[AnalysedEvent<'_>], language: Language
     };
     let mut cited: Vec<(usize, AnalysedEvent<'_>)> = of.into_iter().enumerate().collect();
     cited.sort_by_key(|(_, event)| std::cmp::Reverse(event.impact.abs()));
-    cited.truncate(MOST_CITED);
+    cited.truncate(CITED_EVENTS_MAX);
     cited.sort_by_key(|(at, _)| *at);
     let count = i64::try_from(cited.len()).unwrap_or(1).max(1);
     let mean = cited.iter().map(|(_, event)| event.impact.clamp(-10, 10)).sum::<i64>() / count;
     Some(Impression {
         description,
-        impact: mean.clamp(-MOST_IMPACT, MOST_IMPACT),
+        impact: mean.clamp(-IMPRESSION_IMPACT_MAX, IMPRESSION_IMPACT_MAX),
         cited: cited.into_iter().map(|(_, event)| event.handle.to_owned()).collect(),
     })
 }
@@ -94,11 +94,11 @@ fn impression_by_sign(events: &[AnalysedEvent<'_>], language: Language) -> Optio
         (2.., _, _) => {
             language.choose("用户最近有不少高兴的事。", "Several good things have come to the user lately.")
         }
-        (_, 1, ..) if heaviest <= -GREAT_IMPACT => {
+        (_, 1, ..) if heaviest <= -MAJOR_IMPACT => {
             language.choose("用户正经历一件很重的事。", "The user is going through something very hard.")
         }
         (_, 1, _) => language.choose("用户心里有件不好受的事。", "Something is weighing on the user."),
-        (1, ..) if heaviest >= GREAT_IMPACT => {
+        (1, ..) if heaviest >= MAJOR_IMPACT => {
             language.choose("用户遇到了一件大喜事。", "Something wonderful has come to the user.")
         }
         (1, ..) => language
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn else_the_sign_tells() {
+    fn otherwise_the_sign_of_the_impact_decides() {
         let hard = [("The user lost a job.", -7), ("The user is ill.", -5)];
         assert!(impression_of(&hard, Language::English).starts_with("Several hard things"));
         assert!(

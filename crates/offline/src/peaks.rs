@@ -50,7 +50,7 @@ pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak>
         hardship_peak(clause, names),
         injury_peak(clause, names),
         milestone(clause),
-        untold_peak(clause),
+        secret_peak(clause),
         feeling_peak(clause),
     ]
     .into_iter()
@@ -171,7 +171,7 @@ fn milestone(clause: &Clause<'_>) -> Option<Peak> {
     (reached && !failed).then(|| Peak::new(impact_for_user(clause, 7), "joy"))
 }
 
-fn untold_peak(clause: &Clause<'_>) -> Option<Peak> {
+fn secret_peak(clause: &Clause<'_>) -> Option<Peak> {
     clause.says_any(speech::UNTOLD).then_some(Peak::new(-2, "trust").vulnerable())
 }
 
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn injuries_of_those_near_are_heard() {
+    fn injuries_of_relatives_are_recognised() {
         check(&[
             ("My mother broke her hip yesterday.", -4),
             ("my dad fractured two ribs", -4),

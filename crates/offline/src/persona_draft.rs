@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_up() {
+    fn nothing_is_invented() {
         let draft = draft_from("我养了一只猫。", Some("阿月"));
         assert_eq!(
             draft["core_blocks"],

@@ -16,8 +16,8 @@ use super::small_talk::{answer_to_wish, to_small_talk};
 
 /// Characters without a meaning of their own.
 const FUNCTION_CHARACTERS: &str = "我你他她它您们的了吗呢吧啊呀是在有不没就都也还记得什么怎样谁哪几多少会能要想这那个一只养叫名字知道过和跟对说去来很最现今明昨天做上下里次样好事周";
-const MOST_RESTATED: usize = 3;
-const LONGEST_RESTATED: usize = 160;
+const RESTATED_MAX: usize = 3;
+const RESTATED_LENGTH_MAX: usize = 160;
 /// The line that marks where a period was shortened for the prompt.
 const SHORTENED_MARK: &str = "… (it goes on)";
 
@@ -77,14 +77,14 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
 
 /// The first lines of each period in turn, as the question is about the period as a whole.
 fn lines_of_periods(periods: &[Period]) -> Vec<String> {
-    let lines = periods.iter().map(|period| rollup::bare_lines(&period.text).into_iter());
+    let lines = periods.iter().map(|period| rollup::lines_without_marks(&period.text).into_iter());
     let lines: Vec<Vec<&str>> =
         lines.map(|lines| lines.filter(|line| *line != SHORTENED_MARK).collect()).collect();
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
     let in_turn = (0..longest).flat_map(|at| lines.iter().filter_map(move |lines| lines.get(at)));
     in_turn
-        .take(MOST_RESTATED)
-        .map(|line| clip_text(line.trim_end_matches(['。', '.']), LONGEST_RESTATED))
+        .take(RESTATED_MAX)
+        .map(|line| clip_text(line.trim_end_matches(['。', '.']), RESTATED_LENGTH_MAX))
         .collect()
 }
 
@@ -126,7 +126,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
         // A thought may be in every prompt, so only a shared word makes it an answer.
         let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
-        (bare, second_person(&clip_text(bare, LONGEST_RESTATED)), recalled, StatementSource::Memory)
+        (bare, second_person(&clip_text(bare, RESTATED_LENGTH_MAX)), recalled, StatementSource::Memory)
     });
     let passages = inputs
         .passages
@@ -173,7 +173,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         let recalled = recalled && (!asked.is_empty() || of_self.is_some()) && !about.is_empty();
         let repeats = sources.iter().any(|other| source.contains(other) || has_same_content(other, &about));
         let list = if fits { &mut found.fitting } else { &mut found.others };
-        if (fits || recalled) && !repeats && list.len() < MOST_RESTATED {
+        if (fits || recalled) && !repeats && list.len() < RESTATED_MAX {
             list.push(told);
             sources.push(source);
         }
@@ -242,7 +242,7 @@ fn stating_part(text: &str) -> Option<&str> {
 
 /// The text of a passage with its speaker and its date, so that no text is attributed to somebody else.
 fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
-    let words = clip_text(words, LONGEST_RESTATED);
+    let words = clip_text(words, RESTATED_LENGTH_MAX);
     let speaker = match passage.speaker.as_str() {
         OTHER_SPEAKER => passage.name.as_deref().unwrap_or(language.choose("别人", "somebody")),
         _ if is_persona_passage(passage, persona_name) => language.choose("我", "I"),

@@ -27,8 +27,11 @@ pub(super) struct RollUp {
 
 /// Lines of every source in turn, in their order, up to a dozen; the first line says that no model selected them.
 pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
-    let sources: Vec<(&str, Vec<&str>)> =
-        inputs.sources.iter().map(|source| (source.date.as_str(), bare_lines(&source.text))).collect();
+    let sources: Vec<(&str, Vec<&str>)> = inputs
+        .sources
+        .iter()
+        .map(|source| (source.date.as_str(), lines_without_marks(&source.text)))
+        .collect();
     let mut chosen: BTreeSet<(usize, usize)> = BTreeSet::new();
     let longest = sources.iter().map(|(_, lines)| lines.len()).max().unwrap_or(0);
     for round in 0..longest {
@@ -55,7 +58,7 @@ pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
 }
 
 /// The lines of a period or a day, without list marks and without the notice of an earlier roll-up.
-pub(super) fn bare_lines(text: &str) -> Vec<&str> {
+pub(super) fn lines_without_marks(text: &str) -> Vec<&str> {
     let bullets = text.lines().map(|line| line.trim().trim_start_matches(['-', '*']).trim());
     bullets
         .filter(|line| {

@@ -186,10 +186,10 @@ fn english_statement(words: &str) -> Option<SelfStatement> {
 /// The text after the first "I", with `'m` and `'ve` expanded and adverbs skipped.
 fn after_subject(words: &str) -> Option<String> {
     // Further from the start it is not the subject any more: "look at what I made".
-    const MOST_WORDS_BEFORE: usize = 3;
+    const WORDS_BEFORE_MAX: usize = 3;
     let before =
         words.split_whitespace().take_while(|word| !speech::I_AS_SUBJECT.english.contains(word)).count();
-    let mut rest = words.split_whitespace().skip(before).take_while(|_| before <= MOST_WORDS_BEFORE);
+    let mut rest = words.split_whitespace().skip(before).take_while(|_| before <= WORDS_BEFORE_MAX);
     let verb = match rest.next()? {
         "i'm" | "im" => Some("am"),
         "i've" | "ive" => Some("have"),

@@ -7,15 +7,15 @@ use super::impressions::{AnalysedEvent, Impression, shared_impression};
 use super::sentences::{Language, clip_text};
 
 /// Maximum characters of one restated event.
-const LONGEST_EVENT: usize = 140;
+const EVENT_LENGTH_MAX: usize = 140;
 /// Maximum characters of a description.
-const LONGEST_DESCRIPTION: usize = 300;
+const DESCRIPTION_CHARACTERS_MAX: usize = 300;
 /// Maximum |impact| of an impression; the contract calls higher ones unusual for a thought.
-const MOST_IMPACT: i64 = 8;
-const MOST_EXPECTATIONS: usize = 2;
-const MOST_QUESTIONS: usize = 3;
+const IMPRESSION_IMPACT_MAX: i64 = 8;
+const EXPECTATIONS_PER_CYCLE_MAX: usize = 2;
+const QUESTIONS_MAX: usize = 3;
 /// Maximum memories for a description.
-const MOST_MEMORIES: usize = 3;
+const MEMORIES_MAX: usize = 3;
 
 #[derive(Deserialize)]
 pub(super) struct SlowCycleInputs {
@@ -89,9 +89,9 @@ pub(super) fn think_slowly(inputs: &SlowCycleInputs) -> SlowCycle {
     let open = inputs.events.iter().filter(|event| event.unresolved);
     SlowCycle {
         new_thoughts: shared_impression_of_all(inputs).into_iter().collect(),
-        new_expectations: expected.filter_map(expectation_of).take(MOST_EXPECTATIONS).collect(),
+        new_expectations: expected.filter_map(expectation_of).take(EXPECTATIONS_PER_CYCLE_MAX).collect(),
         new_intentions: Vec::new(),
-        salient_questions: open.map(quiet_question).take(MOST_QUESTIONS).collect(),
+        salient_questions: open.map(quiet_question).take(QUESTIONS_MAX).collect(),
         entity_descriptions: inputs.entities.iter().filter_map(description_of).collect(),
     }
 }
@@ -121,7 +121,7 @@ fn expectation_of(event: &PastEvent) -> Option<Expectation> {
         prediction: language.choose("到时候会再说起", "they may tell of it then"),
         due: event.due.clone()?,
         reasoning: vec![event.handle.clone()],
-        emotional_impact: event.impact.clamp(-MOST_IMPACT, MOST_IMPACT),
+        emotional_impact: event.impact.clamp(-IMPRESSION_IMPACT_MAX, IMPRESSION_IMPACT_MAX),
     })
 }
 
@@ -136,10 +136,10 @@ fn quiet_question(event: &PastEvent) -> String {
 
 /// A description from the entity's memories, oldest first, unless it has them already.
 fn description_of(entity: &KnownEntity) -> Option<EntityDescription> {
-    let newest = entity.events.iter().take(MOST_MEMORIES).rev();
+    let newest = entity.events.iter().take(MEMORIES_MAX).rev();
     let memories: Vec<String> = newest.map(|text| restate_event(text, detect_language(text))).collect();
     let language = detect_language(&memories.concat());
-    let text = clip_text(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
+    let text = clip_text(&memories.join(language.choose("；", "; ")), DESCRIPTION_CHARACTERS_MAX);
     let known = entity.description.as_deref() == Some(text.as_str());
     (!text.is_empty() && !known)
         .then(|| EntityDescription { entity: entity.handle.clone(), description: text })
@@ -155,7 +155,7 @@ fn restate_event(text: &str, language: Language) -> String {
     if speech::LABELS.occur_in(&lower) {
         return language.choose("用户说起过一件沉重的事", "the user spoke of something heavy").to_owned();
     }
-    clip_text(strip_ending(text), LONGEST_EVENT)
+    clip_text(strip_ending(text), EVENT_LENGTH_MAX)
 }
 
 fn strip_ending(text: &str) -> &str {

@@ -153,7 +153,7 @@ impl TelegramServer {
     }
 
     /// From now on sends confirmed updates again, and all of them in reverse order.
-    pub fn be_unruly(&self) {
+    pub fn send_repeated_and_unordered(&self) {
         self.shared.state.lock().is_unruly = true;
         self.shared.arrived.notify_waiters();
     }

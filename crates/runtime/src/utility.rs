@@ -37,10 +37,10 @@ impl UtilityError {
     }
 
     /// The reason without text of the prompt or the answer.
-    pub fn for_the_log(&self) -> String {
+    pub fn log_description(&self) -> String {
         match self {
             Self::NoModel | Self::SpendingCap => self.to_string(),
-            Self::Model(error) => error.for_the_log().to_owned(),
+            Self::Model(error) => error.log_description().to_owned(),
         }
     }
 }

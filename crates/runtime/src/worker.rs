@@ -15,7 +15,7 @@ pub(crate) trait Worker: Send + 'static {
 
     /// Does the work that is due. A stop of the program waits for it; long work should end early at
     /// [`RuntimeCore::stopping`].
-    fn run_once(&mut self, cause: WakeCause) -> impl Future<Output = Next> + Send;
+    fn run_once(&mut self, cause: WakeCause) -> impl Future<Output = NextRun> + Send;
 
     /// Returns when there may be work before the pause is over.
     fn wait_for_work(&self) -> impl Future<Output = ()> + Send {
@@ -35,7 +35,7 @@ pub(crate) enum WakeCause {
 
 /// Time of the next run, unless the settings change before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextRun {
     /// After this time, or as soon as the worker is woken.
     Within(Duration),
     /// After this time, even if the worker is woken.
@@ -65,14 +65,14 @@ async fn run(core: &RuntimeCore, mut worker: impl Worker) {
         let next = worker.run_once(cause).await;
         let pause = async {
             match next {
-                Next::Within(pause) | Next::After(pause) => core.clock().sleep(pause).await,
-                Next::WhenWoken => std::future::pending().await,
+                NextRun::Within(pause) | NextRun::After(pause) => core.clock().sleep(pause).await,
+                NextRun::WhenWoken => std::future::pending().await,
             }
         };
         cause = tokio::select! {
             () = core.stopping.cancelled() => return,
             () = changed => WakeCause::SettingsChanged,
-            () = worker.wait_for_work(), if !matches!(next, Next::After(_)) => WakeCause::Woken,
+            () = worker.wait_for_work(), if !matches!(next, NextRun::After(_)) => WakeCause::Woken,
             () = pause => WakeCause::Due,
         };
     }

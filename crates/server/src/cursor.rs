@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_survives_its_trip() {
+    fn a_cursor_round_trips() {
         for place in [(0.1 + 0.2, i64::MAX), (f64::MIN_POSITIVE, -1), (1.0, 0)] {
             assert_eq!(Cursor::<(f64, i64)>::read(&Cursor(place).encode()).ok(), Some(Cursor(place)));
         }

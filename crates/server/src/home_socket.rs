@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_home_may_lie_deep() {
+    async fn a_home_may_have_a_long_path() {
         let folder = tempfile::tempdir().unwrap();
         let deep = folder.path().join("x".repeat(60)).join("y".repeat(60));
         std::fs::create_dir_all(&deep).unwrap();

@@ -97,8 +97,8 @@ pub async fn serve_site(
     let home_room = Arc::new(Semaphore::new(HOME_CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
-            accepted = accept_within_room(&listener, &room) => accepted,
-            accepted = accept_at_home(home.as_ref(), &home_room) => {
+            accepted = accept_within_limit(&listener, &room) => accepted,
+            accepted = accept_on_home_socket(home.as_ref(), &home_room) => {
                 match accepted {
                     Ok((stream, place)) => {
                         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -134,7 +134,7 @@ pub async fn serve_site(
             Some(tls) => {
                 let shaking_hands = clock.sleep(HANDSHAKE_TIME_MAX);
                 tokio::spawn(async move {
-                    let Some(stream) = shake_hands(&tls, stream, shaking_hands).await else { return };
+                    let Some(stream) = tls_handshake(&tls, stream, shaking_hands).await else { return };
                     server.answer(stream, watcher, peer, slot).await;
                 });
             }
@@ -181,7 +181,7 @@ fn http_builder(head_time: Duration) -> http1::Builder {
     builder
 }
 
-async fn shake_hands(
+async fn tls_handshake(
     tls: &Tls,
     stream: TcpStream,
     patience: impl Future<Output = ()>,
@@ -217,7 +217,7 @@ impl Service<hyper::Request<hyper::body::Incoming>> for PeerService {
 }
 
 /// Accepts a connection of the home's socket, with its permit; never returns without such a socket.
-async fn accept_at_home(
+async fn accept_on_home_socket(
     home: Option<&UnixListener>,
     room: &Arc<Semaphore>,
 ) -> std::io::Result<(UnixStream, OwnedSemaphorePermit)> {
@@ -227,7 +227,7 @@ async fn accept_at_home(
     Ok((stream, place))
 }
 
-async fn accept_within_room(
+async fn accept_within_limit(
     listener: &TcpListener,
     room: &Room,
 ) -> std::io::Result<(TcpStream, SocketAddr, ConnectionPermit)> {

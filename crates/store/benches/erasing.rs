@@ -1,5 +1,6 @@
-//! Prints what it costs to erase many messages, and the longest that somebody waits who writes meanwhile:
-//! `cargo bench -p store --bench erasing`. It must grow with what goes, not with its square, and the wait with neither.
+//! Prints the cost of erasing many messages, and the longest wait of a concurrent write: `cargo bench -p store
+//! --bench erasing`. The cost must grow with the number of erased messages, not with its square, and the wait with
+//! neither.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,10 +20,10 @@ use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock};
 use uuid::Uuid;
 
-/// Messages that are captured beside one another.
+/// Messages that are captured concurrently.
 const TOGETHER: usize = 64;
 
-/// Time between two messages that are written while others are erased.
+/// Time between two messages that are written during the erasure.
 const BETWEEN: Duration = Duration::from_millis(2);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Prints what the storage costs on this machine: `cargo bench -p store`. Beside each figure stands its aim.
+//! Prints the cost of storage on this machine, each figure beside its aim: `cargo bench -p store`.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Prints how fast messages are captured on a server, if `ECHOVESSEL_TEST_POSTGRES` names one.
+/// Prints the captures per second on a server, if `ECHOVESSEL_TEST_POSTGRES` names one.
 async fn capture_on_server() -> Result<(), Box<dyn std::error::Error>> {
     let Some(database) = fresh_database()? else { return Ok(()) };
     let store = HomeStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
@@ -137,10 +137,10 @@ impl Bench {
         Ok(Self { folder, store, scope, made: AtomicU64::new(1) })
     }
 
-    /// A line of some twelve words, as people write them.
+    /// A message of about twelve words, as people write them.
     fn line(&self, channel: usize) -> NewMessage {
         let number = self.made.fetch_add(2, Ordering::Relaxed);
-        // Spread like real identifiers, by the moment first.
+        // Distributed like real ids, which begin with the time.
         let id = |number: u64| {
             Uuid::from_u128(u128::from(number) << 64 | u128::from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
         };
@@ -173,7 +173,7 @@ impl Bench {
         Ok(self.store.capture(line, SessionPolicy::default(), None).await?.message)
     }
 
-    /// Seconds, and the commits it took.
+    /// Seconds, and the number of commits.
     async fn talk(self: &Arc<Self>, lines: usize) -> Result<(f64, u64), Box<dyn std::error::Error>> {
         let (started, before) = (Instant::now(), self.store.commits());
         let talker = |task| {
@@ -191,11 +191,11 @@ impl Bench {
         Ok((started.elapsed().as_secs_f64(), self.store.commits() - before))
     }
 
-    /// Fills the scope with events, many sessions' worth in each commit.
+    /// Fills the scope with events, those of many sessions in each commit.
     async fn remember(&self, count: usize) -> Result<f64, Box<dyn std::error::Error>> {
         let mut seconds = 0.0;
         for part in 0..count / 500 {
-            // Older than all others, so that it is the one to be claimed.
+            // Older than all others, so that it is claimed first.
             let line = NewMessage { created_at: at(i64::try_from(part)? - 9_999_999), ..self.line(TASKS) };
             let message = self.capture(line).await?;
             self.store.end_session(message.session_id, CloseTrigger::Explicit).await?;
@@ -266,7 +266,7 @@ where
     Ok(taken[times / 2])
 }
 
-/// What the disk asks for one durable write, without a database.
+/// Cost of one durable write on this disk, without a database.
 fn flush(bench: &Bench) -> std::io::Result<()> {
     use std::io::Write;
 
@@ -280,7 +280,7 @@ fn print(what: &str, time: Duration, aim: &str) {
     println!("{what:<58} {:>9.3} ms   {aim}", time.as_secs_f64() * 1e3);
 }
 
-/// Resident memory as Linux tells it.
+/// Resident memory as reported by Linux.
 fn resident() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

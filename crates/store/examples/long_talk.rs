@@ -1,5 +1,5 @@
-//! Writes a home's database with a long talk in it: `long_talk FILE COUNT`. For the page's browser tests, so that a talk of
-//! years takes seconds to make.
+//! Writes the database of a home with a long conversation: `long_talk FILE COUNT`. Browser tests of the page use it,
+//! so that years of messages are there in seconds.
 
 use std::path::Path;
 
@@ -20,9 +20,9 @@ type Failed = Box<dyn std::error::Error>;
 
 /// Turns of one session.
 const TURNS: usize = 50;
-/// Between two sessions.
+/// Time between two sessions.
 const PAUSE: SignedDuration = SignedDuration::from_hours(20);
-/// Lines of every length and in both scripts, some with Markdown.
+/// Messages of every length and in both scripts, some with Markdown.
 const SAID: [&str; 5] = [
     "今天又下雨了，我在家里看书。",
     "Do you remember the fig tree behind the house?",
@@ -74,7 +74,7 @@ impl Talk {
         Ok(Self { store, ids: SequentialIds::new(1), now: start, scope })
     }
 
-    /// One session, each line half a minute after the one before.
+    /// One session; each message is half a minute after the one before.
     async fn session(&mut self, first: usize) -> Result<(), Failed> {
         let turns = first..first + TURNS;
         let named: Vec<(usize, TurnId)> =
@@ -82,7 +82,7 @@ impl Talk {
         let lines = named
             .iter()
             .flat_map(|(number, turn)| [(*number, *turn, Role::User), (*number, *turn, Role::Persona)]);
-        // Together, and in their order, so that they share the disk's flushes.
+        // Concurrently and in order, so that they share the flushes to the disk.
         let saying = lines.enumerate().map(|(line, (number, turn, role))| {
             let at = self.now + SignedDuration::from_secs(30) * i32::try_from(line).unwrap_or(0);
             self.say(number, turn, role, at)
@@ -113,7 +113,7 @@ impl Talk {
             external_ref: None,
             channel_write: None,
         };
-        // The receipt settles the turn.
+        // The receipt ends the turn.
         let receipt = (role == Role::Persona).then(|| ReplyReceipt {
             turn_id: turn,
             created_at: at,

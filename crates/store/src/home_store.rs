@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::corrections::changes_by_word::ChangesByWord;
 use crate::engine::failure::Failure;
-use crate::engine::postgres::{self, PresenceNotes, ServerAddress};
+use crate::engine::postgres::{self, ProgramHeartbeats, ServerAddress};
 use crate::engine::readers::Readers;
 use crate::engine::sql::Connection;
 use crate::engine::writer::{UnitOfWork, Writer};
@@ -34,7 +34,7 @@ pub struct HomeStore {
     pub(crate) writer: Writer,
     readers: Readers,
     /// Heartbeats, for a home on a server that this program writes.
-    presence: Mutex<Option<PresenceNotes>>,
+    presence: Mutex<Option<ProgramHeartbeats>>,
     /// True once another program has taken the home; never for a file.
     taken_over: watch::Sender<bool>,
     /// Locked while a server removes erased words: a second `VACUUM` of the same tables would only wait.
@@ -182,7 +182,7 @@ impl HomeStore {
         let taken_over = watch::Sender::new(false);
         let presence = writing.program_name().map(|program| {
             let server = limited(address.connect()?)?;
-            PresenceNotes::start(server, &program, daemon, taken_over.clone())
+            ProgramHeartbeats::start(server, &program, daemon, taken_over.clone())
         });
         let presence = presence.transpose()?;
         let reading = (0..options.readers.max(1)).map(connect);

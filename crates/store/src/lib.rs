@@ -44,7 +44,7 @@ pub use archive::{archived_tables, inspect_archive, read_archive};
 pub use engine::{
     BackupReport, Check, DaemonEntry, DaemonState, HomeHolder, HomeState, MissedErasures, NewDaemon,
     SIDE_FILES, ServerAddress, SharedAccess, Standby, StoreOptions, back_up, database_files, examine_backup,
-    home_state, put_in_place, remove_database_file,
+    home_state, move_into_place, remove_database_file,
 };
 pub use home_copy::{
     CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,

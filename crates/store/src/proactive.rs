@@ -94,7 +94,7 @@ impl ProactiveStore for HomeStore {
         .await
     }
 
-    async fn keep_decision(&self, decision: ProactiveDecision) -> Result<(), StoreError> {
+    async fn store_decision(&self, decision: ProactiveDecision) -> Result<(), StoreError> {
         self.write(move |unit| {
             let scope = scopes::number_or_new(unit.connection, &decision.scope)?;
             insert_decision(unit.connection, scope, &decision, None)?;

@@ -32,7 +32,7 @@ pub(crate) const TURN_TRACES: &str = concat!(
 
 #[async_trait]
 impl TraceStore for HomeStore {
-    async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError> {
+    async fn store_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError> {
         self.write_deferred(move |unit| {
             let (head, whole) = (&trace.head, |number: u64| i64::try_from(number).unwrap_or(i64::MAX));
             unit.connection
@@ -90,7 +90,7 @@ impl TraceStore for HomeStore {
         .await
     }
 
-    async fn keep_phase(&self, session: SessionId, phase: PhaseTrace) -> Result<(), StoreError> {
+    async fn store_phase_trace(&self, session: SessionId, phase: PhaseTrace) -> Result<(), StoreError> {
         self.write(move |unit| {
             unit.connection
                 .prepare_cached(

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_hold_folded_words_only() {
+    fn lists_contain_only_folded_words() {
         for word in FUNCTION_WORDS.iter() {
             assert_eq!(&crate::fold(word), word);
         }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn compounds_are_taken_apart() {
+    fn compounds_are_split() {
         assert!(is_function_compound("我的"));
         assert!(is_function_compound("我在"));
         assert!(!is_function_compound("我猫"));

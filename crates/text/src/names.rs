@@ -62,7 +62,7 @@ impl Names {
     }
 
     /// True if these consecutive folded words are a name in this text.
-    pub(super) fn is_whole(&self, words: &[&str]) -> bool {
+    pub(super) fn are_name(&self, words: &[&str]) -> bool {
         self.whole.contains(&words.join(" "))
     }
 
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stays_whole() {
+    fn a_name_is_not_split() {
         assert_eq!(surfaces("When did I go to New York?"), ["new york"]);
         assert_eq!(surfaces("Mary Ann Evans wrote what?"), ["mary ann evans", "wrote"]);
         let term = &query_terms("What did I tell you about San Marino?")[0];

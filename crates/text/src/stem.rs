@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn english_stays_english() {
+    fn english_words_have_english_stems() {
         assert_eq!(index_terms("Is she in the running?"), "is she in the run");
         assert!(query_terms("Where did we go running?").iter().all(|term| term.parts.is_empty()));
     }

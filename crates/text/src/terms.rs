@@ -127,7 +127,7 @@ fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
         _ => None,
     });
     let words: Vec<&str> = words.collect();
-    (2..=words.len()).rev().find(|&length| names.is_whole(&words[..length]))
+    (2..=words.len()).rev().find(|&length| names.are_name(&words[..length]))
 }
 
 fn strip_punctuation(word: &str) -> &str {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn function_words_carry_nothing() {
+    fn function_words_are_no_content_terms() {
         assert_eq!(surfaces("你还记得我的猫吗"), ["猫"]);
         assert_eq!(surfaces("Do you remember my cat?"), ["cat"]);
         assert_eq!(surfaces("小黑怎么样"), ["小黑"]);
@@ -488,7 +488,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_taken(text in any::<String>()) {
+        fn any_text_is_accepted(text in any::<String>()) {
             let _ = (index_terms(&text), query_terms(&text), content_terms(&text), content_word_ranges(&text));
         }
     }

@@ -34,7 +34,7 @@ mod tests {
     use crate::{index_terms, query_terms};
 
     #[test]
-    fn both_scripts_meet() {
+    fn both_scripts_match() {
         assert_eq!(index_terms("我養了一隻貓"), index_terms("我养了一只猫"));
         let phrases = |text: &str| query_terms(text).into_iter().map(|term| term.phrase).collect::<Vec<_>>();
         assert_eq!(phrases("你還記得我的貓嗎"), phrases("你还记得我的猫吗"));
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn japanese_words_stay_whole() {
+    fn japanese_words_are_not_changed() {
         let surfaces: Vec<String> = query_terms("電車の写真").into_iter().map(|term| term.surface).collect();
         assert_eq!(surfaces, ["電車", "写真"]);
         assert_eq!(index_terms("電車"), index_terms("电车"));

@@ -12,7 +12,7 @@ mod tokenizer;
 
 use tokenizer::Tokenizer;
 
-/// Words of several scripts, and what tokenizers treat apart.
+/// Words of several scripts, and characters that tokenizers treat specially.
 const TEXTS: [&str; 24] = [
     "My cat Mochi doesn't like the vacuum cleaner; she's hiding again!",
     "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。",
@@ -65,7 +65,7 @@ fn english() -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// Byte-level BPE with merges that its own texts taught it.
+/// Byte-level BPE with merges learnt from the test's texts.
 fn byte_level(add_prefix_space: bool) -> Value {
     use tokenizers::models::bpe::{BPE, BpeTrainer};
     use tokenizers::pre_tokenizers::byte_level::ByteLevel;
@@ -111,7 +111,7 @@ fn unigram() -> Value {
         "model": {"type": "Unigram", "unk_id": 2, "vocab": pieces, "byte_fallback": false}})
 }
 
-/// SentencePiece's own table of characters, which lies beside the source of the crate that reads it.
+/// SentencePiece's own table of characters, from the source of the crate that reads it.
 fn character_map() -> Value {
     let arguments = ["metadata", "--format-version", "1", "--locked"];
     let printed = std::process::Command::new(env!("CARGO")).args(arguments).output().unwrap().stdout;
@@ -122,7 +122,7 @@ fn character_map() -> Value {
     serde_json::from_slice(&std::fs::read(manifest.with_file_name("test.json")).unwrap()).unwrap()
 }
 
-/// Unigram behind the normalizer of multilingual models.
+/// Unigram after the normalizer of multilingual models.
 fn multilingual() -> Value {
     let mut description = unigram();
     let map = character_map();
@@ -144,7 +144,7 @@ fn texts_are_split_as_the_crate_splits_them() {
         let (ours, reference) = both(&description);
         for text in TEXTS {
             if name.starts_with("Unigram") && text.trim().is_empty() {
-                // One mark here, as in SentencePiece, and nothing there.
+                // One mark in ours, as in SentencePiece, and none in the crate.
                 continue;
             }
             if let Err(error) = agrees(&ours, &reference, text) {
@@ -165,8 +165,8 @@ proptest! {
             static BOTH: Vec<(Tokenizer, Reference)> =
                 [english(), byte_level(false), byte_level(true), multilingual()].iter().map(both).collect();
         }
-        // In Unigram we differ where the crate differs from SentencePiece: an empty text is one mark, and a replaced character
-        // does not swallow the accent behind it.
+        // In Unigram we differ where the crate differs from SentencePiece: an empty text is one mark, and a replaced
+        // character does not remove the accent after it.
         let has_accent = text.contains(|character| matches!(character, '\u{300}'..='\u{310}'));
         let is_alike_in_unigram = !has_accent && !text.trim().is_empty();
         BOTH.with(|all| {

@@ -1,11 +1,11 @@
 // Assigns speakers of imported files to the user and the persona.
 
-import type { Look, Mapping } from "./requests";
+import type { ImportPreview, Mapping } from "./requests";
 
 export type Side = "user" | "persona" | "other";
 
 /** The format's suggestion, which the reader can change. */
-export function suggestedSides(look: Look): Record<string, Side> {
+export function suggestedSides(look: ImportPreview): Record<string, Side> {
   return Object.fromEntries(look.speakers.map((speaker) => [speaker.name, speaker.role as Side]));
 }
 
@@ -17,7 +17,7 @@ export interface Choices {
   without: ReadonlySet<string>;
 }
 
-export function mappingOf(look: Look, { sides, zone, since, without }: Choices): Mapping {
+export function mappingOf(look: ImportPreview, { sides, zone, since, without }: Choices): Mapping {
   const speakersOn = (side: Side) => look.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
   // A preview lists at most a thousand speakers; the format determines the roles of the others.
   const listsAll = look.speaker_count === look.speakers.length;
@@ -33,7 +33,7 @@ export function mappingOf(look: Look, { sides, zone, since, without }: Choices):
 }
 
 /** Conversations to leave out, so that only starred ones are imported. */
-export const withoutUnstarred = (look: Look): ReadonlySet<string> =>
+export const withoutUnstarred = (look: ImportPreview): ReadonlySet<string> =>
   new Set(look.conversations.filter((conversation) => !conversation.starred).map((conversation) => conversation.id));
 
 /** True if a speaker is mapped to the user or the persona. */

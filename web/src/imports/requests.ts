@@ -4,7 +4,7 @@ import type { RequestBody, ResponseBody } from "../api_types";
 
 export type ImportRow = ResponseBody<"/api/admin/imports">["imports"][number];
 export type ImportDetail = ResponseBody<"/api/admin/imports/{id}">;
-export type Look = NonNullable<ImportDetail["look"]>;
+export type ImportPreview = NonNullable<ImportDetail["look"]>;
 export type Mapping = NonNullable<RequestBody<"/api/admin/imports/{id}/start", "post">["mapping"]>;
 
 export const getImports = () => get("/api/admin/imports").then((answer) => answer.imports);

@@ -37,7 +37,7 @@ fn is_program_too_large(root: &Path) -> Result<bool> {
     Ok(size > PROGRAM_BYTES_MAX)
 }
 
-/// Runs the benches, or reads what they printed, and says which figures exceed their budgets.
+/// Runs the benches, or reads their output, and reports the figures that exceed their budgets.
 pub(crate) fn run(root: &Path, printed: Option<&Path>) -> Result<ExitCode> {
     let text = match printed {
         Some(file) => {
@@ -59,7 +59,7 @@ pub(crate) fn run(root: &Path, printed: Option<&Path>) -> Result<ExitCode> {
     Ok(if exceeded == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs one bench; what it prints is shown as it comes, and given.
+/// Runs one bench, prints its output line by line, and returns it.
 fn run_bench(root: &Path, package: &str, bench: &str) -> Result<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(cargo)
@@ -82,7 +82,7 @@ fn run_bench(root: &Path, package: &str, bench: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Prints every figure that has a budget; gives the number of those that exceed it.
+/// Prints every figure that has a budget; returns the number of those that exceed it.
 fn print(figures: &[Figure]) -> usize {
     let budgeted = figures.iter().filter_map(|figure| Some((figure, figure.budget?)));
     println!("{:<62} {:>10} {:>10} {:>7}", "what", "measured", "budget", "share");

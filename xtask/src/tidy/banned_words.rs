@@ -7,7 +7,7 @@ use super::project::ProjectFile;
 struct Banned {
     word: &'static str,
     instead: &'static str,
-    /// Number of there that may be. Lower it whenever the count is lower.
+    /// Maximum number of occurrences. Lower it whenever the count is lower.
     ceiling: usize,
 }
 

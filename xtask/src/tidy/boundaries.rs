@@ -3,7 +3,7 @@
 use super::Finding;
 use super::project::Member;
 
-/// A room of the house.
+/// A crate and its allowed dependencies.
 struct CrateRule {
     name: &'static str,
     /// Crates of ours that it may import.
@@ -73,7 +73,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "xtask", imports: &[], tests_import: &[] },
 ];
 
-/// An outside crate that has one place.
+/// An external crate that only one crate of ours may use.
 struct Placed {
     name: &'static str,
     rooms: &'static [&'static str],

@@ -7,7 +7,7 @@ const LENGTH_MAX: usize = 72;
 /// The rule holds for commits after this one.
 pub(super) const FIRST_EXEMPT: &str = "32ebc6a171558beb4645877994f67695d0ab44d1";
 
-/// Looks at subjects given as abbreviated id, space, subject.
+/// Checks subjects given as abbreviated id, space, subject.
 pub(super) fn findings(commits: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for commit in commits {

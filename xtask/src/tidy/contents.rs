@@ -19,7 +19,7 @@ const KEY_PREFIXES: &[(&str, usize)] =
 const PRIVATE_KEY: &str = concat!("PRIVATE ", "KEY-----");
 /// From this many hexadecimal digits on a word may be a token.
 const HEX_TOKEN_LENGTH: usize = 32;
-/// Words that say what long hexadecimal is when it is no token.
+/// Words near a long hexadecimal number that show that it is no token.
 const DIGEST_WORDS: &[&str] =
     &["sha", "hash", "digest", "checksum", "fingerprint", "integrity", "commit", "uuid"];
 /// Lines above a digest in which such a word is searched for: the name of a test may be that far from its expected value.

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::project::ProjectFile;
 
-/// A comment of so many words repeats the name and the type.
+/// A comment with this many words or fewer repeats the name and the type.
 const WORDS_MIN: usize = 4;
 /// A comment that begins like a question is a noun clause without a subject: "Who is told."
 const QUESTION_WORDS: &[&str] = &["What", "Who", "Whom", "Whose", "Where", "When", "How", "Whether", "Which"];

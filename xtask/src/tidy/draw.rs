@@ -10,7 +10,7 @@ use super::rust_source::code_lines;
 const DRAWN: usize = 30;
 const ITEMS: [&str; 7] = ["fn", "struct", "enum", "trait", "const", "static", "type"];
 
-/// Prints names of items and doc comments of the crates' sources. The same seed draws the same of the same sources.
+/// Prints names of items and doc comments of the crates' sources. The same seed and sources give the same output.
 pub(crate) fn draw(root: &Path, seed: u64) -> Result<()> {
     let files = Project::read(root)?.files;
     let is_source = |file: &&ProjectFile| {
@@ -32,7 +32,8 @@ pub(crate) fn draw(root: &Path, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Names of items, but for those that a trait has given to what implements it: its own declaration is drawn instead.
+/// Names of items, except those that a trait requires of its implementations: the trait's own declaration is drawn
+/// instead.
 fn own_names(code: &[String]) -> impl Iterator<Item = &str> {
     let mut end_of_implementation = None;
     code.iter().filter_map(move |line| {

@@ -6,7 +6,7 @@ use super::Finding;
 use super::project::ProjectFile;
 use super::rust_source::lines_without_tests;
 
-/// A file's place among the modules of its crate: `["recall", "query"]`.
+/// A file's path among the modules of its crate: `["recall", "query"]`.
 type Module = Vec<String>;
 
 pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
@@ -76,7 +76,7 @@ fn paths(code: &str, module: &[String]) -> Vec<Module> {
     paths
 }
 
-/// Reads `a::{b, c::d}` behind `base`, and returns what follows.
+/// Reads `a::{b, c::d}` after `base`, and returns the rest.
 fn read_tree<'a>(code: &'a str, mut base: Module, paths: &mut Vec<Module>) -> &'a str {
     let mut rest = code.trim_start();
     loop {
@@ -108,7 +108,7 @@ fn read_tree<'a>(code: &'a str, mut base: Module, paths: &mut Vec<Module>) -> &'
     }
 }
 
-/// Files from which a way of imports leads back to them.
+/// Files that are part of a cycle of imports.
 fn files_in_circles(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
     let leads_back = |start: &Module| {
         let mut seen = BTreeSet::new();

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 use super::commit_subjects::FIRST_EXEMPT;
 
-/// The project as it lies on the disk.
+/// The project's files on the disk.
 pub(super) struct Project {
     /// Everything git tracks or would track.
     pub(super) files: Vec<ProjectFile>,

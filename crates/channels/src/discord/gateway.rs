@@ -21,11 +21,11 @@ const INTENTS: u32 = (1 << 12) | (1 << 9);
 /// after an outage of hours.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the bot itself. Only a person can change that, so asking more often gains nothing.
-const WAIT_REFUSED: Duration = Duration::from_secs(60);
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 /// Wait before a session that was declared invalid is begun again; the platform names 1 to 5 seconds.
-const WAIT_INVALID: Duration = Duration::from_secs(3);
+const PAUSE_AFTER_INVALID_SESSION: Duration = Duration::from_secs(3);
 /// Time for connecting and for the gateway's first message: without it a connection that is dead from its start would never be given up.
-const HELLO_WITHIN: Duration = Duration::from_secs(20);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
 /// Code that ends the connection and keeps the session.
 const CLOSE_CODE_RESUMABLE: u16 = 4_000;
 const END_SESSION: u16 = 1_000;
@@ -126,9 +126,9 @@ impl Gateway {
             }
             let (wait, reason) = match ended {
                 End::AskedTo => (Duration::ZERO, None),
-                End::Invalid => (WAIT_INVALID, None),
+                End::Invalid => (PAUSE_AFTER_INVALID_SESSION, None),
                 End::Wait(wait) => (wait, Some(ApiError::Wait(wait).to_string())),
-                End::Refused(reason) => (WAIT_REFUSED, Some(reason.to_owned())),
+                End::Refused(reason) => (PAUSE_AFTER_REFUSAL, Some(reason.to_owned())),
                 End::Lost(reason) => (
                     BACKOFF.wait_after_failures(failures),
                     Some(format!("Discord can't be reached: {reason}")),
@@ -157,7 +157,7 @@ impl Gateway {
         };
         let connecting = tokio::select! {
             socket = Socket::connect(&self.client, url) => socket,
-            () = self.clock.sleep(HELLO_WITHIN) => Err("no answer in time".to_owned()),
+            () = self.clock.sleep(HELLO_TIMEOUT) => Err("no answer in time".to_owned()),
         };
         let socket = match connecting {
             Ok(socket) => socket,
@@ -256,7 +256,7 @@ impl Connection<'_> {
     async fn read_hello(&mut self) -> Result<Duration, End> {
         let payload = tokio::select! {
             payload = self.socket.receive() => payload,
-            () = self.gateway.clock.sleep(HELLO_WITHIN) => return Err(End::Lost("no hello in time".to_owned())),
+            () = self.gateway.clock.sleep(HELLO_TIMEOUT) => return Err(End::Lost("no hello in time".to_owned())),
         };
         let payload = payload.map_err(|end| self.session_end(end))?;
         match (payload.op, payload.d["heartbeat_interval"].as_u64()) {

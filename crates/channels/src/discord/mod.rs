@@ -39,7 +39,7 @@ const PIECE_LENGTH_MAX: usize = 2_000;
 const USER_AGENT: &str = concat!("DiscordBot (https://echovessel.example, ", env!("CARGO_PKG_VERSION"), ")");
 /// Time for a connection to the platform. It takes well under a second; on a bad network the next attempt does better
 /// than a longer wait.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Events that wait to be taken; when there are so many, no more are read.
 const WAITING_EVENTS_MAX: usize = 1_024;
 /// Conversations whose history is read side by side. More would only wait for the platform's global rate limit.
@@ -98,7 +98,7 @@ impl Discord {
         let given = Some(gateway_url.as_str()).filter(|url| !url.is_empty());
         let gateway: Option<Url> =
             given.map(address::check_address).transpose().map_err(refused("gateway_url"))?;
-        let client = client_builder().user_agent(USER_AGENT).connect_timeout(CONNECT_WITHIN).build();
+        let client = client_builder().user_agent(USER_AGENT).connect_timeout(CONNECT_TIMEOUT).build();
         let client = client.map_err(|error| DiscordError::Client(error.without_url().to_string()))?;
         let rest = RestClient::new(client.clone(), base, token.clone(), clock.clone());
         let gateway = Gateway::new(client, gateway, token, clock);
@@ -126,7 +126,7 @@ impl Discord {
                 Some(received) = events.recv(), if lanes.waiting < WAITING_EVENTS_MAX => match received {
                     GatewayEvent::Began { bot: id } => {
                         bot = Arc::from(id);
-                        opening.push(self.unheard_conversations(inbound));
+                        opening.push(self.conversations_without_messages(inbound));
                         match inbound.conversation_positions().await {
                             Ok(positions) => positions.into_iter().map(catch_up_task).collect(),
                             Err(stopped) => return stopped,
@@ -160,7 +160,10 @@ impl Discord {
 
     /// Conversations of allowed accounts without stored messages, each with the message id from which its history is
     /// read. The period is the one for which other platforms store missed messages.
-    async fn unheard_conversations(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Shutdown> {
+    async fn conversations_without_messages(
+        &self,
+        inbound: &dyn Inbound,
+    ) -> Result<Vec<(String, i64)>, Shutdown> {
         let mut unheard = Vec::new();
         let earliest = first_number_at((inbound.clock().now() - FIRST_HISTORY_PERIOD).as_millisecond())
             + SNOWFLAKE_OVERLAP;

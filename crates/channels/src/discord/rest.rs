@@ -24,7 +24,7 @@ use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 /// Most messages in one answer of the history API. The platform allows no more.
 pub(super) const HISTORY_PAGE: usize = 100;
 /// Time that an answer may take.
-const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Wait when the platform names none. The next answer may name one.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
 /// Message flag that turns off link previews.
@@ -255,7 +255,7 @@ impl RestClient {
             .client
             .request(call.method, address)
             .header("authorization", format!("Bot {}", self.token.expose_secret()))
-            .timeout(ANSWER_WITHIN);
+            .timeout(ANSWER_TIMEOUT);
         request = match call.body {
             Body::Json(body) => request.json(&body),
             Body::Form(form) => request.multipart(form),

@@ -20,12 +20,12 @@ use crate::voice_message::VoiceMessage;
 /// for half a minute.
 pub(super) const POLL_SECONDS: u64 = 25;
 /// Time that any other answer may take.
-const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Time that sending a voice message may take.
-const UPLOADED_WITHIN: Duration = Duration::from_secs(60);
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time for a connection to the platform. It takes well under a second; on a bad network the next attempt does better
 /// than a longer wait.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Wait when the platform names none. The next answer may name one.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
 const ATTACHMENTS: [(&str, &str); 8] = [
@@ -188,7 +188,7 @@ pub(super) struct Api {
 impl Api {
     pub(super) fn new(base: &str, token: SecretString) -> Result<Self, TelegramError> {
         let base = address::check_address(base).map_err(|error| TelegramError::Address(error.to_string()))?;
-        let client = client_builder().connect_timeout(CONNECT_WITHIN).build();
+        let client = client_builder().connect_timeout(CONNECT_TIMEOUT).build();
         let client = client.map_err(|error| TelegramError::Client(error.without_url().to_string()))?;
         Ok(Self { client, base, token })
     }
@@ -199,7 +199,7 @@ impl Api {
 
     /// The bot's name on the platform.
     pub(super) async fn bot_name(&self) -> Result<String, ApiError> {
-        self.call::<Bot>("getMe", &json!({}), ANSWER_WITHIN).await.map(|bot| format!("@{}", bot.username))
+        self.call::<Bot>("getMe", &json!({}), ANSWER_TIMEOUT).await.map(|bot| format!("@{}", bot.username))
     }
 
     /// Waits `POLL_SECONDS` at most for updates after a position; an empty list if none arrived.
@@ -211,7 +211,7 @@ impl Api {
         let asked =
             json!({"offset": offset, "timeout": seconds, "allowed_updates": ["message", "edited_message"]});
         let updates: Vec<Value> =
-            self.call("getUpdates", &asked, Duration::from_secs(seconds) + ANSWER_WITHIN).await?;
+            self.call("getUpdates", &asked, Duration::from_secs(seconds) + ANSWER_TIMEOUT).await?;
         let read = |update: Value| {
             let id = update["update_id"].as_i64()?;
             Some(RawUpdate { id, content: serde_json::from_value(update).ok() })
@@ -232,13 +232,13 @@ impl Api {
             .text("chat_id", chat.to_owned())
             .text("duration", format!("{:.0}", sound.seconds.ceil()))
             .part("voice", sound.to_form_part());
-        let sent = self.call_within("sendVoice", UPLOADED_WITHIN, |request| request.multipart(form));
+        let sent = self.call_with_timeout("sendVoice", UPLOAD_TIMEOUT, |request| request.multipart(form));
         sent.await.map(|sent: SentMessage| sent.message_id)
     }
 
     /// The address of a file. It contains the token.
     pub(super) async fn address_of_file(&self, file_id: &str) -> Result<Url, ApiError> {
-        let file: File = self.call("getFile", &json!({"file_id": file_id}), ANSWER_WITHIN).await?;
+        let file: File = self.call("getFile", &json!({"file_id": file_id}), ANSWER_TIMEOUT).await?;
         let path = file.file_path.filter(|path| !path.contains(".."));
         let path =
             path.ok_or_else(|| ApiError::Rejected { description: "the file has no path".to_owned() })?;
@@ -256,12 +256,12 @@ impl Api {
         if !text.entities.is_empty() {
             asked["entities"] = json!(text.entities);
         }
-        self.call::<SentMessage>("sendMessage", &asked, ANSWER_WITHIN).await.map(|sent| sent.message_id)
+        self.call::<SentMessage>("sendMessage", &asked, ANSWER_TIMEOUT).await.map(|sent| sent.message_id)
     }
 
     pub(super) async fn send_typing(&self, chat: &str) -> Result<(), ApiError> {
         let asked = json!({"chat_id": chat, "action": "typing"});
-        self.call::<Value>("sendChatAction", &asked, ANSWER_WITHIN).await.map(|_| ())
+        self.call::<Value>("sendChatAction", &asked, ANSWER_TIMEOUT).await.map(|_| ())
     }
 
     async fn call<T: DeserializeOwned>(
@@ -270,7 +270,7 @@ impl Api {
         asked: &impl Serialize,
         within: Duration,
     ) -> Result<T, ApiError> {
-        self.call_within(method, within, |request| request.json(asked)).await
+        self.call_with_timeout(method, within, |request| request.json(asked)).await
     }
 
     fn address(&self, path: &str) -> Url {
@@ -279,7 +279,7 @@ impl Api {
         address
     }
 
-    async fn call_within<T: DeserializeOwned>(
+    async fn call_with_timeout<T: DeserializeOwned>(
         &self,
         method: &str,
         within: Duration,

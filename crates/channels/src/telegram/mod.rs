@@ -26,7 +26,7 @@ const PIECE_LENGTH_MAX: usize = 4_096;
 /// after an outage of hours.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the token, or another program receives with it. Only a person can change either.
-const WAIT_REFUSED: Duration = Duration::from_secs(60);
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 /// Maximum distance below the position at which an answer counts as a repetition: twice the number of updates in one
 /// answer. After a week without updates the next id is random, so an answer that ends further below starts a new
 /// sequence.
@@ -184,7 +184,7 @@ impl Channel for Telegram {
                     poll.seconds = 0;
                     match error {
                         ApiError::Wait(wait) => wait,
-                        ApiError::Refused | ApiError::Conflict => WAIT_REFUSED,
+                        ApiError::Refused | ApiError::Conflict => PAUSE_AFTER_REFUSAL,
                         _ => BACKOFF.wait_after_failures(failures),
                     }
                 }

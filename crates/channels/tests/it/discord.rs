@@ -181,7 +181,7 @@ async fn a_lost_heartbeat_is_noticed() {
 #[tokio::test]
 async fn repeated_and_reordered_events_are_answered_once() {
     let world = linked().await;
-    world.discord.be_unruly();
+    world.discord.send_repeated_and_unordered();
     for number in 0..6 {
         world.discord.write(7, &format!("line {number}"));
     }

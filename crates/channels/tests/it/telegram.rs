@@ -81,7 +81,7 @@ async fn an_allowed_account_is_a_user_of_its_own() {
 async fn repeated_and_reordered_updates_are_answered_once() {
     let world = World::new().await;
     world.link("self").await;
-    world.platform.be_unruly();
+    world.platform.send_repeated_and_unordered();
     for number in 0..5 {
         world.platform.write(7, &format!("line {number}"));
     }
@@ -287,7 +287,7 @@ async fn an_answer_that_only_repeats_is_not_asked_for_again_at_once() {
     world.platform.write(7, "hello");
     world.until_sent(2).await;
     let before = world.platform.call_count("getUpdates");
-    world.platform.be_unruly();
+    world.platform.send_repeated_and_unordered();
     world.until("a repeated answer", || async { world.platform.call_count("getUpdates") > before }).await;
     for _ in 0..1_000 {
         tokio::task::yield_now().await;

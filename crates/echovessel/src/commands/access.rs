@@ -6,7 +6,7 @@ use memory::ports::{AccessStore as _, Clock as _};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::token::{UnheldDatabase, running_daemon};
+use super::token::{DatabaseWithoutDaemon, running_daemon};
 use crate::cli::{LoginsCommand, SharedOptions};
 use crate::home::Home;
 use crate::system::SystemClock;
@@ -29,7 +29,8 @@ async fn list(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/logins", None).await?,
         None => {
-            let (logins, now) = (UnheldDatabase::from_home(home)?.store.logins().await?, SystemClock.now());
+            let (logins, now) =
+                (DatabaseWithoutDaemon::from_home(home)?.store.logins().await?, SystemClock.now());
             let logins = logins.iter().filter(|login| now < login.expires_at());
             json!({"logins": logins.map(login_body).collect::<Vec<_>>()})
         }
@@ -65,7 +66,7 @@ async fn end_login(shared: &SharedOptions, home: &Home, id: Option<&str>) -> any
             daemon.ask(Method::DELETE, &path, None).await?["ended"].as_u64().unwrap_or_default()
         }
         None => {
-            let database = UnheldDatabase::from_home(home)?;
+            let database = DatabaseWithoutDaemon::from_home(home)?;
             let ended = database.store.end_logins(id).await?;
             let act = if id.is_some() { "DELETE /api/admin/logins/{id}" } else { "DELETE /api/admin/logins" };
             if ended > 0 {
@@ -100,7 +101,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
             }
         }
         None => {
-            let database = UnheldDatabase::from_home(home)?;
+            let database = DatabaseWithoutDaemon::from_home(home)?;
             let mut before = None;
             loop {
                 let page = database.store.acts(before, PAGE_SIZE).await?;

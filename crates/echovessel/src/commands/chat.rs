@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_commands_are_not_words() {
+    fn only_known_commands_are_not_sent() {
         for (line, read) in [
             ("/why", TypedLine::Why),
             ("/memory", TypedLine::Memory),

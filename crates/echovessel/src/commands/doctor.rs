@@ -240,7 +240,7 @@ async fn check_database(config: &Config, home: &Home) -> Vec<CheckResult> {
     };
     match run_check(&database).await {
         Ok((check, newest)) => {
-            let ok = check.is_whole();
+            let ok = check.is_intact();
             let whole = || "intact, no orphaned rows".to_owned();
             let said = if ok { whole() } else { list_complaints(&check) };
             vec![CheckResult { what, ok, said }, check_clock(SystemClock.now(), newest)]

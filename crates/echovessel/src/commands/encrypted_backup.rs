@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use secrecy::SecretString;
-use store::{BackupReport, HomeDatabase, put_in_place};
+use store::{BackupReport, HomeDatabase, move_into_place};
 
 use crate::age_file::{decrypt, encrypt, is_encrypted};
 use crate::database::copy_to_file;
@@ -48,7 +48,7 @@ pub(super) async fn back_up_encrypted(
         encrypt(&mut from, &mut to, &passphrase, random_bytes)?;
         let file = to.into_inner()?;
         file.sync_all()?;
-        put_in_place(&fresh, &target)?;
+        move_into_place(&fresh, &target)?;
         Ok(file.metadata()?.len())
     });
     let bytes = encrypting.await.context("the encryption did not end")?.context("no backup was written")?;

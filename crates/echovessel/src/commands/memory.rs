@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn nouns_follow_their_counts() {
+    fn nouns_agree_with_their_counts() {
         for (count, nouns, said) in [
             (1, "messages", "1 message"),
             (2, "messages", "2 messages"),

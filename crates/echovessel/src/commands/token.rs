@@ -88,7 +88,7 @@ async fn create(shared: &SharedOptions, home: &Home, new: NewToken) -> anyhow::R
             daemon.ask(Method::POST, "/api/admin/tokens", Some(body)).await?
         }
         None => {
-            let database = UnheldDatabase::from_home(home)?;
+            let database = DatabaseWithoutDaemon::from_home(home)?;
             let made = make_token(&database.store, &random_bytes, SystemClock.now(), new).await;
             let (token, text) = made?;
             database.record_act("POST /api/admin/tokens", &format!("token {}", token.name), 201).await?;
@@ -115,7 +115,7 @@ async fn list(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/tokens", None).await?,
         None => {
-            let tokens = UnheldDatabase::from_home(home)?.store.tokens().await?;
+            let tokens = DatabaseWithoutDaemon::from_home(home)?.store.tokens().await?;
             json!({"tokens": tokens.iter().map(token_json).collect::<Vec<_>>()})
         }
     };
@@ -149,7 +149,7 @@ async fn revoke(shared: &SharedOptions, home: &Home, name: &str) -> anyhow::Resu
             daemon.ask(Method::DELETE, &format!("/api/admin/tokens/{name}"), None).await?;
         }
         None => {
-            let database = UnheldDatabase::from_home(home)?;
+            let database = DatabaseWithoutDaemon::from_home(home)?;
             if database.store.revoke_token(name).await?.is_none() {
                 bail!("there is no token called `{name}`; `echovessel token list` shows them");
             }
@@ -174,12 +174,12 @@ pub(super) fn running_daemon(home: &Home) -> anyhow::Result<Option<Daemon>> {
 }
 
 /// The database of a home that no daemon holds.
-pub(super) struct UnheldDatabase {
+pub(super) struct DatabaseWithoutDaemon {
     pub(super) store: HomeStore,
     _lock: crate::home::HomeLock,
 }
 
-impl UnheldDatabase {
+impl DatabaseWithoutDaemon {
     pub(super) fn from_home(home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock_home()?;
         let config = config::load(&home.config(), std::env::vars())?;

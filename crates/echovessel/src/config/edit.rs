@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_its_line() {
+    fn a_key_has_a_line_number() {
         assert_eq!(key_line(FILE, "session.idle"), Some(3));
         assert_eq!(key_line(FILE, "recall.weight_impact"), Some(8));
         assert_eq!(key_line(FILE, "recall"), Some(6));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_change_what() {
+    fn settings_have_the_right_protection() {
         use ConfigAuthor::{Login, NamedToken, OwnerToken};
         for (protection, author, may) in [
             (Protection::Open, NamedToken, true),

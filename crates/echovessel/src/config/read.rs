@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_a_configuration() {
+    fn an_empty_file_is_a_configuration() {
         let config = load(Path::new("does-not-exist.toml"), std::iter::empty()).unwrap();
         assert_eq!(config, Config::default());
         assert_eq!(config.server.port, 7777);

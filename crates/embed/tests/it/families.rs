@@ -17,7 +17,7 @@ fn agrees(tiny: &TinyModel, text: &str, pieces: &[&str]) {
     tiny.write(folder.path());
     let model = Model::open(folder.path(), 1).unwrap();
     assert_eq!(model.dimension(), HIDDEN);
-    let expected = tiny.by_definition(&tiny.ids(pieces));
+    let expected = tiny.multiply_by_definition(&tiny.ids(pieces));
     let embedded = model.embed(&["another text", text]).unwrap().remove(1);
     for (found, expected) in embedded.vector.iter().zip(&expected) {
         assert!((f64::from(*found) - expected).abs() < 1e-4, "{:?}: {found} is not {expected}", tiny.kind);
@@ -73,7 +73,7 @@ fn long_texts_are_cut_before_the_end_token() {
     let long = ["my"; 40].join(" ");
     let cut = |kept: usize| {
         let expected =
-            tiny.by_definition(&tiny.ids(&[&["[CLS]"], &vec!["my"; kept][..], &["[SEP]"]].concat()));
+            tiny.multiply_by_definition(&tiny.ids(&[&["[CLS]"], &vec!["my"; kept][..], &["[SEP]"]].concat()));
         let found = Model::open(folder.path(), 1).unwrap().embed(&[&long]).unwrap().remove(0).vector;
         found.iter().zip(&expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-4)
     };
@@ -121,7 +121,7 @@ fn queries_and_passages_have_the_prefixes_of_the_files_or_of_the_settings() {
     tiny.write(folder.path());
     let with_prefix = |prefix: &[&str]| {
         let pieces = [&["[CLS]"], prefix, &["my", "cat", "[SEP]"]].concat();
-        tiny.by_definition(&tiny.ids(&pieces))
+        tiny.multiply_by_definition(&tiny.ids(&pieces))
     };
     let (query, passage, plain) =
         (with_prefix(&["query", ":"]), with_prefix(&["passage", ":"]), with_prefix(&[]));

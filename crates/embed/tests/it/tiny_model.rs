@@ -151,7 +151,7 @@ impl TinyModel {
     }
 
     /// The unit vector of a text by the definition of the encoder, in double precision.
-    pub(crate) fn by_definition(&self, ids: &[usize]) -> Vec<f64> {
+    pub(crate) fn multiply_by_definition(&self, ids: &[usize]) -> Vec<f64> {
         let (names, outer) = (Names(self.kind), Names(self.kind).outer());
         let epsilon = if self.kind == Kind::XlmRoberta { 1e-5 } else { 1e-12 };
         let first_position = if self.kind == Kind::XlmRoberta { 2 } else { 0 };

@@ -253,7 +253,7 @@ proptest! {
             assert_eq!(exported(&new).await, left);
             new.create("daily", "2026-07-20", "- arrived [chat:z] [via:home]").await;
             let check = new.store.check().await.unwrap();
-            assert!(check.is_whole(), "{check:?}");
+            assert!(check.is_intact(), "{check:?}");
             let found = new.hub.memory_grep(&new.caller, fields(serde_json::json!({"query": "arrived"}))).await.unwrap();
             assert_eq!(found.results.len(), 1);
         });

@@ -70,7 +70,7 @@ async fn an_archive_arrives_whole_beside_the_memory_that_it_came_from() {
         assert_eq!(before.get_or_insert_with(|| taken.clone()), &taken);
     }
     assert_eq!(exported(&old).await, truth, "and the first memory is as it was");
-    assert!(old.store.check().await.unwrap().is_whole());
+    assert!(old.store.check().await.unwrap().is_intact());
 }
 
 #[tokio::test]

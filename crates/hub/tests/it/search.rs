@@ -117,7 +117,7 @@ async fn search_follows_edits_and_deletions() {
     home.hub.memory_delete(&home.caller, crate::home::reference("weekly", "2026-W20")).await.unwrap();
     assert_eq!(ids(&home, "telescope").await, [] as [&str; 0]);
     let check = home.store.check().await.unwrap();
-    assert!(check.is_whole(), "{check:?}");
+    assert!(check.is_intact(), "{check:?}");
 }
 
 /// Vectors that another process wrote are found too, and deleted ones are not.

@@ -1,6 +1,6 @@
 use import::{Input, Item, Sources};
 
-use crate::reading::{found, items, look_at, skips, sources, talk, zip};
+use crate::reading::{found, inspect_upload, items, skips, sources, talk, zip};
 
 #[test]
 fn an_archive_may_hold_several_sources() {
@@ -10,7 +10,7 @@ fn an_archive_may_hold_several_sources() {
         ("__MACOSX/export/._chat", b"x"),
         ("chats/_chat.txt", crate::whatsapp::IOS.as_bytes()),
     ]);
-    let look = look_at("all.zip", &archive);
+    let look = inspect_upload("all.zip", &archive);
     assert_eq!(look.format, "chatgpt,whatsapp");
     assert_eq!(look.conversation_count, 2);
     let places: Vec<_> = look.skipped.iter().map(|skip| skip.place.as_str()).collect();

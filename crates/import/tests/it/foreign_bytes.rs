@@ -1,7 +1,7 @@
 //! Any bytes as a file of a format. They may be refused; what is read follows the laws. The targets in `fuzz/` use
 //! this too.
 
-use import::{Input, Item, Mapper, Mapping, ReadOptions, ReadPosition, Sources, limits, look, read};
+use import::{Input, Item, Mapper, Mapping, ReadOptions, ReadPosition, Sources, limits, preview, read};
 
 /// Reads the bytes in a format, or in the detected one, and checks the laws of all files.
 pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
@@ -11,7 +11,7 @@ pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
     let all: Vec<_> =
         read(&sources, &options, ReadPosition::default()).unwrap().map(Result::unwrap).collect();
     let counted = all.iter().filter(|found| found.item.is_counted()).count();
-    assert_eq!(look(&sources, &options).unwrap().found, counted as u64);
+    assert_eq!(preview(&sources, &options).unwrap().found, counted as u64);
     let mut mapper = Mapper::new(Mapping::default()).unwrap();
     let mut conversation = None;
     for found in &all {

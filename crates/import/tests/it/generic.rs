@@ -1,6 +1,6 @@
 use import::{ExternalId, Item, Role};
 
-use crate::reading::{items, items_as, items_by, look_at, messages, skips, talk, times};
+use crate::reading::{inspect_upload, items, items_as, items_by, messages, skips, talk, times};
 
 pub(crate) const JSON_LINES: &str = r#"{"id": "1", "chat": "garden", "sender": "Ann", "text": "Hello", "time": "2024-01-05T10:00:00Z"}
 {"id": "2", "chat": "garden", "sender": "Mira", "text": "Hi", "time": 1704448860}
@@ -158,7 +158,7 @@ fn transcripts_are_read() {
     );
     assert_eq!(talk(&read), ["安: 你好", "米拉: 嗯", "安: 再见"]);
     assert_eq!(times(&read)[2], "2024-01-05T10:02:00");
-    assert_eq!(look_at("talk.txt", "You: hi\nAI: hello\nYou: bye\nAI: bye\n").speakers.len(), 2);
+    assert_eq!(inspect_upload("talk.txt", "You: hi\nAI: hello\nYou: bye\nAI: bye\n").speakers.len(), 2);
 }
 
 #[test]
@@ -175,18 +175,18 @@ fn other_text_is_a_document() {
 fn unknown_table_is_no_document_and_its_columns_are_named() {
     let table = "Wann;Wer;Nachricht\n05.01.2024 10:00;Ann;Hallo\n05.01.2024 10:01;Mira;Na du\n";
     for name in ["talk.csv", "talk.txt"] {
-        let look = look_at(name, table);
+        let look = inspect_upload(name, table);
         assert_eq!((look.documents, look.skipped_count), (0, 1), "{name}");
         assert_eq!(look.fields, ["Wann", "Wer", "Nachricht"], "{name}");
         assert_eq!(look.field_samples, ["05.01.2024 10:00", "Ann", "Hallo"], "{name}");
     }
     let nested =
         r#"{"version": 3, "log": [{"wer": {"name": "Ann"}, "was": "Hallo\ndu", "n": 7}, {"was": "Na"}]}"#;
-    let look = look_at("talk.json", nested);
+    let look = inspect_upload("talk.json", nested);
     assert_eq!(look.fields, ["version", "log", "log.wer", "log.was", "log.n"]);
     assert_eq!(look.field_samples, ["3", "", "", "Hallo du", "7"]);
     let list = r#"[{"wer": "Ann", "was": "Hallo"}, {"wer": "Mira", "was": "Na"}]"#;
-    assert_eq!(look_at("talk.json", list).field_samples, ["Ann", "Hallo"]);
+    assert_eq!(inspect_upload("talk.json", list).field_samples, ["Ann", "Hallo"]);
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn bad_utf_8_is_cleaned_and_said() {
     let cleaned: Vec<bool> =
         crate::reading::messages(&read).iter().map(|message| message.is_cleaned).collect();
     assert_eq!(cleaned, [true, false]);
-    assert_eq!(crate::reading::look_at("_chat.txt", b"1/5/24, 22:30 - Ann: caf\xE9\n").cleaned, 1);
+    assert_eq!(crate::reading::inspect_upload("_chat.txt", b"1/5/24, 22:30 - Ann: caf\xE9\n").cleaned, 1);
 }
 
 /// Many small values need far more memory than their bytes, so they are counted before they are parsed.

@@ -1,7 +1,7 @@
 //! Laws of every file: order, counts, resumption, digests.
 
 use import::{
-    FoundItem, Item, MappedItem, Mapper, Mapping, MessageTime, ReadOptions, ReadPosition, look, read,
+    FoundItem, Item, MappedItem, Mapper, Mapping, MessageTime, ReadOptions, ReadPosition, preview, read,
 };
 use proptest::prelude::*;
 
@@ -155,7 +155,7 @@ fn a_look_counts_what_a_read_finds() {
     for (format, name, bytes) in samples() {
         let sources = sources(name, &bytes);
         let all = found(&sources);
-        let look = look(&sources, &ReadOptions::default()).unwrap();
+        let look = preview(&sources, &ReadOptions::default()).unwrap();
         let count = |is: fn(&Item) -> bool| all.iter().filter(|found| is(&found.item)).count() as u64;
         assert_eq!(look.messages, count(|item| matches!(item, Item::Message(_))), "{format}");
         assert_eq!(look.skipped_count, count(|item| matches!(item, Item::Skip(_))), "{format}");

@@ -3,7 +3,7 @@
 use import::{Attachment, AttachmentKind, Item};
 use serde_json::{Value, json};
 
-use crate::reading::{items, look_at, messages, skips, talk};
+use crate::reading::{inspect_upload, items, messages, skips, talk};
 
 fn chatgpt(odd: Value) -> String {
     let said = |id: &str, parent: Option<&str>, child: Option<&str>, message: Value| {
@@ -169,7 +169,7 @@ fn messenger_chat_is_read_in_its_order_and_letters() {
             {"sender_name": "Zo\u{c3}\u{ab}", "timestamp_ms": 1_714_557_500_000_i64, "content": "I keep bees \u{f0}\u{9f}\u{90}\u{9d}"}],
         "title": "Milo", "thread_path": "inbox/milo_1", "magic_words": []});
     let read = items("message_1.json", export.to_string());
-    assert_eq!(look_at("message_1.json", export.to_string().as_bytes()).format, "facebook");
+    assert_eq!(inspect_upload("message_1.json", export.to_string().as_bytes()).format, "facebook");
     assert_eq!(talk(&read), ["Zoë: I keep bees 🐝", "Milo: "]);
     let photo = Attachment { kind: AttachmentKind::Image, name: Some("bees.jpg".to_owned()) };
     assert_eq!(messages(&read)[1].attachments, [photo]);

@@ -3,7 +3,8 @@
 use std::io::{Cursor, Write};
 
 use import::{
-    FieldNames, FoundItem, Input, Item, Look, Message, ReadOptions, ReadPosition, Skip, Sources, look, read,
+    FieldNames, FoundItem, ImportPreview, Input, Item, Message, ReadOptions, ReadPosition, Skip, Sources,
+    preview, read,
 };
 
 pub(crate) fn sources(name: &str, bytes: impl AsRef<[u8]>) -> Sources {
@@ -53,8 +54,8 @@ pub(crate) fn times(items: &[Item]) -> Vec<String> {
     messages(items).iter().map(|message| message.time.to_string()).collect()
 }
 
-pub(crate) fn look_at(name: &str, bytes: impl AsRef<[u8]>) -> Look {
-    look(&sources(name, bytes), &ReadOptions::default()).unwrap()
+pub(crate) fn inspect_upload(name: &str, bytes: impl AsRef<[u8]>) -> ImportPreview {
+    preview(&sources(name, bytes), &ReadOptions::default()).unwrap()
 }
 
 pub(crate) fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {

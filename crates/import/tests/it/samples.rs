@@ -43,7 +43,7 @@ pub(crate) fn samples() -> Vec<(&'static str, &'static str, Vec<u8>)> {
 #[test]
 fn every_sample_is_detected_by_its_content() {
     for (format, _, bytes) in samples() {
-        let look = crate::reading::look_at("file", &bytes);
+        let look = crate::reading::inspect_upload("file", &bytes);
         assert_eq!(look.format, format);
         assert!(look.found > look.skipped_count, "{format}: {look:?}");
     }

@@ -1,6 +1,6 @@
 use import::Item;
 
-use crate::reading::{items, look_at, messages, skips, talk, times};
+use crate::reading::{inspect_upload, items, messages, skips, talk, times};
 
 pub(crate) const IOS: &str =
     "\u{200E}[05.01.24, 09:58:00] Ann: \u{200E}Messages and calls are end-to-end encrypted.\r
@@ -92,7 +92,7 @@ fn equal_messages_of_one_minute_are_kept_apart() {
 
 #[test]
 fn a_look_says_who_and_when() {
-    let look = look_at("_chat.txt", ANDROID);
+    let look = inspect_upload("_chat.txt", ANDROID);
     let speakers: Vec<_> =
         look.speakers.iter().map(|speaker| (speaker.name.as_str(), speaker.messages)).collect();
     assert_eq!(speakers, [("Ann", 2), ("Theo", 2)]);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_required_limit_stays() {
+    fn a_required_limit_is_sent() {
         let claude = Capabilities { limit: LimitField::Required, json: JsonMode::Instructions, ..FRESH };
         assert_eq!(claude.fallback("max_tokens: 9 is too many", &request(json()), false), None);
     }

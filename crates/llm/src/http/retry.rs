@@ -7,11 +7,11 @@ use crate::LlmError;
 /// First and longest pause before a retry; each is twice the one before. They are short because a person may be
 /// waiting.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
+const BACKOFF_MAX: Duration = Duration::from_secs(8);
 
 /// Longest wait, asked for by an endpoint, that is made here. A longer one is returned to the caller, who can report
 /// it to a person.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
 /// The pause before retry number `retry` (0 is the first), or `None` if a retry is pointless.
 ///
@@ -21,11 +21,11 @@ pub(super) fn pause_before_retry(retry: u32, error: &LlmError, jitter: f64) -> O
     if !error.is_transient() {
         return None;
     }
-    let backoff = FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(retry)).min(LONGEST_BACKOFF);
+    let backoff = FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(retry)).min(BACKOFF_MAX);
     let half = backoff / 2;
     let spread = half.mul_f64(jitter.clamp(0.0, 1.0));
     match error {
-        LlmError::RateLimited { retry_after: Some(after), .. } if *after > LONGEST_RETRY_AFTER => None,
+        LlmError::RateLimited { retry_after: Some(after), .. } if *after > RETRY_AFTER_MAX => None,
         LlmError::RateLimited { retry_after: Some(after), .. } => Some((*after).max(half) + spread),
         _ => Some(half + spread),
     }

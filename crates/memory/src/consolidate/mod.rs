@@ -179,9 +179,9 @@ impl ConsolidateError {
 
     /// The reason without the text of an endpoint, which may quote a person's message; that text is stored with the
     /// session only.
-    fn for_the_log(&self) -> String {
+    fn log_description(&self) -> String {
         match self {
-            Self::Mind(error) => error.for_the_log().to_owned(),
+            Self::Mind(error) => error.log_description().to_owned(),
             error => error.to_string(),
         }
     }
@@ -334,7 +334,7 @@ impl Consolidator<'_> {
         let again = error.is_transient() && attempts <= self.settings.max_retries;
         let wait = BACKOFF.wait_after_failures(session.attempts);
         let retry_at = if again { self.clock.now().checked_add(wait).ok() } else { None };
-        tracing::warn!(session = %session.id, attempts, retry = again, "consolidation failed: {}", error.for_the_log());
+        tracing::warn!(session = %session.id, attempts, retry = again, "consolidation failed: {}", error.log_description());
         let attempt = FailedAttempt { session_id: session.id, error: error.to_string(), retry_at };
         let recorded = self.store.record_failure(attempt).await?;
         if let Some(failed) = recorded.filter(|_| !again) {

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn either_apostrophe_will_do() {
+    fn both_apostrophes_match() {
         assert!(Patterns::parse("can't go on").occur_in("I can’t go on"));
     }
 }

@@ -47,7 +47,7 @@ impl Consolidator<'_> {
             zone: parties.zone.clone(),
         };
         let answer = self.mind.reconcile(input).await.unwrap_or_else(|error| {
-            tracing::warn!(session = %session.id, "what is new could not be compared with what was said before: {}", error.for_the_log());
+            tracing::warn!(session = %session.id, "what is new could not be compared with what was said before: {}", error.log_description());
             Reconciliation::default()
         });
         let at = self.clock.now();

@@ -170,7 +170,7 @@ impl Consolidator<'_> {
         let cycle = RunningCycle { session, input: &input, started, tombstones };
         match self.mind.think_slowly(input.clone()).await {
             Ok(answer) => self.commit_cycle(cycle, answer).await,
-            Err(error) => self.keep_failure(cycle, &error).await,
+            Err(error) => self.store_cycle_failure(cycle, &error).await,
         }
     }
 
@@ -281,9 +281,13 @@ impl Consolidator<'_> {
     }
 
     /// Stores a failed cycle. It counts like any other, so that a broken model is not asked again and again.
-    async fn keep_failure(&self, cycle: RunningCycle<'_>, error: &MindError) -> Result<(), StoreError> {
+    async fn store_cycle_failure(
+        &self,
+        cycle: RunningCycle<'_>,
+        error: &MindError,
+    ) -> Result<(), StoreError> {
         let RunningCycle { session, input, started, .. } = cycle;
-        tracing::warn!(session = %session.id, "the slow cycle has no answer: {}", error.for_the_log());
+        tracing::warn!(session = %session.id, "the slow cycle has no answer: {}", error.log_description());
         let at = self.clock.now();
         let id = CycleId(self.ids.next(at));
         let input_tokens = u64::from(self.settings.slow_cycle.input_tokens_per_cycle);
@@ -347,7 +351,7 @@ impl Consolidator<'_> {
             return;
         }
         let phase = crate::ports::PhaseTrace { phase, detail, at: self.clock.now() };
-        if let Err(error) = self.store.keep_phase(session, phase).await {
+        if let Err(error) = self.store.store_phase_trace(session, phase).await {
             tracing::warn!(%session, "the trace of a phase is missing: {error}");
         }
     }

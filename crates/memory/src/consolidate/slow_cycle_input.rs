@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_left_has_room() {
+    fn remaining_items_fit() {
         let events: Vec<Node> =
             (0..30).map(|n| node_about_user(NodeKind::Event, &"事".repeat(100 + n * 37))).collect();
         let fitted = cut_to_tokens(input(events), 8_000);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_told_of_stay() {
+    fn names_that_are_discussed_stay() {
         assert_eq!(candidate_names(&["小黑"], &["小黑,我回来了", "小黑今天生病了"]), ["小黑"]);
         assert_eq!(candidate_names(&["Tom"], &["Tom, my brother, is ill"]), ["Tom"]);
         assert_eq!(candidate_names(&["小黑"], &["小黑,我家的猫"]), ["小黑"]);

@@ -11,7 +11,7 @@ use crate::scope::Scope;
 
 /// Time within which a dry run can be confirmed. It is enough to read a long preview; messages written later are not
 /// in it.
-pub const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+pub const CONFIRMATION_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// Maximum dry runs to remember; the oldest is dropped. Previews hold ids of rows to be erased, and are never stored.
 const WAITING_MAX: usize = 64;
 
@@ -38,7 +38,7 @@ impl Confirmations {
         taken: ForgetSummary,
         now: Timestamp,
     ) -> Timestamp {
-        let until = now.checked_add(CONFIRM_WITHIN).unwrap_or(now);
+        let until = now.checked_add(CONFIRMATION_TIMEOUT).unwrap_or(now);
         let mut waiting = self.waiting.lock();
         waiting.retain(|known| known.until >= now);
         if waiting.len() >= WAITING_MAX {
@@ -79,7 +79,7 @@ mod tests {
     fn a_dry_run_is_good_for_its_scope_and_for_ten_minutes() {
         let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
         let until = confirmations.await_confirmation(id(1), scope("ann"), ForgetSummary::default(), now);
-        assert_eq!(until, now + CONFIRM_WITHIN);
+        assert_eq!(until, now + CONFIRMATION_TIMEOUT);
         assert!(confirmations.preview(id(1), &scope("ann"), until).is_some());
         assert!(confirmations.preview(id(1), &scope("bob"), now).is_none());
         assert!(confirmations.preview(id(2), &scope("ann"), now).is_none());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_wait() {
+    fn waiting_erasures_are_limited() {
         let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
         for number in 0..=WAITING_MAX as u128 {
             confirmations.await_confirmation(id(number), scope("ann"), ForgetSummary::default(), now);

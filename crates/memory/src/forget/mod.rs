@@ -15,7 +15,7 @@ mod preview;
 mod forgotten_spans;
 mod withdraw;
 
-pub use confirm::{CONFIRM_WITHIN, Confirmations};
+pub use confirm::{CONFIRMATION_TIMEOUT, Confirmations};
 pub use erase::{EraseError, Eraser, Erasure, ErasureRequest, TEXT_LENGTH_MIN};
 pub use forgotten_spans::{
     ForgottenSpan, are_quotes_forgotten, has_no_content_left, is_forgotten, sentences_repeating,

@@ -182,7 +182,7 @@ pub enum MindError {
 
 impl MindError {
     /// A description for logs, without an endpoint's text, which may quote a person.
-    pub fn for_the_log(&self) -> &'static str {
+    pub fn log_description(&self) -> &'static str {
         match self {
             Self::Transient(_) => "the language model could not answer for now",
             Self::Permanent(_) => "the language model's answer can't be used",

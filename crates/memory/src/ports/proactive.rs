@@ -30,7 +30,7 @@ pub trait ProactiveStore: Send + Sync {
     async fn last_decision(&self, scope: &Scope) -> Result<Option<ProactiveDecision>, StoreError>;
     /// Stores a decision, or the outcome of one that was begun. A decision without an outcome is in progress: it is
     /// stored before a model is asked, so that a crash leaves a trace.
-    async fn keep_decision(&self, decision: ProactiveDecision) -> Result<(), StoreError>;
+    async fn store_decision(&self, decision: ProactiveDecision) -> Result<(), StoreError>;
     /// Stores the message of a decision with its receipt and settles the decision as sent, in one transaction.
     async fn send_proactive(
         &self,

@@ -48,7 +48,7 @@ pub struct PhaseTrace {
 #[async_trait]
 pub trait TraceStore: Send + Sync {
     /// Stores the trace of a turn, replacing an earlier one. Skipped if the turn was deleted.
-    async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError>;
+    async fn store_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError>;
     /// Turns of a scope with a trace, newest first; with `before`, only those that began before it.
     async fn turn_traces(
         &self,
@@ -60,7 +60,7 @@ pub trait TraceStore: Send + Sync {
     async fn turn_trace(&self, id: TurnId) -> Result<Option<TurnTrace>, StoreError>;
     /// Stores the trace of a phase, replacing that of an earlier attempt. Skipped if the session was deleted, or
     /// returned to the queue because something was forgotten.
-    async fn keep_phase(&self, session: SessionId, phase: PhaseTrace) -> Result<(), StoreError>;
+    async fn store_phase_trace(&self, session: SessionId, phase: PhaseTrace) -> Result<(), StoreError>;
     /// The stored phases of a session, in order.
     async fn phases(&self, session: SessionId) -> Result<Vec<PhaseTrace>, StoreError>;
     /// Physically deletes traces of turns and sessions, and transcripts, that are older than `before`; returns their

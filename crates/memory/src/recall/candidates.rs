@@ -126,7 +126,7 @@ impl Fetch<'_> {
                 self.nodes.extend(rows);
             }
             let missing = wanted.iter().filter(|seq| near.contains(seq) && !self.nodes.contains_key(seq));
-            if !self.forget_deleted(missing.copied().collect()).await? {
+            if !self.drop_deleted(missing.copied().collect()).await? {
                 break;
             }
             let nearest = |loaded| nearest_nodes(loaded, self.query, self.breadth.vectors);
@@ -209,7 +209,7 @@ impl Fetch<'_> {
     }
 
     /// Removes deleted nodes from the loaded vectors; true if there were any.
-    async fn forget_deleted(&self, missing: Vec<i64>) -> Result<bool, StoreError> {
+    async fn drop_deleted(&self, missing: Vec<i64>) -> Result<bool, StoreError> {
         let (Some(loaded), Some(fingerprint), false) =
             (&self.vectors, &self.query.fingerprint, missing.is_empty())
         else {

@@ -112,7 +112,7 @@ pub(super) fn omit_former_values(
     corrected.asks_for_the_past = asks;
     corrected.omit_nodes(found, &outdated);
     corrected.omit_replies(found);
-    corrected.hold_back_summaries_and_descriptions(found, &replaced.descriptions);
+    corrected.omit_summaries_and_descriptions(found, &replaced.descriptions);
     let current: BTreeSet<NodeId> = nodes.into_iter().collect();
     let is_past = |value: &&ReplacedValue| asks && !value.mistaken && current.contains(&value.current);
     let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_past).cloned().collect();
@@ -430,7 +430,7 @@ impl OutdatedValues {
     }
 
     /// Removes former values from summaries and descriptions, except from descriptions that a person wrote.
-    fn hold_back_summaries_and_descriptions(&mut self, found: &mut RecallResult, descriptions: &[EntityId]) {
+    fn omit_summaries_and_descriptions(&mut self, found: &mut RecallResult, descriptions: &[EntityId]) {
         for session in &mut found.pinned.summaries {
             let Some(summary) = session.summary.take() else { continue };
             let nameless =

@@ -10,7 +10,7 @@ use crate::messages::{Message, Role};
 use crate::text::{Utterance, Values, correction_cue, denied_value};
 
 /// Period for which a correction in the conversation applies before its session is consolidated.
-const FRESH_TIME: SignedDuration = SignedDuration::from_hours(24);
+const FRESH_CORRECTION_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 /// Maximum fresh corrections, the latest first. Each is compared with every memory that is shown; older corrections
 /// have become memories by then.
 const FRESH_MAX: usize = 10;
@@ -29,7 +29,7 @@ pub struct FreshCorrection {
 /// True if a message, which may not be consolidated yet, corrects something.
 pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
     let age = now.duration_since(message.created_at);
-    let is_recent = !age.is_negative() && age < FRESH_TIME;
+    let is_recent = !age.is_negative() && age < FRESH_CORRECTION_PERIOD;
     message.role == Role::User && is_recent && correction_cue(&message.content).is_some()
 }
 

@@ -67,7 +67,7 @@ pub(super) fn path_strengths(
         for step in &steps {
             for reach in frontier[step.from].into_iter().flatten() {
                 let strength = reach.strength * step.strength * worth;
-                keep_two_strongest(&mut next[step.to], StrongestPath { hit: reach.hit, strength });
+                retain_two_strongest(&mut next[step.to], StrongestPath { hit: reach.hit, strength });
             }
         }
         for ((node, reaches), known) in nodes.iter().zip(&next).zip(&mut strongest) {
@@ -80,7 +80,7 @@ pub(super) fn path_strengths(
 }
 
 /// Sorts by strength, then by the number of the hit, and keeps two.
-fn keep_two_strongest(known: &mut ReachedNodes, new: StrongestPath) {
+fn retain_two_strongest(known: &mut ReachedNodes, new: StrongestPath) {
     let stronger = |a: StrongestPath, b: StrongestPath| {
         a.strength.total_cmp(&b.strength).then(a.hit.cmp(&b.hit)).is_gt()
     };

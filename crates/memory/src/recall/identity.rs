@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn other_questions_are_none() {
+    fn other_questions_are_not_about_identity() {
         for text in [
             "嗯",
             "我妈妈叫什么",

@@ -26,7 +26,7 @@ const POOL_SIZE: usize = 100;
 const NAMED_TIMES_MAX: usize = 8;
 /// Longest time span whose messages are considered even without words of the question. "What did I do last weekend?"
 /// has no word of the answers. A month has too many messages to read.
-const SHORT_TIME: SignedDuration = SignedDuration::from_hours(72);
+const SHORT_TIME_SPAN_MAX: SignedDuration = SignedDuration::from_hours(72);
 /// Maximum messages of a short time span to consider without words of the question.
 const WORDLESS_MAX: i64 = 400;
 
@@ -43,7 +43,7 @@ pub(super) async fn fill_pool(
     for &(start, end) in question.times.iter().take(NAMED_TIMES_MAX) {
         let Some((first, last)) = store.message_span(scope, start, end).await? else { continue };
         seqs.extend(words.best_rows_between(first, last, SCORED_MESSAGES_OF_NAMED_TIME_MAX));
-        if end.duration_since(start) <= SHORT_TIME && last - first < WORDLESS_MAX {
+        if end.duration_since(start) <= SHORT_TIME_SPAN_MAX && last - first < WORDLESS_MAX {
             seqs.extend(first..=last);
         }
     }

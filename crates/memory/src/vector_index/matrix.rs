@@ -108,7 +108,7 @@ impl Matrix {
     }
 
     /// Keeps only the `count` rows with the highest numbers.
-    pub fn keep_newest(&mut self, count: usize) {
+    pub fn retain_newest(&mut self, count: usize) {
         if self.len() <= count {
             return;
         }
@@ -376,7 +376,7 @@ mod tests {
         for seq in [5, 1, 4, 2, 3] {
             matrix.insert(seq, &[1.0, 0.0]);
         }
-        matrix.keep_newest(2);
+        matrix.retain_newest(2);
         assert_eq!(matrix.nearest(&[1.0, 0.0], 9), [5, 4]);
     }
 

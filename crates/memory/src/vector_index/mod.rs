@@ -123,7 +123,7 @@ impl VectorIndex {
         let key = ShardKey { scope: scope.clone(), corpus, fingerprint: fingerprint.to_owned() };
         let shard = self.shard_in_use(&key);
         catch_up(store, &key, &shard).await?;
-        self.keep_budget(&key);
+        self.evict_over_budget(&key);
         Ok(LoadedVectors { key: Arc::new(key), shard })
     }
 
@@ -137,7 +137,7 @@ impl VectorIndex {
     }
 
     /// Drops the matrices of all models but this one.
-    pub fn keep_only(&self, fingerprint: &str) {
+    pub fn retain_only(&self, fingerprint: &str) {
         self.shards.lock().by_key.retain(|key, _| key.fingerprint == fingerprint);
     }
 
@@ -164,7 +164,7 @@ impl VectorIndex {
     }
 
     /// Drops the least recently used matrices, never `current`.
-    fn keep_budget(&self, current: &ShardKey) {
+    fn evict_over_budget(&self, current: &ShardKey) {
         let mut shards = self.shards.lock();
         let mut sizes: Vec<(u64, ShardKey, usize)> = shards
             .by_key
@@ -333,7 +333,7 @@ async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> R
             }
             shard.insert_page(&page);
             if key.corpus == Corpus::Messages && shard.matrix.len() > MESSAGES_MAX + MESSAGES_SLACK {
-                shard.matrix.keep_newest(MESSAGES_MAX);
+                shard.matrix.retain_newest(MESSAGES_MAX);
             }
         }
         if complete {

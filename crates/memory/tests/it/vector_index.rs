@@ -274,9 +274,9 @@ fn matrices_of_a_replaced_model_are_removed() {
     put(&store, &me, 1, &[1.0, 0.0]);
     nearest(&index, &store, &me, &[1.0, 0.0], 5);
     assert!(index.bytes() > 0);
-    index.keep_only(FINGERPRINT);
+    index.retain_only(FINGERPRINT);
     assert!(index.bytes() > 0);
-    index.keep_only("the next model");
+    index.retain_only("the next model");
     assert_eq!(index.bytes(), 0);
     assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [1]);
 }

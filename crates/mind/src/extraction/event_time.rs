@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_no_time() {
+    fn a_missing_time_is_none() {
         for value in [json!(null), json!({}), json!({"start": null, "end": null}), json!({"start": ""})] {
             assert_eq!(read_time(value), Ok(None));
         }
     }
 
     #[test]
-    fn bad_ones_are_named() {
+    fn invalid_times_are_noted() {
         for value in [
             json!({"start": "next Friday"}),
             json!({"start": "2026-02-30"}),

@@ -32,22 +32,22 @@ pub(super) struct ParsedEvents {
 }
 
 impl ExtractionTask<'_> {
-    pub(super) fn sift_events(&self, proposed: &[Member<EventAnswer>], notes: &mut Notes) -> ParsedEvents {
+    pub(super) fn filter_events(&self, proposed: &[Member<EventAnswer>], notes: &mut Notes) -> ParsedEvents {
         let mut sifted = ParsedEvents::default();
         for event in proposed.iter().take(PROPOSALS_MAX) {
             match event.get() {
-                Some(event) => self.sift_event(event, &mut sifted, notes),
+                Some(event) => self.filter_event(event, &mut sifted, notes),
                 None => notes.add("an item of `events` is not an object, dropped"),
             }
         }
         if proposed.len() > PROPOSALS_MAX {
             notes.add(format!("more than {PROPOSALS_MAX} events, the rest dropped unread"));
         }
-        keep_heaviest_events(&mut sifted.events, notes);
+        retain_heaviest_events(&mut sifted.events, notes);
         sifted
     }
 
-    fn sift_event(&self, event: &EventAnswer, sifted: &mut ParsedEvents, notes: &mut Notes) {
+    fn filter_event(&self, event: &EventAnswer, sifted: &mut ParsedEvents, notes: &mut Notes) {
         let number = &event.emotional_impact;
         let reason = match (event.description.trimmed_text(), Impact::from_member(number)) {
             (None, _) => "it has no description".to_owned(),
@@ -155,7 +155,7 @@ impl ExtractionTask<'_> {
 }
 
 /// Keeps the events with the highest |impact|, in their order; of equal ones the earlier.
-fn keep_heaviest_events(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
+fn retain_heaviest_events(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
     while events.len() > EVENTS_MAX {
         let weight = |event: &ProposedEvent| event.emotional_impact.unsigned_abs();
         let lightest = (0..events.len()).rev().min_by_key(|index| events.get(*index).map(weight));

@@ -37,7 +37,7 @@ impl ExtractionTask<'_> {
         let List::Items(proposed) = &answer.events else {
             return Err(MalformedAnswer("`events` must be a list; write [] if there are none.".to_owned()));
         };
-        let sifted = self.sift_events(proposed, &mut notes);
+        let sifted = self.filter_events(proposed, &mut notes);
         let checked = answer.self_check_notes.get().is_some();
         if !checked {
             notes.add("no `self_check_notes`: the check for missed peaks may have been skipped");

@@ -18,7 +18,7 @@ const NAMED_TERMS_MIN: usize = 2;
 const USER_TERMS: [&str; 3] = ["user", "用", "户"];
 
 /// True if a message only withdraws the one before it: "scratch that", 当我没说.
-pub(super) fn takes_back_what_was_said(text: &str) -> bool {
+pub(super) fn withdraws_statement(text: &str) -> bool {
     correction_cue(text) == Some(CorrectionCue::Retracted) && text.chars().count() <= RETRACTION_LENGTH_MAX
 }
 

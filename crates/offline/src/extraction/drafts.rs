@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::super::sentences::Language;
 
 /// Maximum events of one session, as in the contract.
-pub(super) const MOST_EVENTS: usize = 3;
+pub(super) const EVENTS_MAX: usize = 3;
 /// Maximum sentences of one description. The first ones say what a longer story is about.
-pub(super) const MOST_SENTENCES: usize = 3;
-pub(super) const MOST_EMOTION_TAGS: usize = 4;
-pub(super) const MOST_RELATIONAL_TAGS: usize = 3;
+pub(super) const SENTENCES_MAX: usize = 3;
+pub(super) const EMOTION_TAGS_MAX: usize = 4;
+pub(super) const RELATIONAL_TAGS_MAX: usize = 3;
 /// The tag of a core fact about who the user is.
 pub(super) const IDENTITY_BEARING: &str = "identity-bearing";
 /// Minimum |impact| of joy or grief. Everyday events have less.
@@ -44,7 +44,7 @@ impl Event {
         let heavy = self.emotional_impact.abs().min(other.emotional_impact.abs()) >= JOY_OR_GRIEF_IMPACT_MIN;
         let opposed = heavy && self.emotional_impact.signum() != other.emotional_impact.signum();
         let sentences = self.evidence.len() + other.evidence.len();
-        if sentences > MOST_SENTENCES || opposed || !plain(self) || !plain(other) {
+        if sentences > SENTENCES_MAX || opposed || !plain(self) || !plain(other) {
             return None;
         }
         if self.entities.iter().any(|entity| other.entities.contains(entity)) {
@@ -75,8 +75,8 @@ impl Event {
         if other.emotional_impact.abs() > self.emotional_impact.abs() {
             self.emotional_impact = other.emotional_impact;
         }
-        merge(&mut self.emotion_tags, other.emotion_tags, MOST_EMOTION_TAGS);
-        merge(&mut self.relational_tags, other.relational_tags, MOST_RELATIONAL_TAGS);
+        merge(&mut self.emotion_tags, other.emotion_tags, EMOTION_TAGS_MAX);
+        merge(&mut self.relational_tags, other.relational_tags, RELATIONAL_TAGS_MAX);
         merge(&mut self.entities, other.entities, usize::MAX);
         merge(&mut self.supersedes, other.supersedes, usize::MAX);
         self.evidence.extend(other.evidence);
@@ -98,19 +98,19 @@ impl Event {
     }
 }
 
-/// Reduces the drafts to at most [`MOST_EVENTS`], those of the highest impact: others are merged into related ones as
+/// Reduces the drafts to at most [`EVENTS_MAX`], those of the highest impact: others are merged into related ones as
 /// far as the limit of sentences allows, else the one with the lowest impact is dropped. Returns the number of
 /// dropped drafts.
 pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
-    if drafts.len() <= MOST_EVENTS {
+    if drafts.len() <= EVENTS_MAX {
         return 0;
     }
     let mut gathering = DraftMerger::from_drafts(std::mem::take(drafts));
-    while gathering.waiting > MOST_EVENTS && gathering.merge_nearest_pair() {}
+    while gathering.waiting > EVENTS_MAX && gathering.merge_nearest_pair() {}
     drafts.extend(gathering.drafts.into_iter().flatten().map(|(event, _)| event));
     // No drafts are related any more.
-    let left_out = drafts.len().saturating_sub(MOST_EVENTS);
-    drafts.truncate(MOST_EVENTS);
+    let left_out = drafts.len().saturating_sub(EVENTS_MAX);
+    drafts.truncate(EVENTS_MAX);
     left_out
 }
 
@@ -225,7 +225,7 @@ mod tests {
     /// Merges drafts by applying the rule directly: always the nearest two of all.
     fn merge_nearest_drafts(drafts: &mut Vec<Event>) -> usize {
         let mut left_out = 0;
-        while drafts.len() > MOST_EVENTS {
+        while drafts.len() > EVENTS_MAX {
             let pairs = (0..drafts.len())
                 .flat_map(|first| (first + 1..drafts.len()).map(move |second| (first, second)));
             let language = |at: usize| Language::from_text(&drafts[at].description);

@@ -17,7 +17,7 @@ fn said(texts: &[&str]) -> Value {
 }
 
 #[test]
-fn the_seeds_own_story_is_remembered() {
+fn the_story_of_the_seeds_is_extracted() {
     let answer = said(&["我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。"]);
     assert_eq!(
         answer["events"],
@@ -285,7 +285,7 @@ proptest! {
     ) {
         let answer = said(&[&text]);
         let events = answer["events"].as_array().unwrap();
-        prop_assert!(events.len() <= drafts::MOST_EVENTS);
+        prop_assert!(events.len() <= drafts::EVENTS_MAX);
         for event in events {
             prop_assert!((-10..=10).contains(&event["emotional_impact"].as_i64().unwrap()));
             prop_assert!(!event["evidence"].as_array().unwrap().is_empty());
@@ -355,7 +355,7 @@ fn a_plan_with_a_time_is_worth_remembering() {
 }
 
 #[test]
-fn a_date_is_a_promises_time() {
+fn a_date_is_the_due_time_of_a_promise() {
     for text in ["I promise to ask you about it on 4 December 2026.", "我答应你，2026年12月4日再问你。"]
     {
         let answer = extracted(json!({"messages": [{"handle": "m1", "role": "persona", "text": text}]}));

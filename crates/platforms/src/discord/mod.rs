@@ -196,7 +196,7 @@ impl DiscordServer {
     }
 
     /// From now on sends each event twice, and each pair in the wrong order.
-    pub fn be_unruly(&self) {
+    pub fn send_repeated_and_unordered(&self) {
         self.shared.state.lock().is_unruly = true;
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hub::{Hub, HubWork, WorkingHours};
 
 use crate::core::RuntimeCore;
-use crate::worker::{Next, WakeCause, Worker};
+use crate::worker::{NextRun, WakeCause, Worker};
 
 /// Runs the hub's background work. Work that a stop interrupts is repeated at the next start.
 pub(crate) struct HubWorker {
@@ -33,11 +33,11 @@ impl HubWorker {
 impl Worker for HubWorker {
     const NAME: &str = "hub";
 
-    async fn run_once(&mut self, _: WakeCause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> NextRun {
         let core = self.core.clone();
         tokio::select! {
-            pause = self.do_next_work() => Next::Within(pause),
-            () = core.stopping.cancelled() => Next::WhenWoken,
+            pause = self.do_next_work() => NextRun::Within(pause),
+            () = core.stopping.cancelled() => NextRun::WhenWoken,
         }
     }
 

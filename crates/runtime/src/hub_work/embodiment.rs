@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use crate::changes::Changes;
 use crate::core::RuntimeCore;
 use crate::hub_work::shared_self::SharedSelf;
-use crate::worker::{Next, WakeCause, Worker};
+use crate::worker::{NextRun, WakeCause, Worker};
 
 /// Time for which changes are collected before they are sent, because an agent often writes several lines in a row.
 const CHANGE_COLLECTION_TIME: Duration = Duration::from_secs(2);
@@ -297,19 +297,19 @@ impl EmbodimentWorker {
 impl Worker for EmbodimentWorker {
     const NAME: &str = "embodiment";
 
-    async fn run_once(&mut self, cause: WakeCause) -> Next {
+    async fn run_once(&mut self, cause: WakeCause) -> NextRun {
         let embodiment = &self.embodiment;
-        let Some(followed) = embodiment.followed.load_full() else { return Next::WhenWoken };
+        let Some(followed) = embodiment.followed.load_full() else { return NextRun::WhenWoken };
         if cause == WakeCause::Woken {
             self.failures = 0;
         }
         let exchanged = tokio::select! {
             exchanged = embodiment.exchange() => exchanged,
             // Committed pages stay; the last exchange at the stop continues from there.
-            () = embodiment.core.stopping.cancelled() => return Next::WhenWoken,
+            () = embodiment.core.stopping.cancelled() => return NextRun::WhenWoken,
         };
         self.failures = if exchanged.is_ok() { 0 } else { self.failures + 1 };
-        Next::Within(embodiment.exchange_interval(&followed, self.failures))
+        NextRun::Within(embodiment.exchange_interval(&followed, self.failures))
     }
 
     async fn wait_for_work(&self) {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use memory::ports::Backoff;
 
 use crate::core::RuntimeCore;
-use crate::worker::{Next, WakeCause, Worker};
+use crate::worker::{NextRun, WakeCause, Worker};
 
 /// Consecutive failures after which the model is not asked for a while, whichever sessions they were about. A model
 /// that fails three times is unavailable or out of credit, and each attempt may cost money.
@@ -36,13 +36,13 @@ impl GraphWorker {
 impl Worker for GraphWorker {
     const NAME: &str = "graph";
 
-    async fn run_once(&mut self, cause: WakeCause) -> Next {
+    async fn run_once(&mut self, cause: WakeCause) -> NextRun {
         if cause == WakeCause::SettingsChanged {
             self.failures = 0;
         }
         tokio::select! {
             next = draw_relations(&self.core, self.hub.as_ref(), &self.graph, &mut self.failures) => next,
-            () = self.core.stopping.cancelled() => Next::WhenWoken,
+            () = self.core.stopping.cancelled() => NextRun::WhenWoken,
         }
     }
 
@@ -52,15 +52,15 @@ impl Worker for GraphWorker {
 }
 
 /// Waits until a session was consolidated, or until a failed session is `due` again, if there is one.
-fn next_session(core: &RuntimeCore, due: Option<Timestamp>) -> Next {
+fn next_session(core: &RuntimeCore, due: Option<Timestamp>) -> NextRun {
     let wait = due.and_then(|due| Duration::try_from(due.duration_since(core.clock().now())).ok());
     let wait = wait.unwrap_or(Duration::MAX).min(core.settings().poll_every);
-    Next::Within(wait.max(Duration::from_secs(1)))
+    NextRun::Within(wait.max(Duration::from_secs(1)))
 }
 
 /// Extracts facts from every session that is ready and then from documents, until there were too many consecutive
 /// `failures`.
-async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, failures: &mut u32) -> Next {
+async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, failures: &mut u32) -> NextRun {
     if let Some(hub) = hub {
         hub.extraction().set_available(core.mind().can_find_facts());
     }
@@ -96,7 +96,7 @@ async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, fa
                 }
                 tracing::warn!("the graph could not be drawn and is tried again: {reason}");
                 if let Some(more) = failures.checked_sub(FAILURES_MAX) {
-                    return Next::After(BACKOFF.wait_after_failures(more));
+                    return NextRun::After(BACKOFF.wait_after_failures(more));
                 }
             }
             Err(error) => {

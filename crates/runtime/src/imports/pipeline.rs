@@ -149,9 +149,9 @@ impl WritesByTarget {
 }
 
 impl Imports {
-    /// Reads the files once, like [`Self::look_at`]; text without a conversation is treated as the user's.
+    /// Reads the files once, like [`Self::inspect_upload`]; text without a conversation is treated as the user's.
     pub async fn inspect_material(&self, arrived: ImportUploadWriter) -> Result<ImportUpload, ImportError> {
-        let upload = self.look_at(arrived, ReadOptions::default()).await?;
+        let upload = self.inspect_upload(arrived, ReadOptions::default()).await?;
         if upload.look.messages > 0 || !self.is_text(&upload).await? {
             return Ok(upload);
         }

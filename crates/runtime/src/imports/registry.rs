@@ -203,7 +203,7 @@ impl ImportRegistry {
     pub(super) async fn examine_upload(&self, upload: &mut ImportUpload) -> Result<(), ImportError> {
         let inputs = self.uploads.inputs(upload.id, &upload.files);
         let options = upload.read_options();
-        upload.look = read_detached(move || import::look(&Sources::open(&inputs)?, &options)).await?;
+        upload.look = read_detached(move || import::preview(&Sources::open(&inputs)?, &options)).await?;
         Ok(self.uploads.describe(upload).await?)
     }
 

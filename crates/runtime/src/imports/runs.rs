@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use import::{Look, ReadOptions};
+use import::{ImportPreview, ReadOptions};
 use memory::Scope;
 use memory::corrections::ApprovalEdits;
 use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
@@ -34,7 +34,7 @@ impl Imports {
     }
 
     /// Reads the files once and stores them with a summary for a day. Writes nothing into the memory.
-    pub async fn look_at(
+    pub async fn inspect_upload(
         &self,
         mut arrived: ImportUploadWriter,
         options: ReadOptions,
@@ -46,7 +46,7 @@ impl Imports {
             files: arrived.files.clone(),
             format: options.format,
             fields: options.fields,
-            look: Look::default(),
+            look: ImportPreview::default(),
             created_at: self.core.clock().now(),
             started: None,
         };

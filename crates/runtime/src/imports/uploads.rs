@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use import::{FieldNames, Input, Look, Mapping, ReadOptions};
+use import::{FieldNames, ImportPreview, Input, Mapping, ReadOptions};
 use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::ImportId;
@@ -30,7 +30,7 @@ pub struct ImportUpload {
     /// Names of fields in JSON and CSV files.
     #[serde(default)]
     pub fields: FieldNames,
-    pub look: Look,
+    pub look: ImportPreview,
     pub created_at: Timestamp,
     /// The person's decision; `None` until then.
     pub started: Option<StartedImport>,

@@ -19,7 +19,7 @@ pub(super) struct GateFacts<'a> {
     pub(super) settings: &'a ProactiveSettings,
     pub(super) view: &'a ProactiveView,
     /// True if a message waits or a turn runs, on any channel of the user.
-    pub(super) is_talking: bool,
+    pub(super) is_in_conversation: bool,
 }
 
 impl GateFacts<'_> {
@@ -37,7 +37,7 @@ impl GateFacts<'_> {
         if self.view.sent_lately >= self.settings.max_per_24h || self.has_just_written() {
             return Some(ProactiveGate::RateLimit);
         }
-        (self.is_talking || self.was_active_recently()).then_some(ProactiveGate::TurnInFlight)
+        (self.is_in_conversation || self.was_active_recently()).then_some(ProactiveGate::TurnInFlight)
     }
 
     /// True if the last proactive message is recent and unanswered: two in a row are annoying.
@@ -110,7 +110,7 @@ mod tests {
         view: &ProactiveView,
     ) -> Option<ProactiveGate> {
         let zone = TimeZone::get(zone).unwrap();
-        GateFacts { now: at(now), zone: &zone, settings, view, is_talking: false }.closed_gate()
+        GateFacts { now: at(now), zone: &zone, settings, view, is_in_conversation: false }.closed_gate()
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_are_asked_in_order() {
+    fn gates_are_checked_in_order() {
         let settings = ProactiveSettings { max_per_24h: 0, ..ProactiveSettings::default() };
         let (night, day) = (at("2026-01-10T23:30:00Z"), at("2026-01-11T12:00:00Z"));
         let sent = |hours| SentMessage { at: day - SignedDuration::from_hours(hours), answered_at: None };
@@ -171,7 +171,7 @@ mod tests {
             ..ProactiveView::default()
         };
         let gate = |now, view: &ProactiveView, settings: &ProactiveSettings| {
-            GateFacts { now, zone: &TimeZone::UTC, settings, view, is_talking: true }.closed_gate()
+            GateFacts { now, zone: &TimeZone::UTC, settings, view, is_in_conversation: true }.closed_gate()
         };
         assert_eq!(gate(night, &view, &settings), Some(ProactiveGate::Muted));
         view.muted_until = Some(night);

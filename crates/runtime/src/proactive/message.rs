@@ -35,7 +35,7 @@ pub(super) async fn write_and_send(
 ) -> Result<ProactiveDecision, StoreError> {
     let core = &proactive.core;
     // Stored before the model is asked, so that a crash leaves a trace.
-    store.keep_decision(decision.clone()).await?;
+    store.store_decision(decision.clone()).await?;
     let forgotten = core.forget_epochs.for_scope(&decision.scope);
     let written = tokio::select! {
         biased;
@@ -48,13 +48,13 @@ pub(super) async fn write_and_send(
         Err(detail) => {
             decision.outcome = Some(ProactiveOutcome::Failed);
             decision.detail = Some(detail);
-            store.keep_decision(decision.clone()).await?;
+            store.store_decision(decision.clone()).await?;
             return Ok(decision);
         }
     };
     let Some(text) = written.draft.message.clone() else {
         decision.outcome = Some(ProactiveOutcome::NothingToSay);
-        store.keep_decision(decision.clone()).await?;
+        store.store_decision(decision.clone()).await?;
         return Ok(decision);
     };
     // Text that was forgotten while the model wrote must not come back in its message.
@@ -62,7 +62,7 @@ pub(super) async fn write_and_send(
     if core.forget_epochs.for_scope(&decision.scope) != forgotten {
         decision.outcome = Some(ProactiveOutcome::Failed);
         decision.detail = Some("something that it may have rested on was forgotten meanwhile".to_owned());
-        store.keep_decision(decision.clone()).await?;
+        store.store_decision(decision.clone()).await?;
         return Ok(decision);
     }
     let sent = send(proactive, store, decision, text, &written).await;
@@ -160,7 +160,7 @@ async fn send(
     // Writing takes time: the user may have started to write, or the quiet hours may have begun.
     if let Some(gate) = proactive.closed_gate(store, &scope, message.created_at).await? {
         note_gate(&mut decision, gate);
-        store.keep_decision(decision.clone()).await?;
+        store.store_decision(decision.clone()).await?;
         return Ok(decision);
     }
     let draft = &written.draft;

@@ -26,7 +26,7 @@ use crate::messages::Messages;
 use crate::recall::Recall;
 use crate::turns::conversations::Conversations;
 use crate::voice::Voice;
-use crate::worker::{Next, WakeCause, Worker};
+use crate::worker::{NextRun, WakeCause, Worker};
 use gates::GateFacts;
 use message::{note_gate, write_and_send};
 use triggers::MessageOccasion;
@@ -87,24 +87,24 @@ impl ProactiveWorker {
 impl Worker for ProactiveWorker {
     const NAME: &str = "proactive";
 
-    async fn run_once(&mut self, _: WakeCause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> NextRun {
         let proactive = &self.proactive;
         let (core, store) = (&proactive.core, proactive.core.proactive());
         if !self.has_settled_unfinished {
-            settle_unfinished(store).await;
+            fail_unfinished(store).await;
             self.has_settled_unfinished = true;
         }
         let settings = core.settings();
         if !settings.proactive.enabled {
-            return Next::WhenWoken;
+            return NextRun::WhenWoken;
         }
         check_all_scopes(proactive, store, &mut self.standing).await;
         delete_old_decisions(core, store, &mut self.swept).await;
-        Next::Within(settings.proactive.tick)
+        NextRun::Within(settings.proactive.tick)
     }
 }
 
-async fn settle_unfinished(store: &dyn ProactiveStore) {
+async fn fail_unfinished(store: &dyn ProactiveStore) {
     match store.fail_unfinished_decisions(UNFINISHED_REASON).await {
         Ok(0) => {}
         Ok(unfinished) => tracing::info!(unfinished, "decisions about proactive messages were interrupted"),
@@ -189,10 +189,11 @@ async fn check_scope(
     for occasion in &late {
         let mut decision = new(Some(occasion));
         note_gate(&mut decision, ProactiveGate::TooLate);
-        store.keep_decision(decision).await?;
+        store.store_decision(decision).await?;
     }
-    let is_talking = proactive.is_talking(&scope.user);
-    let moment = GateFacts { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
+    let is_in_conversation = proactive.is_in_conversation(&scope.user);
+    let moment =
+        GateFacts { now, zone: &zone, settings: &settings.proactive, view: &view, is_in_conversation };
     let occasion = open.first();
     let mut gate = moment.closed_gate().or(occasion.is_none().then_some(ProactiveGate::NoTrigger));
     if gate.is_none() && !core.may_spend().await {
@@ -210,7 +211,7 @@ async fn check_scope(
             match last {
                 Some(last) if is_same_decision(&last, &decision) => Ok(Some(last)),
                 _ => {
-                    store.keep_decision(decision.clone()).await?;
+                    store.store_decision(decision.clone()).await?;
                     Ok(Some(decision))
                 }
             }
@@ -273,13 +274,14 @@ impl Proactive {
         let view: ProactiveView =
             store.proactive_view(scope, triggers::view_query(now, &settings.proactive)).await?;
         let zone = self.core.zone_of(&scope.user).await?;
-        let is_talking = self.is_talking(&scope.user);
-        let moment = GateFacts { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
+        let is_in_conversation = self.is_in_conversation(&scope.user);
+        let moment =
+            GateFacts { now, zone: &zone, settings: &settings.proactive, view: &view, is_in_conversation };
         Ok(moment.closed_gate())
     }
 
     /// True if a message waits or a turn runs on any channel of the user.
-    fn is_talking(&self, user: &UserId) -> bool {
+    fn is_in_conversation(&self, user: &UserId) -> bool {
         self.conversations.is_user_active(user)
     }
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::core::RuntimeCore;
 use crate::sessions::Sessions;
-use crate::worker::{Next, WakeCause, Worker};
+use crate::worker::{NextRun, WakeCause, Worker};
 
 /// Consolidates every waiting session. One in progress when the program stops is finished, or returned to the queue
 /// and resumed.
@@ -27,9 +27,9 @@ impl ConsolidationWorker {
 impl Worker for ConsolidationWorker {
     const NAME: &str = "consolidation";
 
-    async fn run_once(&mut self, _: WakeCause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> NextRun {
         let (sessions, core) = (&self.sessions, &self.sessions.core);
-        let next = Next::Within(core.settings().poll_every);
+        let next = NextRun::Within(core.settings().poll_every);
         while !core.stopping.is_cancelled() && core.may_spend().await {
             if self.claim_is_held && !has_released_claims(core).await {
                 return next;

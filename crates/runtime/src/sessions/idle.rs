@@ -7,7 +7,7 @@ use memory::sessions::CloseTrigger;
 use crate::core::RuntimeCore;
 use crate::sessions::Sessions;
 use crate::sessions::housekeeping::Housekeeping;
-use crate::worker::{Next, WakeCause, Worker};
+use crate::worker::{NextRun, WakeCause, Worker};
 
 /// Ends quiet sessions: at once those that became quiet while the program was off, then at each interval.
 pub(crate) struct IdleWorker {
@@ -25,7 +25,7 @@ impl IdleWorker {
 impl Worker for IdleWorker {
     const NAME: &str = "idle";
 
-    async fn run_once(&mut self, _: WakeCause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> NextRun {
         let sessions = &self.sessions;
         let trigger = if self.has_caught_up { CloseTrigger::Idle } else { CloseTrigger::Catchup };
         self.has_caught_up = true;
@@ -36,7 +36,7 @@ impl Worker for IdleWorker {
         }
         self.housekeeping.check_if_due(sessions).await;
         sessions.changes.overwrite_freed().await;
-        Next::Within(sessions.core.settings().scan_every)
+        NextRun::Within(sessions.core.settings().scan_every)
     }
 }
 

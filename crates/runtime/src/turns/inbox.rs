@@ -167,7 +167,7 @@ impl Turns {
             if let (Some(note), Ok(speech)) = (&voice_note, self.voice.speech()) {
                 let unwritten =
                     |error| StoreError::Failed(format!("a voice message can't be noted: {error}"));
-                speech.files.keep_note(id, note).await.map_err(unwritten)?;
+                speech.files.store_voice_note(id, note).await.map_err(unwritten)?;
             }
             self.messages.record(line, None, None).await
         };

@@ -275,7 +275,7 @@ async fn store_and_publish(
     let core = &turns.core;
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
-        tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.for_the_log());
+        tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.log_description());
     }
     let receipt = build_receipt(
         turn.turn_id,
@@ -339,7 +339,7 @@ async fn last_line_reference(core: &RuntimeCore, turn: &ReadyTurn) -> Option<Str
 async fn fail_turn(turns: &Arc<Turns>, turn: &ReadyTurn, error: TurnError) {
     let core = &turns.core;
     let reason = error.to_string();
-    tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
+    tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.log_description());
     if error.is_outage() {
         turns.resume_after_outage(&turn.scope, turn.turn_id);
         turn.notify_channel(TurnEvent::Failed { reason, retryable: true });

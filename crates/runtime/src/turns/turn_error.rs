@@ -42,7 +42,7 @@ impl TurnError {
     }
 
     /// The reason without the endpoint's own message, which may quote what a person said.
-    pub(crate) fn for_the_log(&self) -> String {
+    pub(crate) fn log_description(&self) -> String {
         match self {
             Self::Model(error) => format!("the language model failed ({})", error.kind()),
             error => error.to_string(),

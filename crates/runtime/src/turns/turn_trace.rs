@@ -268,7 +268,7 @@ impl TurnRecord {
             if kept.forget_epochs.for_scope(&scope) != forgotten {
                 return;
             }
-            if let Err(error) = kept.store().keep_turn_trace(trace).await {
+            if let Err(error) = kept.store().store_turn_trace(trace).await {
                 tracing::warn!("the trace of a turn is missing: {error}");
             }
         });

@@ -15,7 +15,7 @@ use memory::entities::embedded_text;
 use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
 use crate::vectors::Vectors;
-use crate::worker::{Next, WakeCause, Worker};
+use crate::worker::{NextRun, WakeCause, Worker};
 
 /// Texts to embed at once. Larger batches are hardly faster, and a turn waits for the running one.
 const BATCH: usize = 32;
@@ -57,14 +57,14 @@ pub(crate) struct VectorWorker {
 impl Worker for VectorWorker {
     const NAME: &str = "vectors";
 
-    async fn run_once(&mut self, _: WakeCause) -> Next {
+    async fn run_once(&mut self, _: WakeCause) -> NextRun {
         let failure = self.embed_pending().await.err().map(|error| error.to_string());
         // Each cause is logged once. The work is retried until it succeeds, and `status` shows that it waits.
         if let Some(error) = failure.as_ref().filter(|_| self.logged != failure) {
             tracing::warn!("vectors wait; words still find every message: {error}");
         }
         self.logged.clone_from(&failure);
-        let next = if failure.is_some() { Next::After(PAUSE_AFTER_FAILURE) } else { Next::WhenWoken };
+        let next = if failure.is_some() { NextRun::After(PAUSE_AFTER_FAILURE) } else { NextRun::WhenWoken };
         self.vectors.changeover.note_failure(failure);
         next
     }
@@ -256,7 +256,7 @@ impl VectorWorker {
             return Ok(());
         }
         self.vectors.changeover.note_waiting_scopes(Vec::new());
-        self.vectors.core.index().keep_only(fingerprint);
+        self.vectors.core.index().retain_only(fingerprint);
         let mut removed = 0_u64;
         while !self.vectors.core.stopping.is_cancelled() {
             self.wait_for_running_turns().await;

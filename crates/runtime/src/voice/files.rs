@@ -82,7 +82,7 @@ impl VoiceFiles {
     }
 
     /// Stores a recording until its message is sent.
-    pub(crate) async fn keep_pending(&self, id: &str, wav: &[u8]) -> io::Result<()> {
+    pub(crate) async fn store_pending_recording(&self, id: &str, wav: &[u8]) -> io::Result<()> {
         self.write(&self.folder.join(PENDING).join(format!("{id}.wav")), wav).await
     }
 
@@ -100,7 +100,7 @@ impl VoiceFiles {
     }
 
     /// Stores the origin of a voice message until it is transcribed.
-    pub(crate) async fn keep_note(&self, message: MessageId, note: &VoiceNote) -> io::Result<()> {
+    pub(crate) async fn store_voice_note(&self, message: MessageId, note: &VoiceNote) -> io::Result<()> {
         self.write(&self.recording_path(message).join(NOTE_FILE_NAME), &serde_json::to_vec(note)?).await
     }
 

@@ -146,7 +146,7 @@ impl Voice {
         let mut recording_id = None;
         if settings.keep_recordings {
             let id = self.core.ids().next(began).to_string();
-            speech.files.keep_pending(&id, &recording.wav).await?;
+            speech.files.store_pending_recording(&id, &recording.wav).await?;
             recording_id = Some(id);
         }
         Ok(Transcript { text, duration_seconds: quality.seconds, recording_id })

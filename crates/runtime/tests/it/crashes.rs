@@ -28,7 +28,7 @@ async fn everything_is_there_once(world: &World, when: &str) {
     assert_eq!(world.store.node(events[0].id).await.unwrap().unwrap().evidence.len(), 1, "{when}");
     assert_eq!(world.store.node(thoughts[0].id).await.unwrap().unwrap().filling, [events[0].id], "{when}");
     assert!(world.store.rejected(&scope("ann"), None, 10).await.unwrap().is_empty(), "{when}");
-    assert!(world.store.database.check().await.unwrap().is_whole(), "{when}");
+    assert!(world.store.database.check().await.unwrap().is_intact(), "{when}");
 }
 
 #[tokio::test]

@@ -387,7 +387,7 @@ passing_on!(ProactiveStore:
     proactive_view(scope: &Scope, query: ProactiveQuery) -> ProactiveView;
     trigger_uses_by_key(scope: &Scope, keys: &[String]) -> Vec<TriggerUse>;
     last_decision(scope: &Scope) -> Option<ProactiveDecision>;
-    keep_decision(decision: ProactiveDecision) -> ();
+    store_decision(decision: ProactiveDecision) -> ();
     send_proactive(
         decision: ProactiveDecision,
         message: NewMessage,
@@ -404,10 +404,10 @@ passing_on!(ProactiveStore:
 );
 
 passing_on!(TraceStore:
-    keep_turn_trace(trace: TurnTrace) -> ();
+    store_turn_trace(trace: TurnTrace) -> ();
     turn_traces(scope: &Scope, before: Option<(Timestamp, TurnId)>, limit: u32) -> Vec<TurnSummary>;
     turn_trace(id: TurnId) -> Option<TurnTrace>;
-    keep_phase(session: SessionId, phase: PhaseTrace) -> ();
+    store_phase_trace(session: SessionId, phase: PhaseTrace) -> ();
     phases(session: SessionId) -> Vec<PhaseTrace>;
     drop_traces(before: Timestamp) -> u32;
 );

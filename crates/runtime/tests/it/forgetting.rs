@@ -75,7 +75,7 @@ async fn an_extraction_of_erased_words_is_not_committed_and_the_session_still_be
     assert!(events.iter().any(|event| event.description.contains("妹妹")), "{events:?}");
     let session = world.sessions().await.remove(0);
     assert_eq!((session.attempts, session.summary.is_some_and(|text| text.contains("小黑"))), (0, false));
-    assert!(world.store.database.check().await.unwrap().is_whole());
+    assert!(world.store.database.check().await.unwrap().is_intact());
 }
 
 #[tokio::test]
@@ -303,7 +303,7 @@ async fn a_death_leaves_all_or_nothing_and_the_bytes_are_overwritten_at_the_next
                 })
                 .await;
         }
-        assert!(world.store.database.check().await.unwrap().is_whole());
+        assert!(world.store.database.check().await.unwrap().is_intact());
         assert!(world.store.pending_turns().await.unwrap().is_empty());
     }
 }

@@ -209,7 +209,7 @@ async fn a_disk_that_is_really_full_costs_the_long_line_only() {
     world.clock.advance(2 * SECOND).await;
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(turn)).await;
     assert!(world.messages().await.iter().any(|message| message.content == text));
-    assert!(world.store.database.check().await.unwrap().is_whole());
+    assert!(world.store.database.check().await.unwrap().is_intact());
 }
 
 #[tokio::test]

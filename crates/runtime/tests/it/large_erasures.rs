@@ -139,7 +139,7 @@ async fn receipt_of_an_erasure_that_a_death_cut_off_says_what_is_gone_and_the_sa
         let rest = world.runtime.changes().erase(wanted).await.unwrap();
         assert_eq!(rest.taken.messages.len(), said.len() - gone);
         assert_eq!(world.messages().await, []);
-        assert!(world.store.database.check().await.unwrap().is_whole());
+        assert!(world.store.database.check().await.unwrap().is_intact());
     }
 }
 

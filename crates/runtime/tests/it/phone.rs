@@ -1,4 +1,4 @@
-//! A channel beyond the program that works for some days and fails for others.
+//! An external channel that works for some days and fails for others.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ pub(crate) const PHONE: &str = "phone";
 pub(crate) struct Phone {
     store: Arc<dyn ChannelStore>,
     received: AtomicI64,
-    /// Since when it works, or does not; the newest last.
+    /// Times since which it works or fails; the newest last.
     states: Mutex<Vec<(Timestamp, bool)>>,
 }
 
@@ -29,7 +29,7 @@ impl Phone {
         self.states.lock().unwrap().push((at, works));
     }
 
-    /// Whether it worked when the loops looked around; a change at the same moment came after them.
+    /// Whether it worked at the time of the check; a change at the same time came after it.
     pub(crate) fn worked(&self, at: Timestamp) -> bool {
         self.states.lock().unwrap().iter().rev().find(|(since, _)| *since < at).unwrap().1
     }
@@ -42,7 +42,7 @@ impl Phone {
         (external, ChannelReceipt { position, is_direct: true, recording: None })
     }
 
-    /// Messages that wait to be delivered: nobody delivers them.
+    /// Messages that wait for delivery, which never comes.
     pub(crate) async fn waiting(&self) -> u64 {
         self.store.channel_counts(PHONE).await.unwrap().waiting
     }

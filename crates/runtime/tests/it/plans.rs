@@ -1,4 +1,4 @@
-//! Expectations and promises that a test lays into the persona's memory.
+//! Expectations and promises that a test adds to the persona's memory.
 
 use jiff::Timestamp;
 use memory::identifiers::{CycleId, NodeId};
@@ -10,17 +10,17 @@ use testkit::SequentialIds;
 
 use crate::world::{World, scope};
 
-/// Something that the persona expects, or has promised.
+/// An expectation or a promise of the persona.
 pub(crate) struct Plan<'a> {
     pub(crate) kind: NodeKind,
     pub(crate) text: &'a str,
-    /// When it is due.
+    /// The due time.
     pub(crate) start: Timestamp,
     /// Ids of plans with different numbers differ.
     pub(crate) number: u64,
 }
 
-/// Lays a plan into memory as a slow cycle does, citing an event.
+/// Adds a plan as a slow cycle does, with an event as its evidence.
 pub(crate) async fn commit_plan(world: &World, event: &Node, plan: Plan<'_>) -> NodeId {
     let now = world.clock.now();
     let ids = SequentialIds::new(plan.number);

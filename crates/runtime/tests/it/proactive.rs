@@ -1,4 +1,4 @@
-//! Messages that nobody asked for: what leads to them, what holds them back, and what is kept of each decision.
+//! Proactive messages: what triggers them, what prevents them, and what is stored of each decision.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ async fn world(change: impl FnOnce(&mut ProactiveSettings)) -> World {
     World::with(proactive(change), None).await
 }
 
-/// The persona holds something due in so many hours.
+/// The persona has a promise that is due in this many hours.
 pub(crate) async fn holding(
     world: &mut World,
     kind: NodeKind,
@@ -197,7 +197,7 @@ async fn running_conversations_are_not_interrupted() {
     .await;
     holding(&mut world, NodeKind::Intention, PROMISE, 1, 99).await;
     world.pass(58 * MINUTE).await;
-    // A reply that hangs keeps the turn in flight while the promise falls due.
+    // A reply that hangs keeps the turn running while the promise becomes due.
     let never = Arc::new(Notify::new());
     world.model.answer_task("reply", move |_| Reply::text("…").delay_first_token_until(&never));
     world.accept("ann", "elsewhere", "wait, I have to tell you something").await.unwrap();
@@ -223,7 +223,7 @@ async fn a_crash_while_it_writes_leaves_a_trace_and_no_message() {
     world.model.answer_task("proactive", move |_| Reply::text("…").delay_first_token_until(&never));
     world
         .until("the question", || async {
-            // Time passes only while the loop sleeps: what it does at a tick must not be overtaken by the next.
+            // Time advances only while the loop sleeps, so that one iteration is complete before the next.
             if world.clock.sleepers_for(TICK) == 1 {
                 world.clock.advance(MINUTE).await;
             }

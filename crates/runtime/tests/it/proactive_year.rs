@@ -1,6 +1,6 @@
-//! A year of three users from a seed: they write, answer or not, travel, go cold; promises fall due by day and by night;
-//! the model fails, says nothing, and speaks; a channel
-//! fails for days. What was sent is then held against every rule.
+//! A year of three users, generated from a seed: they write, answer or not, travel, stop answering; promises become
+//! due by day and by night; the model fails, writes nothing, or writes; a channel fails for days. Everything that was
+//! sent is then checked against every rule.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -39,9 +39,9 @@ use crate::phone::{PHONE, Phone};
 use crate::world::{HOUR, MINUTE, WEB, scope, settings, soon};
 
 const DAYS: u32 = 365;
-/// How often is looked around, and how far the year moves at once.
+/// Interval of the loop, and of the steps of the clock.
 const TICK: Duration = Duration::from_secs(2 * 3_600);
-/// Loops that sleep while nothing happens: idle, consolidation, proactive.
+/// Loops that sleep while idle: idle sessions, consolidation, proactive messages.
 const LOOPS: usize = 3;
 const USERS: [&str; 3] = ["ann", "bo", "cy"];
 const ZONES: [&str; 5] =
@@ -49,7 +49,8 @@ const ZONES: [&str; 5] =
 const CAP: usize = 3;
 const WINDOW: SignedDuration = SignedDuration::from_hours(6);
 
-/// The offline provider, which also writes first; every tenth time it fails, every tenth it has nothing to say.
+/// The offline provider, which also writes proactive messages; every tenth request fails, every tenth has an empty
+/// answer.
 struct Moody {
     calls: AtomicU64,
     seed: u64,
@@ -96,9 +97,9 @@ struct Year {
     runtime: Runtime,
     dice: Dice,
     ids: SequentialIds,
-    /// The zones of each user, from when on.
+    /// The time zones of each user, with their start.
     zones: HashMap<&'static str, Vec<(Timestamp, TimeZone)>>,
-    /// Promises with the moment of their due, by their id.
+    /// Promises with their due time, by id.
     promises: BTreeMap<NodeId, (usize, Timestamp)>,
     /// An event that promises may cite.
     event: HashMap<&'static str, (NodeId, SessionId)>,
@@ -203,7 +204,7 @@ impl Year {
         let now = self.clock.now();
         let hours = 1 + i64::try_from(self.dice.below(96)).unwrap();
         let start = now + SignedDuration::from_hours(hours);
-        // Some are for a moment, some for a whole day, which is spoken of in its evening.
+        // Some are due at a time, some on a day, which is mentioned in its evening.
         let end = self.dice.chance(40).then(|| start + SignedDuration::from_hours(24));
         let due = if end.is_some() { start + SignedDuration::from_hours(18) } else { start };
         let (event, session) = self.event[user];
@@ -255,7 +256,7 @@ impl Year {
             if self.dice.chance(35) {
                 self.promise(number).await;
             }
-            // The third goes cold for the whole summer.
+            // The third user stops answering for the whole summer.
             let is_away = number == 2 && (120..240).contains(&day);
             let writes = [70, 25, 50][number];
             if !is_away && self.dice.chance(writes) {
@@ -343,7 +344,7 @@ fn was_sent_by_the_rules(
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), sent.len(), "seed {seed}: {user}: each trigger once");
-    // By the order of the log: the clock stands still, so two messages may have the same time.
+    // In the order of the log: the clock does not advance, so two messages may have the same time.
     let number = |one: &ListedDecision| {
         messages.iter().find(|message| Some(message.id) == one.decision.message_id).unwrap().seq
     };
@@ -387,12 +388,12 @@ macro_rules! years {
     )*};
 }
 
-// One test for each, so that they are lived side by side. `make soak` lives fifty.
+// One test for each seed, so that they run concurrently. `make soak` runs fifty.
 years! {
     year_01: 1 year_02: 2 year_03: 3
 }
 
-/// More years by `ECHOVESSEL_YEARS=1000..1050`.
+/// Further years with `ECHOVESSEL_YEARS=1000..1050`.
 #[tokio::test]
 async fn years_of_more_seeds() {
     let Ok(asked) = std::env::var("ECHOVESSEL_YEARS") else { return };

@@ -1,4 +1,4 @@
-//! What a crash left unanswered.
+//! Turns that a crash left unanswered.
 
 use std::sync::Arc;
 

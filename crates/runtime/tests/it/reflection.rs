@@ -1,4 +1,4 @@
-//! When impressions form, what they depend on, and when they don't.
+//! When reflections run, what their thoughts depend on, and when they don't run.
 
 use memory::identifiers::NodeId;
 use memory::nodes::{Node, NodeKind};
@@ -10,12 +10,12 @@ use crate::world::HOUR;
 
 const LATER: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Each reflection has one thought on the newest event.
+/// Each reflection has one thought about the newest event.
 fn thinks(workshop: &Workshop) {
     workshop.mind.reflect_with(|input| Ok(thought("她很在乎这件事", &[input.events.last().unwrap()])));
 }
 
-/// A session of one event; says whether it was reflected on.
+/// A session of one event; returns whether a reflection ran.
 async fn lived(workshop: &Workshop, text: &str, impact: i8) -> bool {
     let before = workshop.mind.reflections().len();
     workshop.remember(text, impact).await;

@@ -1,4 +1,4 @@
-//! Consolidation that fails: waits, gives up, says why, and never is in the way of others.
+//! Consolidation that fails: it waits, gives up, reports the reason, and never blocks others.
 
 use memory::consolidate::ConsolidationEvent;
 use memory::nodes::NodeKind;
@@ -19,7 +19,7 @@ fn full() -> StoreError {
     StoreError::Unwritable("there is no room left".to_owned())
 }
 
-/// The mind remembers the whole of the first message.
+/// The mock extracts the whole first message.
 fn remembers(workshop: &Workshop) {
     workshop.mind.extract_with(|input| {
         let text = input.messages[0].content.clone();

@@ -1,4 +1,4 @@
-//! Walk 2 on the clock: when a session ends, and what becomes of it.
+//! Walk 2 on the clock: when a session ends, and how it is consolidated.
 
 use std::sync::Arc;
 

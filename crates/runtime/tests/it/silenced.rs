@@ -1,4 +1,5 @@
-//! "Don't bring this up again": a memory is deleted with its words, which stay in the conversation and come to mind no more.
+//! "Don't bring this up again": a memory is deleted, and its messages stay in the conversation but are not recalled
+//! any more.
 
 use memory::forget::{ForgetMode, Selection};
 use memory::nodes::{Node, NodeKind};
@@ -9,7 +10,8 @@ use testkit::scripted_model::RecordedRequest;
 use crate::corrected::{live, short_window};
 use crate::world::{HOUR, WEB, World, scope};
 
-/// What was said, the sentence and the memory of it that is deleted, the rest, a question of each, and what the persona said to it.
+/// A message, the sentence and the memory of it that are deleted, the remaining sentence, a question about each, and
+/// the persona's reply.
 const LIVES: [(&str, &str, &str, &str, &str, &str, &str); 2] = [
     (
         "My marriage to Robert ended. I bought a red kayak.",
@@ -36,7 +38,7 @@ async fn delete(world: &World, node: &Node, silences: bool) {
     world.runtime.changes().delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
 }
 
-/// What a prompt says before the last words of the user.
+/// The part of a prompt before the user's last message.
 fn prompt_of(world: &World) -> String {
     let prompt = world.last_prompt();
     prompt.split_once("# What they just said").unwrap().0.to_owned()
@@ -61,7 +63,7 @@ async fn silenced_words_are_not_brought_up_and_stay_in_the_conversation() {
         delete(&world, &event, true).await;
         let kept: Vec<String> = world.messages().await.into_iter().map(|message| message.content).collect();
         assert!(kept.iter().any(|content| content == said) && kept.iter().any(|content| content == reply));
-        // In the window first, then in passages.
+        // In the recent window first, then in passages.
         for turns in 0..3 {
             world.talk(WEB, asked).await;
             assert!(!prompt_of(&world).contains(sentence), "{turns}: {}", prompt_of(&world));
@@ -79,7 +81,7 @@ async fn silenced_words_are_not_brought_up_and_stay_in_the_conversation() {
             "{}",
             prompt_of(&world)
         );
-        // Said again, it is known again.
+        // A user who says it again makes it known again.
         let again = live(&mut world, sentence, description, None).await;
         world.talk(WEB, asked).await;
         assert!(prompt_of(&world).contains(&again.description), "{}", prompt_of(&world));

@@ -1,4 +1,4 @@
-//! Thinking between sessions: when it happens, what it may write, and what it never touches.
+//! The slow cycle: when it runs, what it may write, and what it never changes.
 
 use jiff::SignedDuration;
 use memory::consolidate::ConsolidationEvent;
@@ -162,7 +162,7 @@ async fn the_day_has_its_limits() {
     assert_eq!(workshop.mind.slow_cycles().len(), 4, "switched off");
 }
 
-/// Whatever fails in it, the session that led to it is closed and stays so.
+/// Whatever fails in it, the session that triggered it is closed and stays closed.
 #[tokio::test]
 async fn its_failure_never_touches_the_closed_session() {
     let workshop = Workshop::new().await;
@@ -174,7 +174,7 @@ async fn its_failure_never_touches_the_closed_session() {
             1 => workshop.mind.think_next(Err(MindError::Transient("down".to_owned()))),
             2 => workshop.store.plan("commit_slow_cycle", unwritable()),
             3 => workshop.store.plan("slow_cycle_progress", Fault::Panic),
-            _ => workshop.store.plan("keep_phase", unwritable()),
+            _ => workshop.store.plan("store_phase_trace", unwritable()),
         }
         workshop.mind.think_with(|_| Ok(SlowCycle::default()));
         workshop.remember(text, -9).await;
@@ -195,7 +195,7 @@ async fn its_failure_never_touches_the_closed_session() {
     assert!(standing.input_tokens >= 16_000, "what failed counts in full");
 }
 
-/// Its core blocks are the same to the byte, whatever a model answers.
+/// Its core blocks stay identical to the byte, whatever a model answers.
 #[tokio::test]
 async fn it_writes_no_core_block() {
     let workshop = Workshop::new().await;
@@ -305,8 +305,8 @@ async fn each_phase_says_what_it_did_and_why() {
     assert_eq!(workshop.mind.slow_cycles().len(), 2, "it thinks all the same");
 }
 
-/// Defect 4 of the first EchoVessel: summaries counted as reflections, so that the timer never fired and three of them
-/// blocked a shock. Here neither summaries nor the slow cycle's thoughts count.
+/// Summaries counted as reflections, so that the timer never ran and three of them blocked a shock (defect 4). Here
+/// neither summaries nor the slow cycle's thoughts count.
 #[tokio::test]
 async fn defect_04_summaries_and_slow_thoughts_are_no_reflections() {
     let workshop = Workshop::new().await;

@@ -1,4 +1,4 @@
-//! How a turn went, for how long that is kept, and what the day's spending stops.
+//! The trace of a turn, how long it is stored, and the daily spending limit.
 
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ async fn a_failed_turn_has_a_trace_and_a_switched_off_one_has_none() {
     world.talk(WEB, CAT).await;
     world.silence().await;
     assert!(world.store.turn_traces(&scope("ann"), None, 10).await.unwrap().is_empty());
-    assert_eq!(world.store.calls("keep_turn_trace") + world.store.calls("keep_phase"), 0);
+    assert_eq!(world.store.calls("store_turn_trace") + world.store.calls("store_phase_trace"), 0);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Whose words count: no echo, no laundering, nobody else's facts, no names that are only called out; and what an
+//! Whose statements count: no echo, no facts of other people, no names that are only used as an address; and what an
 //! edited message leaves.
 
 use memory::entities::EntityKind;
@@ -14,14 +14,14 @@ use memory::text::{estimate_tokens, index_terms};
 use crate::workshop::{Workshop, entity, event};
 use crate::world::MINUTE;
 
-/// The mind answers every question with one event of this text, quoting this.
+/// The model answers every prompt with one event of this text with this quote.
 fn always(workshop: &Workshop, description: &'static str, quote: &'static str) {
     workshop.mind.extract_with(move |input| {
         Ok(Extraction { events: vec![event(input, description, quote, 3)], ..Extraction::default() })
     });
 }
 
-/// What a session of these lines leaves when the mind insists on one event: whether it is remembered.
+/// Whether a session of these messages stores an event when the model always answers with it.
 async fn is_believed(lines: &[(Role, &str)], description: &'static str, quote: &'static str) -> bool {
     let mut workshop = Workshop::new().await;
     workshop.settings.trivial_user_terms = 0;
@@ -171,7 +171,7 @@ async fn an_edited_session_is_extracted_once_more_and_doubles_nothing() {
     assert_eq!(session.summary.as_deref(), Some("我住在耶拿"));
 }
 
-/// The mind insists on the cat, in the words that a person had forgotten; it is shown none of them.
+/// The model always answers with the cat, in words that a person had erased; no prompt contains them.
 #[tokio::test]
 async fn forgotten_text_does_not_return_with_another_messages_edit() {
     let workshop = Workshop::new().await;
@@ -218,7 +218,7 @@ async fn forgotten_text_does_not_return_with_another_messages_edit() {
     let refused = workshop.rejected().await;
     assert!(refused.iter().all(|refused| !refused.description.contains('猫')), "{refused:?}");
 
-    // Other words of the same message become memory all the same, also when it is the message that is edited.
+    // Other words of the same message are still extracted, also if the message was edited.
     workshop.mind.extract_with(|input| {
         let told = [("我养了只白猫,叫小黑", "用户养了一只白猫"), ("它四岁了", "用户的猫四岁了")];
         let events = told.map(|(quote, description)| event(input, description, quote, 3));

@@ -1,4 +1,4 @@
-//! One turn: what it is made from, how it ends, and what it never breaks.
+//! One turn: its inputs, how it ends, and its guarantees.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ async fn the_window_crosses_sessions_and_channels_and_leaves_out_what_was_just_s
 #[tokio::test]
 async fn a_receipt_names_exactly_the_nodes_that_were_in_the_prompt() {
     let question = "你还记得小黑和银行的工作吗";
-    // Used for the text (two events), and there whatever the text (the thought, which shares no word with it).
+    // Two events are included because of the text; the thought, which shares no word with it, is always included.
     for (prompt_tokens, text, counts) in
         [(8_000, question, (2, 1)), (8_000, "嗯", (0, 1)), (1, question, (0, 0))]
     {
@@ -166,7 +166,7 @@ async fn a_turn_that_the_database_interrupted_is_answered_when_it_is_back() {
     }
     world.say("phone", "are you there?").await;
     world.until("the failure", || async { world.store.calls("messages_before") == 1 }).await;
-    // The first look finds the database away as well.
+    // The first check finds the database unreachable too.
     world.pass(6 * SECOND).await;
     let told = world.take_event_names().await;
     assert!(!told.contains(&"chat.message.failed"), "nobody has to ask again: {told:?}");
@@ -175,7 +175,7 @@ async fn a_turn_that_the_database_interrupted_is_answered_when_it_is_back() {
     assert_eq!(status(&world, &done).await, TurnStatus::Answered);
 }
 
-/// The message is stored, and its sender was told that it may be.
+/// The message is stored, and its sender was told that it may not be.
 #[tokio::test]
 async fn a_message_whose_capture_was_not_confirmed_is_answered() {
     let mut world = World::new().await;

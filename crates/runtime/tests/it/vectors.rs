@@ -1,4 +1,4 @@
-//! Vectors are filled in in the background.
+//! Vectors are computed in the background.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -99,7 +99,7 @@ async fn a_model_that_gives_too_few_vectors_is_left_alone_for_a_while() {
     let world = World::with(settings(), Some(embedder.clone())).await;
     world.say(WEB, "hello").await;
     world.until("the first call", || async { embedder.calls.load(Ordering::SeqCst) == 1 }).await;
-    // Two loops, the burst, and the rest from a model that failed.
+    // Two loops, the burst, and the rest after a failure of the model.
     soon("the rest", world.clock.wait_for_sleepers(4)).await;
     assert_eq!(missing(&world, "stingy-2").await, (1, 0), "no vector is given to the wrong text");
     assert_eq!(embedder.calls.load(Ordering::SeqCst), 1);

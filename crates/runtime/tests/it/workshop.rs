@@ -1,4 +1,4 @@
-//! Consolidation by itself: a real store, a mind that says what a story tells it to, and no loops.
+//! Consolidation without loops: a real store and a mock model with scripted answers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    /// Words alone, and a mind that has no thoughts.
+    /// Word search only, and a model without thoughts.
     pub(crate) async fn new() -> Self {
         Self::with(None).await
     }
@@ -68,7 +68,7 @@ impl Workshop {
         }
     }
 
-    /// A session of these lines that has ended.
+    /// An ended session with these messages.
     pub(crate) async fn session(&self, lines: &[(Role, &str)]) -> Session {
         let mut id = None;
         for (role, text) in lines {
@@ -95,12 +95,12 @@ impl Workshop {
         self.store.end_session(id.unwrap(), CloseTrigger::Explicit).await.unwrap().unwrap()
     }
 
-    /// A session in which the user says one line.
+    /// A session in which the user sends one message.
     pub(crate) async fn said(&self, text: &str) -> Session {
         self.session(&[(Role::User, text), (Role::Persona, "嗯")]).await
     }
 
-    /// Takes one session as far as it goes; says whether there was one.
+    /// Consolidates one session as far as possible; returns whether there was one.
     pub(crate) async fn consolidate_one(&self) -> Result<bool, StoreError> {
         self.consolidate_with(&self.mind).await
     }
@@ -122,12 +122,12 @@ impl Workshop {
         consolidator.consolidate_next(parties).await
     }
 
-    /// Takes every session that waits as far as it goes.
+    /// Consolidates every waiting session as far as possible.
     pub(crate) async fn consolidate(&self) {
         while self.consolidate_one().await.unwrap() {}
     }
 
-    /// A session of one line from which the mind makes one event that quotes all of it.
+    /// A session of one message from which the model extracts one event that quotes all of it.
     pub(crate) async fn remember(&self, text: &str, impact: i8) -> Node {
         self.said(text).await;
         let quoted = text.to_owned();
@@ -171,7 +171,7 @@ impl Workshop {
         memory::ports::Clock::now(&self.clock)
     }
 
-    /// What of the nodes a text brings to mind, best first.
+    /// The nodes that a recall for a text returns, best first.
     pub(crate) async fn recalled(&self, text: &str) -> Vec<String> {
         let request = RecallRequest {
             scope: self.scope.clone(),
@@ -190,7 +190,7 @@ impl Workshop {
     }
 }
 
-/// An event about the user that quotes these words, in whichever message they stand, else in the first.
+/// An event about the user that quotes these words of the message that contains them, or else of the first.
 pub(crate) fn event(input: &ExtractionInput, description: &str, quote: &str, impact: i8) -> ProposedEvent {
     let holds = input.messages.iter().find(|message| message.content.contains(quote));
     let message = holds.or(input.messages.first()).unwrap();

@@ -1,4 +1,5 @@
-//! A whole life on a clock that stands still: real store on a file, real runtime, a scripted model over a real socket.
+//! A whole persona on a clock that only tests advance: a real store on a file, the real runtime, and a mock model
+//! over a real socket.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -40,13 +41,13 @@ use testkit::{ScriptedModel, SequentialIds, SimulatedClock};
 use crate::diary::{hub_of, open_hub};
 use crate::faulty_store::FaultyStore;
 
-/// Loops of the runtime that sleep while nothing happens: idle and consolidation.
+/// Loops of the runtime that sleep while idle: idle sessions and consolidation.
 const LOOPS: usize = 2;
-/// How long a story may wait for something, in real time, before it fails.
+/// Real time that a test waits for a condition before it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longest step in which time passes, so that the loops go round as they would.
+/// Longest step of the clock, so that the loops run as often as they would.
 const STEP: Duration = Duration::from_secs(30);
-/// Most steps of one stretch of time.
+/// Maximum steps of one advance.
 const STEPS_MAX: u32 = 40;
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -65,12 +66,12 @@ pub(crate) struct World {
     settings: RuntimeSettings,
     embedder: Option<Arc<dyn Embedder>>,
     lives: u64,
-    /// Whether the graph is drawn, by a loop of its own.
+    /// Whether graph facts are extracted, by a loop of its own.
     draws_graph: bool,
-    /// The shared self, with a loop of its own.
+    /// The hub, with a loop of its own.
     hub: Option<Hub>,
     pub(crate) core: Arc<RuntimeCore>,
-    /// Whether all but replies is answered by rules, as without a model.
+    /// Whether everything except replies is answered by rules, as without a model.
     by_rules: bool,
     _folder: TempDir,
 }
@@ -116,7 +117,7 @@ pub(crate) fn settings() -> RuntimeSettings {
     }
 }
 
-/// Waits for what must come; a story that waits in vain fails.
+/// Waits for a value that must come; fails after the time limit.
 pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("this never came: {what}"))
 }
@@ -126,12 +127,12 @@ impl World {
         Self::with(settings(), None).await
     }
 
-    /// The model answers plausibly until a story scripts something else.
+    /// The model answers plausibly until a test scripts another answer.
     pub(crate) async fn with(settings: RuntimeSettings, embedder: Option<Arc<dyn Embedder>>) -> Self {
         Self::begin(settings, embedder, false).await
     }
 
-    /// Memories are made by rules, as without a model; the prompts of replies can still be read.
+    /// Memories are extracted by rules, as without a model; the prompts of replies can still be read.
     pub(crate) async fn by_rules(settings: RuntimeSettings) -> Self {
         Self::begin(settings, None, true).await
     }
@@ -168,7 +169,7 @@ impl World {
         world
     }
 
-    /// A world in which the graph is drawn from new memories.
+    /// A world in which graph facts are extracted from new memories.
     pub(crate) async fn with_graph(settings: RuntimeSettings) -> Self {
         let mut world = Self::with(settings, None).await;
         world.draws_graph = true;
@@ -177,7 +178,7 @@ impl World {
         world
     }
 
-    /// The same with a shared self. Both begin with the same life: a graph that an earlier one draws has a connection of its own.
+    /// The same with a hub. Both begin in the same state; the graph of the earlier one has a connection of its own.
     pub(crate) async fn with_graph_and_hub(settings: RuntimeSettings) -> (Self, Hub) {
         let mut world = Self::with(settings, None).await;
         world.draws_graph = true;
@@ -185,7 +186,7 @@ impl World {
         (world, hub)
     }
 
-    /// Gives the life a shared self, by starting it again.
+    /// Restarts the world with a hub.
     pub(crate) async fn add_hub(&mut self) -> Hub {
         self.hub = Some(hub_of(self).await);
         self.live_again(SECOND, None).await;
@@ -200,12 +201,12 @@ impl World {
         Graph::new(store.clone(), store.clone(), store, None, clock, ids)
     }
 
-    /// The process dies, if it has not yet, and another one starts on what is on the disk after `away`.
+    /// Ends the process if it still runs, and starts another one with the same files after `away`.
     pub(crate) async fn restart_after(&mut self, away: Duration) {
         self.live_again(away, None).await;
     }
 
-    /// The process ends and starts again with another embedding model; the one before may be available still.
+    /// Restarts the process with another embedding model; the earlier model may still be available.
     pub(crate) async fn change_embedder(
         &mut self,
         embedder: Arc<dyn Embedder>,
@@ -248,12 +249,12 @@ impl World {
         self.runtime.turns().accept(incoming(user, channel, text)).await
     }
 
-    /// The owner says a line on a channel; returns when it is durable.
+    /// The owner sends a message on a channel; returns when it is durable.
     pub(crate) async fn say(&self, channel: &str, text: &str) -> AcceptedMessage {
         self.accept("ann", channel, text).await.unwrap()
     }
 
-    /// The owner says a line and hears the reply.
+    /// The owner sends a message and gets the reply.
     pub(crate) async fn talk(&mut self, channel: &str, text: &str) -> Value {
         self.talk_as("ann", channel, text).await
     }
@@ -264,12 +265,12 @@ impl World {
         self.hear_until("chat.message.done", |data| data["turn_id"] == turn).await
     }
 
-    /// The next event of this name.
+    /// The next event with this name.
     pub(crate) async fn hear(&mut self, name: &str) -> Value {
         self.hear_until(name, |_| true).await
     }
 
-    /// The next event of this name that fits.
+    /// The next matching event with this name.
     pub(crate) async fn hear_until(&mut self, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
         soon(name, async {
             loop {
@@ -286,7 +287,7 @@ impl World {
         loop {
             match self.watcher.next().await {
                 Some(Delivery::Event(_, told)) => return told,
-                // What was forgotten before it was read is not told any more.
+                // An event that was erased before it was read is not delivered.
                 Some(Delivery::Lagged) => {}
                 None => panic!("the broadcast ended"),
             }
@@ -302,7 +303,7 @@ impl World {
         names
     }
 
-    /// Lets time pass, with the loops going round in it. Between turns only: what hangs would be waited for.
+    /// Advances the clock while the loops run. Only between turns, since it would wait for a hanging one.
     pub(crate) async fn pass(&self, duration: Duration) {
         let step = STEP.max(duration / STEPS_MAX);
         let mut left = duration;
@@ -315,7 +316,7 @@ impl World {
         self.settle().await;
     }
 
-    /// Lets the loops finish what is due at this moment.
+    /// Lets the loops finish what is due now.
     pub(crate) async fn settle(&self) {
         soon("the loops to be at rest", async {
             for _ in 0..2 {
@@ -328,7 +329,7 @@ impl World {
         .await;
     }
 
-    /// Waits, without any time passing, until something holds.
+    /// Waits until a condition is true, without advancing the clock.
     pub(crate) async fn until<F: Future<Output = bool>>(&self, what: &str, holds: impl Fn() -> F) {
         soon(what, async {
             while !holds().await {
@@ -338,7 +339,7 @@ impl World {
         .await;
     }
 
-    /// A reply that has cost this many US dollars.
+    /// A reply with this cost in US dollars.
     pub(crate) async fn spend(&self, usd: f64) {
         let call = ModelCall {
             at: self.clock.now(),
@@ -359,7 +360,7 @@ impl World {
         self.store.record_call(call).await.unwrap();
     }
 
-    /// Half an hour of silence: open sessions end and become memory.
+    /// Half an hour of silence: open sessions end and are consolidated.
     pub(crate) async fn silence(&self) {
         self.pass(32 * MINUTE).await;
     }
@@ -407,13 +408,13 @@ pub(crate) fn incoming(user: &str, channel: &str, text: &str) -> IncomingMessage
     }
 }
 
-/// The part of a prompt under a heading, up to the next one.
+/// The part of a prompt below a heading, up to the next one.
 pub(crate) fn section<'a>(prompt: &'a str, heading: &str) -> &'a str {
     let Some((_, rest)) = prompt.split_once(&format!("# {heading}\n")) else { return "" };
     rest.split_once("\n# ").map_or(rest, |(section, _)| section)
 }
 
-/// Streams replies from a scripted model and completes all else by rules.
+/// Streams replies from a mock model and answers everything else by rules.
 struct ByRules(Arc<dyn Provider>);
 
 #[async_trait]

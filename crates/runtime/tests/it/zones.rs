@@ -1,4 +1,4 @@
-//! Every moment is one moment: stored in UTC, told in the zone of the one who hears it.
+//! Every time is stored in UTC and stated in the zone of its reader.
 
 use memory::nodes::{EventTime, NodeKind};
 use memory::ports::{Extraction, UserStore};
@@ -29,14 +29,14 @@ async fn defect_09_days_are_the_users_own_and_moments_are_never_mixed() {
     let request = world.model.requests_for("reply").pop().unwrap();
     assert!(request.system().contains("For them it is Thursday 2026-03-05, 22:"), "{}", request.system());
     assert!(request.user().contains("## Earlier today\nthem: my sister came by"), "{}", request.user());
-    // Two hours later it is yesterday, there as here.
+    // Two hours later it is yesterday in both zones.
     world.pass(2 * HOUR).await;
     world.talk(WEB, "what did I tell you yesterday?").await;
     let request = world.model.requests_for("reply").pop().unwrap();
     assert!(request.user().contains("## Yesterday\nthem: my sister came by"), "{}", request.user());
 }
 
-/// The time of an event is reckoned from the message that tells it, in the user's zone, whatever the model answers.
+/// The time of an event is computed from its message's time, in the user's zone, whatever the model answers.
 #[tokio::test]
 async fn an_event_is_dated_by_the_words_in_the_users_zone() {
     let mut world = World::new().await;
@@ -64,7 +64,7 @@ async fn an_event_is_dated_by_the_words_in_the_users_zone() {
     assert!(request.user().contains(phrase), "{}", request.user());
 }
 
-/// 生日那天: the day of the event that tells of it, for events and for what was said.
+/// 生日那天: the day of the event that mentions it, for events and for messages.
 #[tokio::test]
 async fn an_occasion_leads_to_its_day() {
     let workshop = Workshop::new().await;

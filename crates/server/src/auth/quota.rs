@@ -36,7 +36,7 @@ impl AdmittedTurn {
 impl Drop for AdmittedTurn {
     fn drop(&mut self) {
         if let Some(prefix) = &self.prefix {
-            self.app.turn_counts.uncount_turn(prefix, self.midnight);
+            self.app.turn_counts.remove_counted_turn(prefix, self.midnight);
         }
     }
 }

@@ -29,7 +29,7 @@ impl TurnCounts {
     }
 
     /// Undoes [`Self::count_turn`], if it is still the same day.
-    pub(super) fn uncount_turn(&self, prefix: &str, midnight: Timestamp) {
+    pub(super) fn remove_counted_turn(&self, prefix: &str, midnight: Timestamp) {
         let mut all = self.0.lock();
         if let Some(day) = all.get_mut(prefix).filter(|day| day.midnight == midnight) {
             day.turns = day.turns.saturating_sub(1);
@@ -69,9 +69,9 @@ mod tests {
             "who counts at the same time changes nothing"
         );
         assert_eq!(counts.count_turn("a1", at(0), 4), Some(true), "a larger limit holds at once");
-        counts.uncount_turn("a1", at(0));
+        counts.remove_counted_turn("a1", at(0));
         assert_eq!([(); 2].map(|()| counts.count_turn("a1", at(0), 4)), [Some(true), Some(false)]);
-        counts.uncount_turn("a1", at(86_400));
+        counts.remove_counted_turn("a1", at(86_400));
         assert_eq!(
             counts.count_turn("a1", at(0), 4),
             Some(false),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_not_believed() {
+    fn forwarding_headers_need_the_secret() {
         let sender = Sender { peer: Some(peer_address("127.0.0.1:1")), is_daemon: false };
         let mut request = forwarded_request(&sender, "guessed");
         assert!(take_sender(&mut request, &HeaderValue::from_static("shared")).is_client());

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn earlier_names_mean_current_keys() {
+    fn earlier_names_map_to_current_keys() {
         let mut wanted = json!({
             "memory": {"retrieve_k": 3}, "memory.relational_bonus_weight": 2,
             "llm": {"timeout_seconds": 30, "provider": "stub", "model": "m"},

@@ -93,7 +93,7 @@ pub(super) fn stream(
 }
 
 /// Streams a complete text in the same form as [`stream()`].
-pub(super) fn stream_whole(
+pub(super) fn stream_complete_reply(
     head: ChunkHeader,
     text: &str,
     usage: TokenUsage,

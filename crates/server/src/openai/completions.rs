@@ -100,13 +100,15 @@ async fn answer_utility(
 ) -> Result<Response, Problem> {
     let answer = app.runtime().answer_utility(&prompt, id).await;
     let answer = answer.map_err(|error| {
-        tracing::warn!("no answer to a utility prompt: {}", error.for_the_log());
+        tracing::warn!("no answer to a utility prompt: {}", error.log_description());
         no_reply(format!("{error}; nothing was written"), error.is_transient())
     })?;
     let UtilityAnswer { text, usage } = answer;
     let head = ChunkHeader { id: format!("chatcmpl-{id}"), created: app.now().as_second(), model: persona };
     if asked.stream.unwrap_or(false) {
-        return Ok(chunks::stream_whole(head, &text, usage, asked.wants_usage(), stop).into_response());
+        return Ok(
+            chunks::stream_complete_reply(head, &text, usage, asked.wants_usage(), stop).into_response()
+        );
     }
     let mut content = stop.filter_piece(&text);
     content.push_str(&stop.finish());

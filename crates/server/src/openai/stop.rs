@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_found_across_pieces() {
+    fn a_stop_is_found_across_chunks() {
         assert_eq!(filtered_text(&["one tw", "o thr", "ee"], &["two"]), "one ");
         assert_eq!(filtered_text(&["我", "走", "了。再见"], &["了。"]), "我走");
         assert_eq!(filtered_text(&["tw", "elve"], &["two"]), "twelve");
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_make_no_difference(text in "[ab猫]{0,12}", cut in 0usize..12, stop in "[ab猫]{1,3}") {
+        fn chunking_makes_no_difference(text in "[ab猫]{0,12}", cut in 0usize..12, stop in "[ab猫]{1,3}") {
             let letters: Vec<char> = text.chars().collect();
             let cut = cut.min(letters.len());
             let (first, second): (String, String) = (letters[..cut].iter().collect(), letters[cut..].iter().collect());

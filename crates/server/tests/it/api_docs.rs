@@ -18,10 +18,10 @@ fn documented() -> BTreeSet<(String, String)> {
     operations.collect()
 }
 
-/// What the router takes, as it says itself when it is asked for what it does not take.
+/// The methods that the router accepts, from its response to an unknown one.
 async fn served(home: &Home) -> BTreeSet<(String, String)> {
     let mut served = BTreeSet::new();
-    // Behind one path stands another protocol, whose tools describe themselves.
+    // One path serves another protocol, whose tools describe themselves.
     for path in server::api_paths().into_iter().filter(|path| *path != "/mcp").chain(OPEN) {
         let url = path.replace(['{', '}'], "x");
         let method = Method::from_bytes(b"PURGE").unwrap();
@@ -33,7 +33,7 @@ async fn served(home: &Home) -> BTreeSet<(String, String)> {
         let methods = allowed.split(',').map(str::trim).filter(|method| *method != "HEAD");
         served.extend(methods.map(|method| (path.to_owned(), method.to_owned())));
     }
-    // A person opens it; no program asks for it.
+    // A person opens it in a browser; no program requests it.
     served.remove(&("/login".to_owned(), "GET".to_owned()));
     served
 }

@@ -1,4 +1,4 @@
-//! One archive with all of the hub's data, over the tools.
+//! One archive with all data of the hub, over the tools.
 
 use serde_json::{Value, json};
 

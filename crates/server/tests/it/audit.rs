@@ -48,7 +48,7 @@ async fn audit_entries_name_actor_and_object() {
     }
 }
 
-/// The newest acts once there are so many; some are written behind their answer.
+/// The newest acts, as soon as there are this many; some are written after their response.
 async fn acts(home: &Home, count: usize) -> Vec<(String, String, String, u16)> {
     loop {
         let acts = home.store.acts(None, 100).await.unwrap();

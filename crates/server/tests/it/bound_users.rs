@@ -1,4 +1,4 @@
-//! A hub token that is bound to one user acts on what belongs to that user, and on nothing that all users share.
+//! A hub token of one user reaches what belongs to that user, and nothing that all users share.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn home_with_documents() -> (Home, String) {
     (home, ann)
 }
 
-/// What the owner sees of a document and its label.
+/// The owner's view of a document and its label.
 async fn document_and_label(home: &Home, path: &str) -> (Value, Value) {
     let document = home.get(&format!("/api/hub/documents/{path}?user_id=ann")).await.json();
     (document["content"].clone(), document["prompt_label"].clone())
@@ -95,7 +95,7 @@ async fn it_restores_pushes_and_imports_only_documents_of_its_user() {
         let pushed = answer(&home, &ann, "sync_push", push).await;
         assert_eq!(pushed["results"][0]["status"], "refused", "{pushed}");
     }
-    // An archive of a whole persona, in the hands of somebody who may write one user's part of it.
+    // An archive of a whole persona, imported by a caller who may write one user's part of it.
     let archive = answer(&home, TOKEN, "entity_export", json!({"user_id": "ann"})).await["data"].clone();
     for (category, filename) in [SHARED[0], SHARED[1], ("user", "user_life.md")] {
         let text = json!({"category": category, "filename": filename, "content": "later", "user_id": "ann",
@@ -144,7 +144,7 @@ async fn it_erases_only_from_documents_of_its_user_and_the_receipt_names_the_oth
         );
     }
     assert!(!document_and_label(&home, "user/user_life.md").await.0.to_string().contains("orchid"));
-    // The owner's erasure takes them all, and leaves nothing.
+    // The owner's erasure removes them all.
     let everything = json!({"text": "violet orchid", "user_id": "ann"});
     let preview = answer(&home, TOKEN, "forget_preview", everything.clone()).await;
     let mut confirmed = everything;

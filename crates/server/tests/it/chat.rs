@@ -31,7 +31,7 @@ async fn a_line_is_taken_whole_though_its_sender_goes_away() {
     let home = Home::new().await;
     let mut watcher = home.runtime.broadcast().subscribe();
     let sending = home.post("/api/chat/send", json!({"content": "and then the train went into the tunnel"}));
-    // Looked at once, while the line is on its way to the disk, then dropped, as when a connection breaks.
+    // Polled once, while the message is being written to the disk, then dropped, as when a connection breaks.
     assert!(sending.now_or_never().is_none());
     let done = until(&mut watcher, &["chat.message.done", "chat.message.failed"]).await;
     assert_eq!(done.name, "chat.message.done");
@@ -100,7 +100,7 @@ async fn a_full_inbox_says_when_to_come_back_and_writes_nothing() {
     assert_eq!(full.header("retry-after"), Some("5"));
     let stored = home.store.messages_before(&scope("self"), None, 2_000).await.unwrap();
     assert_eq!(stored.len(), taken);
-    // Others are not held up by it.
+    // Other requests are not delayed by it.
     let other = home.post("/api/chat/send", json!({"content": "hello", "user_id": "mira"})).await;
     assert_eq!(other.status, 202);
     leave.add_permits(1);

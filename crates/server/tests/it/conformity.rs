@@ -1,4 +1,4 @@
-//! Every answer of every test is what the OpenAPI document says.
+//! Every response of every test matches the OpenAPI document.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -12,7 +12,7 @@ use crate::home::Answer;
 type Validators = HashMap<(String, String, u16), Arc<Validator>>;
 static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
 
-/// The described path that a path is one of; the one with fewer variable parts first.
+/// The described path that matches a path; the one with fewer variable parts first.
 pub(crate) fn described(path: &str) -> Option<&'static str> {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.split('/').collect();
@@ -30,7 +30,7 @@ pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
     let Some(known) = described(path) else { return };
     let method = method.as_str().to_lowercase();
     let operation = &server::openapi()["paths"][known][&method];
-    // An unknown method, and one that every path with another method refuses.
+    // An unknown method, and one that every path without it refuses.
     if operation.is_null() {
         return;
     }
@@ -69,7 +69,8 @@ pub(crate) fn check_event(name: &str, data: &Value) {
     }
 }
 
-/// The schema comes with the components that it refers to. With all of them, making the validator took longer than a test.
+/// The schema includes only the components that it refers to. With all of them, creating the validator took longer
+/// than a test.
 fn validator(schema: Value) -> Arc<Validator> {
     let all = &server::openapi()["components"]["schemas"];
     let mut components = serde_json::Map::new();
@@ -87,7 +88,7 @@ fn validator(schema: Value) -> Arc<Validator> {
     )
 }
 
-/// Names of the components that a schema refers to itself.
+/// Names of the components that a schema refers to directly.
 fn collect_references<'a>(schema: &'a Value, names: &mut Vec<&'a str>) {
     match schema {
         Value::Object(fields) => {

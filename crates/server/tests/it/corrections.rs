@@ -1,4 +1,4 @@
-//! What a person puts right over HTTP: memories, refused memories, the way back.
+//! Corrections over HTTP: memories, refused memories, undo.
 
 use axum::http::Method;
 use memory::identifiers::{NodeId, RejectedId, SessionId};
@@ -25,7 +25,7 @@ async fn undo(home: &Home, id: NodeId) -> crate::home::Answer {
     home.ask(Method::POST, &format!("{}/undo", path(id)), None).await
 }
 
-/// What recall finds for a text.
+/// Memories that recall finds for a text.
 async fn found(home: &Home, text: &str) -> Vec<(String, String)> {
     let body = home.post("/api/admin/memory/recall", json!({ "text": text })).await.json();
     let nodes = body["candidates"].as_array().unwrap().iter().filter(|candidate| candidate["kind"] == "node");

@@ -1,5 +1,5 @@
-//! Regressions of docs/regressions.md over HTTP. 12, 16 and 19 are with their subjects: `paging`, `drafts`,
-//! `people`; 18 in `echovessel/tests/it/reload.rs`.
+//! Regression tests of docs/regressions.md over HTTP. 12, 16 and 19 are in `paging`, `drafts` and `people`; 18 is in
+//! `echovessel/tests/it/reload.rs`.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ async fn defect_15_saving_a_block_replaces_it_and_an_empty_one_clears_it() {
     }
 }
 
-/// Cancel is a matter of the page: over HTTP nothing but DELETE deletes, and a choice that is no choice is refused.
+/// Cancelling happens in the page: over HTTP only DELETE deletes, and an invalid choice is refused.
 #[tokio::test]
 async fn defect_17_looking_at_what_a_deletion_would_take_deletes_nothing() {
     let home = Home::new().await;

@@ -52,7 +52,7 @@ async fn a_draft_refuses_what_it_cannot_be_made_from() {
 #[tokio::test]
 async fn defect_16_onboarding_from_material_answers_at_once() {
     let home = Home::new().await;
-    // The clock stands still, so whatever waits would wait permanently.
+    // The clock does not advance, so anything that waits would wait permanently.
     let material = json!({"text": "Mira is a florist. I'm Wen.", "persona_display_name": "Mira"});
     let answer = home.post(BOOTSTRAP, material).await.json();
     assert_eq!(

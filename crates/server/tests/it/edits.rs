@@ -1,4 +1,4 @@
-//! The user takes words back: edits, has a reply said again, stops one.
+//! Edits: the user changes a message, requests a reply again, or stops one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -66,7 +66,7 @@ async fn until_closed(watcher: &mut Subscription) {
     while until(watcher, &["chat.session.boundary"]).await.data["closed_session_id"].is_null() {}
 }
 
-/// The whole way: two lines become memories, one memory is deleted, the other line is edited.
+/// The complete flow: two messages are extracted, one memory is deleted, the other message is edited.
 #[tokio::test]
 async fn a_deleted_memory_does_not_come_back_when_another_line_of_its_talk_is_edited() {
     let home = Home::new().await;

@@ -50,7 +50,7 @@ impl Listener {
         listener
     }
 
-    /// The next frame; none when the stream ended.
+    /// The next frame; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Frame> {
         while !self.text.contains("\n\n") {
             let piece = self.body.next().await?.unwrap();

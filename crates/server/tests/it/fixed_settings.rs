@@ -1,4 +1,4 @@
-//! Configuration, models, channels and backups of a home in tests: nothing outside, and one key that can be changed.
+//! Configuration, models, channels and backups of a home in tests: nothing external, and one key that can be changed.
 
 use async_trait::async_trait;
 use futures_util::StreamExt as _;

@@ -1,5 +1,5 @@
-//! Whatever comes over the wire is answered: refused, perhaps, but never failed at. The seeds of the fuzz target `request`
-//! run here.
+//! Every request gets a response, which may be a refusal but never an internal error. The seeds of the fuzz target
+//! `request` run here.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, HOST};
@@ -7,10 +7,11 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Uri};
 
 use crate::home::{HOSTNAME, Home, TOKEN};
 
-/// An answer without an end.
+/// A response without an end.
 const STREAM: &str = "/api/chat/events";
 
-/// A request as a seed writes it: `METHOD PATH`, header lines, an empty line, the body. None if it can't be sent at all.
+/// A request in the format of a seed: `METHOD PATH`, header lines, an empty line, the body. `None` if it can't be
+/// sent at all.
 fn request_of(bytes: &[u8]) -> Option<Request<Body>> {
     let split = bytes.windows(2).position(|pair| pair == b"\n\n");
     let (head, body) = match split {
@@ -36,10 +37,10 @@ fn request_of(bytes: &[u8]) -> Option<Request<Body>> {
     request.body(Body::from(body.to_vec())).ok()
 }
 
-/// Sends it. The answer is no failure of the program.
+/// Sends it and checks that the response is no internal error.
 pub(crate) async fn is_answered(home: &Home, bytes: &[u8]) {
     let Some(request) = request_of(bytes) else { return };
-    // What it starts is not waited for: a turn, a stream, the end of the program.
+    // What it starts is not awaited: a turn, a stream, the end of the program.
     if request.uri().path().starts_with("/api/admin/stop") {
         return;
     }
@@ -68,7 +69,7 @@ async fn every_seed_is_answered() {
     assert!(sent >= 20, "only {sent} seeds");
 }
 
-/// Every cursor, id and limit of every list, and every body, with what does not belong there.
+/// Every cursor, id and limit of every list, and every body, with invalid values.
 #[tokio::test]
 async fn every_path_bears_what_does_not_belong_there() {
     let home = Home::new().await;

@@ -1,5 +1,5 @@
-//! Whatever a client calls a tool with is answered: done, refused, or told what does not fit. The seeds of the fuzz target
-//! `tool` run here, and so does what a generator makes of every tool's schema.
+//! Every tool call gets an answer: a result, a refusal, or an error that names the invalid argument. The seeds of the
+//! fuzz target `tool` run here, and also arguments generated from every tool's schema.
 
 use axum::http::{Method, StatusCode};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ async fn say(home: &Home, method: &str, params: Value) -> Value {
     answer.json()
 }
 
-/// A call as a seed writes it: the tool's name, a line break, its arguments as JSON.
+/// A call in the format of a seed: the tool's name, a line break, its arguments as JSON.
 pub(crate) async fn call_is_answered(home: &Home, bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (tool, arguments) = text.split_once('\n').unwrap_or((text, "{}"));
@@ -27,7 +27,7 @@ async fn is_answered(home: &Home, tool: &str, arguments: Value) {
     let told = || format!("{tool} with {arguments}");
     let answer = say(home, "tools/call", json!({"name": tool, "arguments": arguments.clone()})).await;
     if let Some(error) = answer.get("error") {
-        // The protocol's own refusals; a failure of the program is -32603.
+        // The protocol's own refusals; an internal error is -32603.
         assert_ne!(error["code"], -32603, "{}: {answer}", told());
         return;
     }
@@ -50,7 +50,7 @@ async fn every_seed_of_a_call_is_answered() {
     assert!(called >= 20, "only {called} seeds");
 }
 
-/// Values that fit nowhere, and such as nearly fit.
+/// Values that are valid nowhere, and almost valid ones.
 fn odd() -> impl Strategy<Value = Value> {
     prop::sample::select(vec![
         json!(null),

@@ -1,4 +1,4 @@
-//! Deleting and erasing over HTTP: names, fields and codes; whose memory it is; what watchers are told.
+//! Deletion and erasure over HTTP: names, fields and codes; access; and the events for subscribers.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, HOST};
@@ -285,6 +285,6 @@ async fn defect_06_a_reset_wants_to_be_confirmed_and_leaves_a_new_persona() {
     assert_eq!(home.get("/api/chat/history").await.json()["messages"], json!([]));
     home.talk("hello again").await;
     assert_eq!(home.store.messages_before(&scope("self"), None, 9).await.unwrap().len(), 2);
-    assert!(home.store.check().await.unwrap().is_whole());
+    assert!(home.store.check().await.unwrap().is_intact());
     assert!(start() <= home.runtime.clock().now());
 }

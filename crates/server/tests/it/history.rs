@@ -9,8 +9,8 @@ use testkit::SequentialIds;
 
 use crate::home::{Home, scope, start, without_ids};
 
-/// Messages of turns of many shapes, some of no turn, two channels' turns woven into one another. Gives the ids,
-/// newest first. `seed` decides.
+/// Messages of turns of many shapes, some without a turn, and two channels' turns interleaved. Returns the ids,
+/// newest first. `seed` decides the order.
 async fn fill(home: &Home, seed: u64) -> Vec<String> {
     home.store.ensure_user(&scope("self").user, start()).await.unwrap();
     let ids = SequentialIds::new(seed);

@@ -1,4 +1,4 @@
-//! A whole home in a scratch folder: real store, real runtime, scripted model, clock that stands still.
+//! A whole home in a temporary folder: real store, real runtime, mock model, and a clock that only tests advance.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -70,7 +70,7 @@ pub(crate) fn scope(user: &str) -> Scope {
 }
 
 impl Home {
-    /// True if a file of the home holds these bytes.
+    /// True if a file of the home contains these bytes.
     pub(crate) fn holds(&self, text: &str) -> bool {
         !testkit::files_containing(self.folder.path(), text).unwrap().is_empty()
     }
@@ -117,7 +117,7 @@ impl Home {
         parts(&self.runtime, &self.store, &self.tokens, &self.settings)
     }
 
-    /// Changes what a person can set about the server.
+    /// Changes settings of the server.
     pub(crate) fn set(&self, change: impl FnOnce(&mut ServerSettings)) {
         let mut settings = ServerSettings::clone(&self.settings.load());
         change(&mut settings);
@@ -132,7 +132,7 @@ impl Home {
         answer.json()["token"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a request as it is.
+    /// Sends a request unchanged.
     pub(crate) async fn raw(&self, request: Request<Body>) -> Response<Body> {
         self.router.clone().oneshot(request).await.unwrap()
     }
@@ -153,7 +153,7 @@ impl Home {
         self.ask_accepting(token, method, path, body, "*/*").await
     }
 
-    /// Sends a request with this token, and says which kinds of answers are understood.
+    /// Sends a request with this token and this Accept header.
     pub(crate) async fn ask_accepting(
         &self,
         token: &str,
@@ -185,7 +185,7 @@ impl Home {
         self.ask(Method::POST, path, Some(body)).await
     }
 
-    /// Sends a line and waits for the end of its turn.
+    /// Sends a message and waits for the end of its turn.
     pub(crate) async fn talk(&self, content: &str) -> Arc<WireEvent> {
         self.talk_as("self", content).await
     }
@@ -198,13 +198,13 @@ impl Home {
         until(&mut watcher, &["chat.message.done", "chat.message.failed"]).await
     }
 
-    /// Lets time pass; a waiting loop of the runtime may go round in it.
+    /// Advances the clock; a waiting loop of the runtime may run meanwhile.
     pub(crate) async fn wait(&self, duration: Duration) {
         self.clock.advance(duration).await;
     }
 }
 
-/// Waits for an event of one of these names.
+/// Waits for an event with one of these names.
 pub(crate) async fn until(watcher: &mut Subscription, names: &[&str]) -> Arc<WireEvent> {
     loop {
         match watcher.next().await {
@@ -333,7 +333,7 @@ fn parts(
     }
 }
 
-/// What came back, read to its end.
+/// A response whose body was read to its end.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -368,7 +368,7 @@ impl Answer {
     }
 }
 
-/// The same JSON with every id blotted out, for snapshots.
+/// The same JSON with every id replaced, for snapshots.
 pub(crate) fn without_ids(mut value: Value) -> Value {
     fn blot(value: &mut Value) {
         match value {

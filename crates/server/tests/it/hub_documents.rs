@@ -1,4 +1,4 @@
-//! The shared self over HTTP.
+//! The hub over HTTP.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ async fn the_error_of_a_wrong_kind_lists_all_kinds() {
     assert!(kinds.iter().all(|kind| detail.contains(kind)) && detail.contains("`nope`"), "{detail}");
 }
 
-/// One truth: whichever way a core block is written, both ways read it.
+/// A core block that was written through either interface is the same in both.
 #[tokio::test]
 async fn a_core_block_is_a_document() {
     let home = Home::new().await;
@@ -164,7 +164,7 @@ async fn a_corrected_event_changes_its_line_in_the_diary() {
     let home = Home::new().await;
     let (session, events) = crate::memories::remember(&home, 1).await;
     let hub = home.runtime.hub().unwrap().clone();
-    // The hub's own work may have been quicker.
+    // The hub's background work may have been faster.
     hub.write_diary().await.unwrap();
     let listed = home.get("/api/hub/documents?kind=daily").await.json();
     let path = format!("/api/hub/documents/daily/{}", listed["documents"][0]["filename"].as_str().unwrap());
@@ -178,7 +178,7 @@ async fn a_corrected_event_changes_its_line_in_the_diary() {
     let line = format!("- Soot only sleeps [chat:{session}] [via:");
     assert!(after.contains(&line) && !after.contains("trick number 0"), "{after}");
     assert_eq!((hub.correct_diary().await.unwrap(), hub.write_diary().await.unwrap()), (0, 0));
-    // What is taken back is corrected again; the words between stay as a version.
+    // A text that is undone is corrected again; the text between stays as a version.
     home.post(&format!("{node}/undo"), json!({})).await;
     hub.correct_diary().await.unwrap();
     assert_eq!(home.get(&path).await.json()["content"], json!(before));
@@ -214,7 +214,7 @@ async fn documents_are_erased_by_name_with_all_their_versions() {
     assert!(!left.contains("hives") && left.contains("wants.md"), "{left}");
     let deleted = home.get("/api/hub/documents?deleted=true").await.json();
     assert_eq!(deleted["documents"], json!([]), "nothing of it can be restored");
-    // The audit log names the documents that were written; no word of them is left.
+    // The audit log names the documents that were written and contains no word of them.
     for word in ["Ottilie", "Drones"] {
         assert!(!home.holds(word), "{word}");
     }

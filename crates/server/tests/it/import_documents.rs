@@ -1,4 +1,4 @@
-//! Documents of other programs: kept as significant memories, found where they are talked about, and taken back whole.
+//! Documents of other programs: stored as significant memories, found by recall, and removed completely.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Imports over HTTP: files in a form, a look, a mapping, messages, memory, and back.
+//! Imports over HTTP: files of a format, a preview, a mapping, messages, memories, and undo.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub(crate) async fn record(home: &Home, import: &Value, body: Value) -> Value {
     loop {
         let event = until(&mut watcher, &["import.progress"]).await;
         assert_eq!((&event.data["persona_id"], &event.data["user_id"]), (&json!("default"), &json!("self")));
-        // An earlier import may still tell how far its memories are.
+        // An earlier import may still report the progress of its memories.
         if event.data["run_id"] == import["run_id"] && event.data["state"] != "recording" {
             return home.get(&path(import, "")).await.json();
         }
@@ -93,7 +93,7 @@ async fn upload_answers_what_the_files_hold_and_writes_nothing() {
     home.post(&path(&seen, "/start"), who()).await.is_problem(404);
 }
 
-/// Years of somebody's words do not lie about because a page was closed.
+/// An upload is deleted if its page was closed.
 #[tokio::test]
 async fn upload_that_nobody_starts_is_deleted_after_a_day() {
     let home = Home::new().await;

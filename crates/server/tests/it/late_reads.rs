@@ -1,4 +1,4 @@
-//! An import is read in the moment in which it ends.
+//! A status request that runs while an import ends.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use crate::home::{Home, imports, until};
 use crate::imports::{CHAT, path, upload, who};
 
-/// A store whose answers about a run that records arrive after it has ended.
+/// A store whose answers about a running import arrive after it has ended.
 struct LateReads {
     store: Arc<HomeStore>,
     was_read: Notify,

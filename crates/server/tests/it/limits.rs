@@ -130,7 +130,7 @@ async fn a_body_limit_that_was_changed_holds_at_once() {
     home.post("/api/chat/send", line).await.is_problem(413);
 }
 
-/// A body that comes as it is sent, and ends with its sender.
+/// A body that is sent in pieces, and ends with its sender.
 fn body_of_channel() -> (Sender<Bytes>, Body) {
     let (sender, receiver) = channel(1);
     let chunks = stream::unfold(receiver, |mut receiver| async move {
@@ -201,7 +201,7 @@ async fn bodies_together_hold_so_much_and_leave_room_for_the_owner_and_for_short
         for _ in 0..51 {
             sender.send(Bytes::from(vec![b' '; 1024 * 1024])).await.unwrap();
         }
-        // The channel has room for one chunk: once it is empty, the server holds them all.
+        // The channel has room for one chunk: once it is empty, the server has received all.
         while sender.capacity() == 0 {
             tokio::task::yield_now().await;
         }

@@ -139,7 +139,7 @@ async fn logins_are_listed_and_ended() {
     assert_eq!(stream.status(), 200);
     let ended = desk.ask(&home, Method::DELETE, &path).await;
     assert_eq!((ended.json(), ended.header("set-cookie")), (json!({"ended": 1}), None));
-    // The stream ends by itself, or this waits for ever.
+    // The stream must end by itself, or the test times out.
     Answer::of(stream).await;
     assert_eq!(phone.status(&home, "/api/state").await, 401);
     desk.ask(&home, Method::DELETE, &path).await.is_problem(404);
@@ -170,7 +170,7 @@ async fn a_login_lasts_while_it_is_used() {
             answer.header("set-cookie").unwrap().starts_with(&browser.cookie),
             "the browser keeps it as long"
         );
-        // The time is noted behind the request.
+        // The time is recorded after the request.
         while home.store.logins().await.unwrap()[0].last_seen_at != seen {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! The server against a real store, mostly without a socket, once with one.
+//! The server with a real store, mostly without a socket.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::home::{Answer, HOSTNAME, Home, TOKEN, until};
 use crate::mcp_schemas::tools;
 
-/// Says one message of the protocol.
+/// Sends one message of the protocol.
 pub(crate) async fn say(home: &Home, token: &str, message: Value) -> Answer {
     let kinds = "application/json, text/event-stream";
     home.ask_accepting(token, Method::POST, "/mcp", Some(message), kinds).await
 }
 
-/// Calls a tool, and gives its result.
+/// Calls a tool and returns its result.
 pub(crate) async fn call(home: &Home, token: &str, tool: &str, arguments: Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -42,11 +42,11 @@ async fn a_client_is_greeted_and_shown_the_tools() {
     };
     assert_eq!(hint("memory_search", "readOnlyHint"), true);
     assert_eq!(hint("memory_create", "readOnlyHint"), false);
-    // A summary or an event takes the place of the one before.
+    // A summary or an event replaces the one before.
     assert_eq!(hint("memory_create", "destructiveHint"), true);
     assert_eq!(hint("memory_consolidate", "destructiveHint"), true);
     assert_eq!(hint("identity_append", "destructiveHint"), false);
-    // What an instance has pulled is what its next push is taken to have seen.
+    // An instance's next push counts as having seen what it pulled last.
     assert_eq!(hint("sync_pull", "readOnlyHint"), false);
     assert_eq!(hint("sync_pull", "destructiveHint"), false);
     assert_eq!(hint("sync_pull", "idempotentHint"), true);
@@ -82,7 +82,7 @@ async fn invalid_bodies_are_refused_in_json() {
     assert_eq!(listening.header("allow"), Some("POST"));
 }
 
-/// A body that does not say how long it is.
+/// A body without a content length.
 fn endless(mebibytes: usize) -> Body {
     let piece = axum::body::Bytes::from(vec![b' '; 1024 * 1024]);
     Body::from_stream(futures_util::stream::iter(
@@ -112,7 +112,7 @@ async fn a_message_that_is_too_long_is_refused_with_its_own_limit() {
         refused.is_problem(413);
         assert!(refused.text.contains(&limit.to_string()), "{}", refused.text);
     }
-    // What is as long as the largest archive in base64 is read to its end.
+    // A body as long as the largest archive in base64 is read to its end.
     let read = Answer::of(say(endless(67), None).await).await;
     assert_eq!(read.json()["error"]["code"], -32_700, "{}", read.text);
 }
@@ -217,7 +217,7 @@ async fn the_living_memory_takes_the_words_of_the_other_tools_too() {
     assert!(told.contains("text: it must not be empty"), "{told}");
 }
 
-/// Defect 14: names became paths.
+/// Names were used as paths (defect 14).
 #[tokio::test]
 async fn defect_14_no_name_leaves_its_folder() {
     let home = Home::new().await;
@@ -375,7 +375,7 @@ async fn documents_erased_by_name_do_not_return() {
     assert_eq!(done["structuredContent"]["success"], true, "{done}");
     let pulled = call(&home, TOKEN, "sync_pull", json!({"instanceId": "phone", "since": {}})).await;
     assert!(!pulled.to_string().contains("dolphin"), "{pulled}");
-    // A client that had it pushes it again: what was erased is dropped before any merge, and the answer says so.
+    // A client with a copy pushes it again: the erased text is dropped before any merge, and the answer says so.
     let push = json!({"instance": {"id": "phone", "type": "other", "version": 1},
         "memoryChanges": [event("# Something", "2099-01-01T00:00:00Z")]});
     let pushed = call(&home, TOKEN, "sync_push", push).await;
@@ -385,7 +385,7 @@ async fn documents_erased_by_name_do_not_return() {
     let read = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin"});
     let read = call(&home, TOKEN, "memory_read", read).await;
     assert_eq!(read["structuredContent"]["success"], false, "{read}");
-    // Whoever writes it again means it.
+    // A client that writes it again does so on purpose.
     let again = call(&home, TOKEN, "memory_create", create).await;
     assert_eq!(again["structuredContent"]["success"], true, "{again}");
 }
@@ -419,7 +419,7 @@ async fn instances_with_a_copy_get_an_erasure_and_the_receipt_says_when() {
     let deletion = &second["memories"][0];
     assert_eq!((&deletion["slug"], &deletion["deleted"]), (&json!("blue-dolphin"), &json!(true)), "{second}");
     assert_eq!(deletion["content"], Value::Null);
-    // Its answer may have been lost: it is sent again until its own token shows that it knows.
+    // Its answer may have been lost: it is sent again until the client's own token shows that it was received.
     assert_eq!(pull("tablet", token(&first)).await["memories"][0]["deleted"], true);
     assert_eq!(receipt().await["not_reached"], waits);
     let after = pull("tablet", token(&second)).await;
@@ -427,7 +427,7 @@ async fn instances_with_a_copy_get_an_erasure_and_the_receipt_says_when() {
     let receipt = receipt().await;
     assert_eq!(receipt["not_reached"], json!([]), "{receipt}");
     assert_eq!(receipt["reached"][0]["id"], "tablet", "{receipt}");
-    // All copies were reached, so the name is gone too.
+    // All copies were reached, so the name is deleted too.
     let again = pull("tablet", token(&first)).await;
     assert!(!again.to_string().contains("dolphin"), "{again}");
 }

@@ -1,4 +1,4 @@
-//! The names of the hub's tools, and the schemas of what they take.
+//! The names of the hub's tools, and the schemas of their arguments.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ use testkit::SequentialIds;
 
 use crate::home::{Home, scope, start, without_ids};
 
-/// Ends the session and commits an extraction of it as the consolidation worker would.
+/// Ends the session and commits an extraction of it like the consolidation worker.
 pub(crate) async fn extracted(home: &Home, session_id: SessionId, fill: impl FnOnce(&mut ExtractionCommit)) {
     home.store.end_session(session_id, CloseTrigger::Explicit).await.unwrap();
     let claimed = home.store.claim_closing_session(start()).await.unwrap().unwrap();
@@ -115,12 +115,12 @@ pub(crate) async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeI
     };
     home.store.commit_reflection(reflection).await.unwrap();
     home.store.finish_session(session_id, start()).await.unwrap();
-    // The hub writes the diary in the background, sooner or later; from here on it is written.
+    // The hub writes the diary in the background; from here on it is written.
     home.runtime.hub().unwrap().write_diary().await.unwrap();
     (session_id, event_ids)
 }
 
-/// Every item of a list, by its cursors.
+/// Every item of a list, page by page.
 async fn walk(home: &Home, path: &str, items: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut next = path.to_owned();
@@ -214,7 +214,7 @@ async fn intentions_and_expectations_are_listed_in_pages() {
     assert_eq!(home.get("/api/admin/memory/thoughts").await.json()["total"], 0);
 }
 
-/// One session with a mood that it left.
+/// One session with the mood that it left.
 async fn session_with_mood(home: &Home, line: &str, mood: &str) -> SessionId {
     home.talk(line).await;
     let sessions = home.get("/api/admin/sessions").await.json();

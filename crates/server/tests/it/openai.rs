@@ -260,7 +260,7 @@ async fn a_client_that_goes_away_does_not_stop_the_turn() {
     }
 }
 
-/// A request under way.
+/// A request that is still running.
 struct Open(std::pin::Pin<Box<dyn Future<Output = axum::http::Response<Body>> + Send>>);
 
 impl Open {
@@ -285,7 +285,7 @@ async fn open(home: &Home, more: Value) -> Open {
     Open(Box::pin(async move { router.oneshot(request).await.unwrap() }))
 }
 
-/// Writes until nothing more fits.
+/// Writes until nothing more is accepted.
 async fn fill_up(home: &Home) {
     let line = json!({"content": "x".repeat(20_000), "user_id": "somebody"});
     for _ in 0..500 {

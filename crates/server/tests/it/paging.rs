@@ -1,4 +1,5 @@
-//! Laws of paging: what is there all the while comes once, whatever is written or taken away between two pages.
+//! Laws of paging: an item that exists all the time is returned once, whatever is written or deleted between two
+//! pages.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +16,13 @@ use testkit::SequentialIds;
 use crate::home::{Home, start};
 use crate::memories::{event, extracted};
 
-/// What happens between two pages.
+/// A change between two pages.
 #[derive(Clone, Copy, Debug)]
 enum Between {
     Nothing,
-    /// A talk becomes so many memories, in the very moment of all others.
+    /// A session is extracted into this many memories, with the same time as all others.
     Write(usize),
-    /// The row at this place among those that were shown last is taken away.
+    /// The row at this index of the last page is deleted.
     Delete(usize),
 }
 
@@ -68,7 +69,7 @@ const LISTS: [List; 4] = [
     },
 ];
 
-/// A talk that becomes memories, all written in one moment.
+/// A session that is extracted into memories, all with the same time.
 async fn write(home: &Home, ids: &SequentialIds, count: usize) {
     home.talk("my cat is called Soot").await;
     let sessions = home.get("/api/admin/sessions?limit=1").await.json();
@@ -87,7 +88,7 @@ async fn write(home: &Home, ids: &SequentialIds, count: usize) {
         commit.entities = entities;
     })
     .await;
-    // A session that is still being worked on would be given back when something is deleted.
+    // A session that is still being consolidated would be returned to the queue by a deletion.
     home.store.finish_session(session, start()).await.unwrap();
 }
 
@@ -134,7 +135,7 @@ async fn walk(list: &List, first: usize, limit: usize, acts: &[Between]) -> Resu
     Ok(())
 }
 
-/// Runs the law for a list on a few made-up walks.
+/// Runs the law for a list with a few generated sequences of changes.
 fn law(list: &List) {
     let strategy = (1usize..5, 1usize..4, prop::collection::vec(between(), 0..5));
     let mut runner = TestRunner::new(Config { cases: 10, failure_persistence: None, ..Config::default() });

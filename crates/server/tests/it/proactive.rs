@@ -1,4 +1,4 @@
-//! Why the persona wrote by itself, and why it was quiet, over HTTP.
+//! Why the persona sent a proactive message, and why it did not, over HTTP.
 
 use jiff::SignedDuration;
 use memory::identifiers::DecisionId;
@@ -33,11 +33,11 @@ async fn decisions_are_listed_newest_first_with_their_reasons_page_by_page() {
     home.talk("hello").await;
     home.talk_as("bo", "hello").await;
     for number in 1..=3 {
-        home.store.keep_decision(decision(&home, number, "self")).await.unwrap();
+        home.store.store_decision(decision(&home, number, "self")).await.unwrap();
     }
-    home.store.keep_decision(decision(&home, 4, "bo")).await.unwrap();
+    home.store.store_decision(decision(&home, 4, "bo")).await.unwrap();
     home.store
-        .keep_decision(ProactiveDecision { outcome: None, ..decision(&home, 5, "self") })
+        .store_decision(ProactiveDecision { outcome: None, ..decision(&home, 5, "self") })
         .await
         .unwrap();
     let all = home.get("/api/admin/proactive").await.json();

@@ -1,4 +1,4 @@
-//! What a named token may ask for in a day, and the users that it may create.
+//! Daily limits of a named token, and the users that it may create.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ async fn a_token_may_spend_so_much_a_day() {
     assert_eq!(answer.status, 202);
     let turn = serde_json::from_value(answer.json()["turn_id"].clone()).unwrap();
     let prefix = home.store.tokens().await.unwrap()[0].prefix.clone();
-    // The reply is noted behind the request.
+    // The reply is counted after the request.
     while home.store.token_use(&prefix, start()).await.unwrap().0 == 0 {
         tokio::task::yield_now().await;
     }

@@ -1,5 +1,5 @@
-//! Every path and method of the OpenAPI document with every kind of token: 401, 403, or let in as the book's table says. A new
-//! route is in the document, and so it is here.
+//! Every path and method of the OpenAPI document with every kind of token: 401, 403, or access, as the table in the
+//! book says. A new route is in the document, so it is also tested here.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::home::{Answer, HOSTNAME, Home, TOKEN};
 
 const BOOK: &str = include_str!("../../../../docs/book/security.md");
 
-/// What the book's table says that each scope opens: whole paths, or with `…` what is below them.
+/// Paths that each scope opens by the book's table: whole paths, or with `…` everything below them.
 fn table_of_the_book() -> BTreeMap<String, Vec<String>> {
     let rows = BOOK.lines().skip_while(|line| !line.starts_with("| scope | opens |")).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
@@ -41,7 +41,7 @@ fn is_opened(table: &BTreeMap<String, Vec<String>>, scope: &str, path: &str, met
     is_listed(scope) || scope == "admin" && is_left
 }
 
-/// Every operation of the document, with whether it needs a token.
+/// Every operation of the document, and whether it needs a token.
 async fn operations(home: &Home) -> Vec<(String, String, bool)> {
     let document = home.get("/api/openapi.json").await.json();
     let mut operations = vec![("/mcp".to_owned(), "POST".to_owned(), true)];
@@ -51,12 +51,12 @@ async fn operations(home: &Home) -> Vec<(String, String, bool)> {
             operations.push((path.clone(), method.to_uppercase(), needs_token));
         }
     }
-    // What ends the program comes last.
+    // The operation that ends the program comes last.
     operations.sort_by_key(|(path, ..)| path.ends_with("/stop"));
     operations
 }
 
-/// The status; of a 403 also why.
+/// The status; for a 403 also the reason.
 async fn ask(home: &Home, path: &str, method: &str, token: Option<&str>) -> (StatusCode, String) {
     let parts = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
     let request = Request::builder().method(method).uri(parts.collect::<Vec<_>>().join("/"));

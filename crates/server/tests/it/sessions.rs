@@ -8,7 +8,7 @@ async fn listed(home: &Home, query: &str) -> Vec<Value> {
     home.get(&format!("/api/admin/sessions{query}")).await.json()["sessions"].as_array().unwrap().clone()
 }
 
-/// Says something worth remembering, so that the session is not taken for a trivial one.
+/// Sends a message with content, so that the session does not count as trivial.
 async fn talk_at_length(home: &Home) {
     for line in
         ["My grandmother died last night.", "She raised me in Lisbon.", "I can't stop crying.", "Thank you."]

@@ -1,4 +1,4 @@
-//! Daemons that share a home, over real sockets: any of them takes any request, and the one that holds the home answers.
+//! Daemons that share a home, over real sockets: each accepts every request, and the active one answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::home::{Home, TOKEN};
 
 const SECRET: &str = "shared-by-the-daemons-of-the-tests";
 
-/// A daemon's entrance, and who answers behind it.
+/// A daemon's front, and the daemon that answers behind it.
 struct Entrance {
     address: SocketAddr,
     answering: watch::Sender<AnsweringDaemon>,
@@ -102,7 +102,7 @@ async fn a_talk_with_the_daemon_that_does_not_hold_the_home() {
         let history: Value = serde_json::from_str(&history).unwrap();
         assert_eq!((status, &history["messages"][1]["content"]), (200, &json!("through the other one")));
     }
-    // Errors come back as they are, in the shape of their path.
+    // Errors are returned unchanged, in the shape of their path.
     let (status, missing) = get(&format!("{}/api/nothing", other.url())).await;
     assert!(status == 404 && missing.contains("path not found"), "{missing}");
     let refused = client().get(format!("{}/v1/models", other.url())).send().await.unwrap();
@@ -110,7 +110,7 @@ async fn a_talk_with_the_daemon_that_does_not_hold_the_home() {
     assert!(refused.headers().contains_key("www-authenticate"));
     let refused: Value = serde_json::from_str(&refused.text().await.unwrap()).unwrap();
     assert_eq!(refused["error"]["type"], "authentication_error");
-    // The stream ends with the daemon that passes it on.
+    // The stream ends with the daemon that forwards it.
     other.shutdown.cancel();
     while events.chunk().await.is_ok_and(|chunk| chunk.is_some()) {}
 }
@@ -128,7 +128,8 @@ async fn requests_wait_while_the_home_changes_hands() {
     assert_eq!(asked.await.unwrap().0, 200);
     assert_eq!(get(&format!("{}/ready", waiting.url())).await.0, 200);
 
-    // A holder that takes no connection any more has done nothing: the next one is asked, for what must not be done twice too.
+    // An active daemon that accepts no connection any more has done nothing, so the next one is asked, also for
+    // requests that must not be repeated.
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone_url = format!("http://{}", gone.local_addr().unwrap());
     drop(gone);
@@ -145,7 +146,7 @@ async fn requests_wait_while_the_home_changes_hands() {
     assert_eq!(history.matches("said while it changed hands").count(), 1, "{history}");
 }
 
-/// A holder that reads a request and never answers.
+/// An active daemon that reads a request and never answers.
 async fn stopped_holder() -> (String, Arc<TcpListener>, tokio::task::JoinHandle<TcpStream>) {
     let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
     let (url, listening) = (format!("http://{}", listener.local_addr().unwrap()), listener.clone());
@@ -200,7 +201,7 @@ async fn clients_can_t_pretend_to_be_a_daemon() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
-    // The secret alone opens nothing: tokens are still asked for.
+    // The secret alone gives no access: tokens are still required.
     let asked =
         client().get(format!("{}/api/chat/history", holder.url())).header("echovessel-daemon", SECRET);
     assert_eq!(asked.send().await.unwrap().status(), 401);

@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use crate::home::{Home, TOKEN};
 
-/// A client as plain as can be: what goes over the wire is what is written here.
+/// A minimal client: the bytes on the wire are those written here.
 struct Client(TcpStream);
 
 impl Client {
@@ -23,7 +23,7 @@ impl Client {
         Self(stream)
     }
 
-    /// Reads until this text has come.
+    /// Reads until this text was received.
     async fn until(&mut self, text: &str) -> String {
         let mut read = Vec::new();
         let mut piece = [0_u8; 4096];
@@ -80,7 +80,7 @@ async fn a_head_that_is_too_large_is_refused() {
     let server = tokio::spawn(server::serve(listener, None, home.parts(), home.shutdown.clone()));
     let path = format!("GET /health?{}", "x".repeat(100_000));
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The server may hang up before all of it is written.
+    // The server may close the connection before everything is written.
     let _: std::io::Result<()> =
         stream.write_all(format!("{path} HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes()).await;
     let mut answer = Vec::new();
@@ -106,7 +106,7 @@ async fn a_body_that_does_not_come_is_not_waited_for_for_ever() {
     );
     slow.write_all(head.as_bytes()).await.unwrap();
     let answer = tokio::spawn(Client(slow).rest());
-    // Time passes until the server has begun to wait and has had enough.
+    // The clock advances until the server's time limit is over.
     while !answer.is_finished() {
         home.wait(Duration::from_secs(10)).await;
         tokio::task::yield_now().await;
@@ -134,7 +134,7 @@ async fn a_head_that_comes_drop_by_drop_is_hung_up_on() {
     server.await.unwrap().unwrap();
 }
 
-/// A token that holds all connections of the network can still be revoked.
+/// A token that occupies all network connections can still be revoked.
 #[tokio::test]
 async fn socket_of_the_home_answers_the_owner_alone() {
     let home = Home::new().await;

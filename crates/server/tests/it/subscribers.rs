@@ -1,4 +1,4 @@
-//! Many who watch at once, over real sockets; some who never read.
+//! Many subscribers at once, over real sockets; some of them never read.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::home::{Home, TOKEN, scope};
 const SUBSCRIBERS: usize = 1_000;
 const TURNS: usize = 10;
 
-/// As many as the system lets this process have sockets for: each costs one at either end.
+/// As many as this process may have sockets for: each needs one at either end.
 fn subscribers() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find(|line| line.starts_with("Max open files"));
@@ -40,7 +40,7 @@ impl Watcher {
         watcher
     }
 
-    /// Reads until these words have come. What was looked through once is not looked through again.
+    /// Reads until these words were received. Bytes that were searched are not searched again.
     async fn until(&mut self, words: &str) {
         let mut piece = vec![0_u8; 64 * 1024];
         let mut looked = 0;
@@ -52,7 +52,7 @@ impl Watcher {
         }
     }
 
-    /// Numbers of the events, in the order of their coming.
+    /// Numbers of the events, in the order of arrival.
     fn numbers(&self) -> Vec<u64> {
         let ids = self.text.lines().filter_map(|line| line.strip_prefix("id: "));
         ids.filter_map(|id| id.rsplit('-').next()?.trim().parse().ok()).collect()
@@ -79,7 +79,7 @@ async fn a_thousand_watch_and_half_of_them_never_read() {
     let mut reading = watchers.split_off(count / 2);
     let stuck = watchers;
     for number in 0..TURNS {
-        // Every turn ends although half of those who watch it never read.
+        // Every turn ends although half of its subscribers never read.
         assert_eq!(home.talk(&format!("line {number}")).await.name, "chat.message.done");
     }
     let last = home.runtime.broadcast().subscribe().last_event_id();
@@ -105,7 +105,7 @@ async fn a_subscriber_that_falls_behind_is_told_and_goes_on() {
     let home = Home::new().await;
     let address = served(&home).await;
     let mut slow = Watcher::open(address, None).await;
-    // More than the sockets between and the kept events together hold.
+    // More than the sockets and the buffered events together hold.
     for number in 0..12_000 {
         home.runtime.broadcast().publish(marker(&format!("event {number}."), 4_000));
         if number % 500 == 0 {
@@ -118,7 +118,7 @@ async fn a_subscriber_that_falls_behind_is_told_and_goes_on() {
     let numbers = slow.numbers();
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "lost, but never out of order");
     assert!(numbers.len() < 12_000, "some were lost");
-    // Whoever comes back with the last id that was seen goes on behind it.
+    // A client that reconnects with the last received id continues after it.
     let seen = slow.text.lines().rev().find_map(|line| line.strip_prefix("id: ")).unwrap().trim().to_owned();
     home.runtime.broadcast().publish(marker("after the end", 0));
     let mut back = Watcher::open(address, Some(&seen)).await;
@@ -133,7 +133,7 @@ async fn a_quiet_stream_shows_that_it_lives_every_thirty_seconds() {
     let address = served(&home).await;
     let mut watcher = Watcher::open(address, None).await;
     for beat in 1..=3 {
-        // Time passes until the stream has begun to wait for its next beat.
+        // The clock advances until the stream waits for its next heartbeat.
         while watcher.text.matches("chat.connection.heartbeat").count() < beat {
             home.wait(Duration::from_secs(30)).await;
             let mut piece = [0_u8; 4_096];

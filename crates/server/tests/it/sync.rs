@@ -1,18 +1,18 @@
-//! Instances that pull and push over the hub's tools, honest ones and others.
+//! Instances that pull and push over the hub's tools, correct ones and others.
 
 use serde_json::{Value, json};
 
 use crate::home::{Home, TOKEN};
 use crate::mcp::call;
 
-/// Calls a tool, and gives what it answers.
+/// Calls a tool and returns its answer.
 pub(crate) async fn answer(home: &Home, token: &str, tool: &str, arguments: Value) -> Value {
     let result = call(home, token, tool, arguments).await;
     assert!(result["isError"].is_null(), "{tool}: {result}");
     result["structuredContent"].clone()
 }
 
-/// Pushes one change; fields of it that are null are left out.
+/// Pushes one change; fields that are null are left out.
 async fn push_as(home: &Home, token: &str, instance: &str, field: &str, mut change: Value) -> Value {
     if let Some(fields) = change.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
@@ -47,7 +47,7 @@ async fn read_memory(home: &Home, slug: &str) -> Value {
     answer(home, TOKEN, "memory_read", read).await["memory"]["content"].clone()
 }
 
-/// Every text of a memory that a pull brings, the shown one first.
+/// Every text of a memory in the answer to a pull, the shown one first.
 fn texts(pulled: &Value, slug: &str) -> Vec<String> {
     let memories = pulled["memories"].as_array().unwrap();
     let Some(memory) = memories.iter().find(|memory| memory["slug"] == slug) else { return Vec::new() };
@@ -85,7 +85,7 @@ async fn used_counter_with_another_text_keeps_both_texts() {
         push(&home, "tablet", memory("cat", "new", "2026-05-02T10:00:00Z", json!({"tablet": 1}))).await;
     assert_eq!(again["status"], "conflict", "{again}");
     assert_eq!(texts(&pull(&home, "phone", Value::Null).await, "cat"), ["new", "old"]);
-    // What its author has replaced before it came is no news.
+    // A version that its author has replaced before it arrives is not new.
     let late =
         push(&home, "tablet", memory("cat", "older", "2026-05-01T09:00:00Z", json!({"tablet": 2}))).await;
     assert_eq!(late["status"], "known", "{late}");
@@ -105,7 +105,7 @@ async fn counter_far_ahead_is_refused_and_later_pushes_work() {
     assert_eq!(later["status"], "applied");
 }
 
-/// What a bound instance says about the counters of others does not make their next changes look old.
+/// What a token-bound instance reports about the counters of others does not make their next changes look old.
 #[tokio::test]
 async fn bound_instance_cannot_use_up_the_counters_of_another() {
     let home = Home::new().await;
@@ -132,7 +132,7 @@ async fn time_in_2999_does_not_decide_what_is_shown() {
     assert_eq!(read_memory(&home, "dog").await, "later");
 }
 
-/// A client without version vectors has seen what it was shown of each document, and not what waits beside it.
+/// A client without version vectors has seen the shown version of each document, and not the others.
 #[tokio::test]
 async fn client_without_vectors_has_a_base_for_each_document() {
     let home = Home::new().await;
@@ -163,7 +163,7 @@ async fn two_clients_without_vectors_that_change_different_sections_are_merged()
     let text =
         async || pull(&home, "tablet", Value::Null).await["identityFiles"]["custom"][0]["content"].clone();
     assert_eq!(text().await, document("A", "B"));
-    // It goes on from its own text, without another pull.
+    // The client continues from its own text, without another pull.
     assert_eq!(push("phone", &document("a", "BB")).await, "applied");
     assert_eq!(text().await, document("A", "BB"));
     let open = answer(&home, TOKEN, "conflict_list", json!({})).await;
@@ -181,7 +181,7 @@ async fn pull_sends_every_live_version_that_its_token_covers() {
     assert_eq!(hidden["versionVector"], json!({"laptop": 1}));
     let second = pull(&home, "tablet", first["newSyncToken"]["versionVector"].clone()).await;
     assert_eq!(second["memories"], json!([]));
-    // A hidden version that came later is news, though what is shown is not.
+    // A hidden version that arrived later is new, although the shown one is not.
     push(&home, "desk", memory("dog", "grey", "2026-05-01T09:00:00Z", json!({"desk": 1}))).await;
     let third = pull(&home, "tablet", first["newSyncToken"]["versionVector"].clone()).await;
     assert!(texts(&third, "dog").contains(&"grey".to_owned()), "{third}");
@@ -215,7 +215,7 @@ async fn bound_instance_leaves_the_daily_of_another_alone() {
     assert_eq!(taken["status"], "applied", "{taken}");
 }
 
-/// A bound instance signs what it writes with its own name.
+/// A token-bound instance signs its changes with its own name.
 #[tokio::test]
 async fn bound_instance_signs_with_its_own_name() {
     let home = Home::new().await;
@@ -247,7 +247,7 @@ async fn pull_in_pages_brings_everything_once() {
         }
         pages += 1;
         if pages == 1 {
-            // A document of a page that was sent already changes: it comes again.
+            // A document of a page that was sent already changes, so it is sent again.
             push(&home, "laptop", memory("m03", "second", "2026-05-01T11:00:00Z", Value::Null)).await;
             assert_eq!(page["newSyncToken"]["versionVector"], json!({}), "nothing is covered yet");
         }
@@ -288,7 +288,7 @@ async fn ten_megabytes_are_pushed_at_once_and_pulled_in_bounded_pages() {
     );
 }
 
-/// One self is one memory: what a program wrote reaches the persona's replies, the tool `recall` and `memory_search`.
+/// The hub is one memory: what a program wrote reaches the persona's replies, the tool `recall` and `memory_search`.
 #[tokio::test]
 async fn documents_of_other_programs_reach_the_reply() {
     let home = Home::new().await;
@@ -309,7 +309,7 @@ async fn documents_of_other_programs_reach_the_reply() {
     let repaired = prompt("Who repaired the bicycle?").await;
     let receipt = async || -> Value {
         let history = home.get("/api/chat/history").await.json();
-        // The newest comes first.
+        // The newest is first.
         let turn = history["messages"].as_array().unwrap().iter().find_map(|said| said["turn_id"].as_str());
         home.get(&format!("/api/chat/turns/{}/receipt", turn.unwrap())).await.json()["documents"].clone()
     };
@@ -337,14 +337,14 @@ async fn documents_of_other_programs_reach_the_reply() {
     assert_eq!(found["results"][0]["slug"], "almond-cake", "{found}");
 }
 
-/// Erases a text, by the tools.
+/// Erases a text with the tools.
 pub(crate) async fn erase(home: &Home, text: &str) {
     let preview = answer(home, TOKEN, "forget_preview", json!({"text": text})).await;
     let erased = answer(home, TOKEN, "forget", json!({"text": text, "confirm": preview["id"]})).await;
     assert_eq!(erased["success"], true, "{erased}");
 }
 
-/// Pulls page by page with one document on each, and gives what came, by name, with the last token.
+/// Pulls page by page with one document on each page. Returns the received documents by name, and the last token.
 async fn pull_pages(home: &Home, since: &Value, mut between: impl AsyncFnMut(usize)) -> (Vec<String>, Value) {
     let (mut cursor, mut seen) = (Value::Null, Vec::new());
     for number in 0.. {
@@ -381,7 +381,7 @@ async fn erased_names_reach_a_pull_in_pages_among_the_other_changes() {
     push(&home, "laptop", memory("garden", "changed", "2026-05-02T10:00:00Z", Value::Null)).await;
     let (mut seen, token) = pull_pages(&home, &first, async |page| {
         if page == 1 {
-            // A document that the client has is erased while it pulls.
+            // A document of which the client has a copy is erased while it pulls.
             erase(&home, "kitchen").await;
         }
     })

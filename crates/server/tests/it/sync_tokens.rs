@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::home::{Home, TOKEN};
 use crate::sync::{answer, erase, memory, pull, push};
 
-/// What the receipt of the newest erasure says of instances: those that were reached, and those that were not.
+/// The instances in the receipt of the newest erasure: those that were reached, and those that were not.
 async fn reached(home: &Home) -> (Value, Value) {
     let receipt = home.get("/api/admin/memory/receipts").await.json()["receipts"][0].clone();
     let names = receipt["reached"].as_array().unwrap().iter().map(|reached| reached["id"].clone()).collect();
@@ -30,7 +30,7 @@ async fn client_without_since_acknowledges_a_deletion_with_its_next_pull() {
     assert_eq!(after["memories"], json!([]), "nothing is sent once it is known: {after}");
 }
 
-/// Pushes a memory as the tablet, and gives the counters of the token.
+/// Pushes a memory as the tablet and returns the counters of the token.
 async fn token_of_push(home: &Home, content: &str) -> Value {
     let change = json!({"granularity": "significant", "date": "2026-05-01", "slug": "balcony", "content": content,
         "updatedAt": "2026-05-03T10:00:00Z"});

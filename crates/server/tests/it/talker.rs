@@ -1,4 +1,4 @@
-//! A language model that says what a test tells it to, in this process.
+//! A language model with scripted replies, in this process.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -14,25 +14,25 @@ use tokio::sync::Semaphore;
 pub(crate) const USAGE: Usage =
     Usage { input_tokens: 120, output_tokens: 8, cached_tokens: 20, reported: true };
 
-/// One reply.
+/// One scripted reply.
 pub(crate) enum Reply {
-    /// Says these pieces.
+    /// Streams these pieces.
     Says(Vec<&'static str>),
-    /// Says these pieces, then breaks off.
+    /// Streams these pieces, then breaks off.
     BreaksOff(Vec<&'static str>),
-    /// Says nothing, and asking again may help or not.
+    /// Sends nothing; the error may be permanent or temporary.
     Fails { transient: bool },
-    /// Says these pieces, each when the test gives leave.
+    /// Streams these pieces, each when the test allows it.
     Waits(Arc<Semaphore>, Vec<&'static str>),
 }
 
-/// Replies from a queue, then always "I hear you." Other questions are answered by the offline provider.
+/// Replies from a queue, then always "I hear you." Other prompts are answered by the offline provider.
 #[derive(Default)]
 pub(crate) struct Talker {
     queue: Mutex<VecDeque<Reply>>,
     /// The user text of each reply's prompt.
     pub(crate) prompts: Mutex<Vec<String>>,
-    /// Whether questions other than replies fail for good.
+    /// Whether prompts other than replies fail permanently.
     pub(crate) refuses_work: std::sync::atomic::AtomicBool,
 }
 

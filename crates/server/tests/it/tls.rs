@@ -52,7 +52,7 @@ async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let parts = ServerParts { tls: Some(tls), ..home.parts() };
     let server = tokio::spawn(server::serve(listener, None, parts, home.shutdown.clone()));
 
-    // One that never begins to shake hands holds nobody up, and is let go.
+    // A client that never starts the handshake blocks nobody and is disconnected.
     let mut silent = TcpStream::connect(address).await.unwrap();
     let stream = TcpStream::connect(address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
@@ -69,7 +69,7 @@ async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let mut plain = TcpStream::connect(address).await.unwrap();
     plain.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    // The server may hang up before all of it is read.
+    // The server may close the connection before everything is read.
     let _: std::io::Result<usize> = plain.read_to_end(&mut answer).await;
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP/1.1"), "words went over the wire in the clear");
 

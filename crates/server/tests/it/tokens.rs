@@ -70,7 +70,7 @@ async fn the_last_use_is_noted() {
     let token = home.token("phone", &["chat"], None).await;
     home.wait(Duration::from_secs(600)).await;
     assert_eq!(home.ask_with(&token, Method::GET, "/api/chat/history", None).await.status, 200);
-    // It is written behind the request.
+    // It is written after the request.
     let used = loop {
         let list = home.get("/api/admin/tokens").await.json();
         if !list["tokens"][0]["last_used_at"].is_null() {
@@ -176,7 +176,7 @@ async fn lookalike_tokens_open_nothing() {
             home.ask_with(wrong, method, "/api/admin/tokens", None).await.is_problem(401);
         }
     }
-    // A token goes into the header and nowhere else.
+    // A token is accepted in the header and nowhere else.
     let request = Request::builder().uri(format!("/api/chat/history?token={token}")).header(HOST, HOSTNAME);
     let answer = Answer::of(home.raw(request.body(Body::empty()).unwrap()).await).await;
     answer.is_problem(401);

@@ -6,7 +6,7 @@ use crate::home::{Home, scope, start, until, without_ids};
 
 const UNKNOWN: &str = "01980000-0000-7000-8000-000000000000";
 
-/// A talk of a loss that became memory; gives its session.
+/// A conversation about a loss that was extracted; returns its session.
 async fn remembered(home: &Home) -> String {
     remembered_of(
         home,
@@ -157,7 +157,7 @@ async fn transcripts_of_slow_cycles_are_listed_and_read() {
     );
     let session = remembered(&home).await;
     phase_g(&home, &session).await;
-    // A quiet hour later there is no reflection, and something new to think of.
+    // An hour without messages later there is no reflection, and new material for the slow cycle.
     let later = memory::ports::Clock::now(&home.clock) + std::time::Duration::from_secs(3_600);
     home.clock.set(later);
     let mut watcher = home.runtime.broadcast().subscribe();
@@ -223,7 +223,7 @@ async fn turns_and_calls_are_read_page_by_page() {
     }
 }
 
-/// A call so many hours ago.
+/// A call this many hours ago.
 fn call(hours: i64, task: &str, tier: &str, cost_usd: Option<f64>) -> ModelCall {
     ModelCall {
         at: start() - jiff::SignedDuration::from_hours(hours),

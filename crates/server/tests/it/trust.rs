@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::home::{Answer, BODY_LIMIT, HOSTNAME, Home, TOKEN, scope};
 use memory::ports::MessageStore;
 
-/// Every path of the API with something in place of its ids, and some that do not exist.
+/// Every path of the API with values in place of its ids, and some paths that do not exist.
 fn guarded() -> Vec<String> {
     let known = server::api_paths()
         .into_iter()
@@ -85,7 +85,7 @@ async fn a_foreign_host_name_gets_nothing() {
             assert_eq!(answer.status, 421, "{path} under {host:?}");
         }
     }
-    // Only health checks of proxies, which speak HTTP/1.0, may name no host.
+    // Only health checks of proxies, which use HTTP/1.0, may send no Host header.
     for (path, status) in [("/", 421), ("/api/state", 421), ("/health", 200), ("/ready", 200)] {
         let none = Request::builder().uri(path).body(Body::empty()).unwrap();
         assert_eq!(home.raw(none).await.status(), status, "{path}");

@@ -1,4 +1,4 @@
-//! Speaking and hearing over HTTP: espeak-ng speaks for real, a scripted provider fails on demand.
+//! Speech and transcription over HTTP: espeak-ng really speaks, a mock provider fails on demand.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,7 +69,7 @@ impl Stage {
         folders.flat_map(list).map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Talks; returns the events from the beginning of the reply to the end of its sound.
+    /// Sends a message; returns the events from the start of the reply to the end of its speech.
     async fn hear(&self, content: &str, last: &str) -> Vec<Arc<WireEvent>> {
         let mut watcher = self.home.runtime.broadcast().subscribe();
         self.home.post("/api/chat/send", json!({"content": content})).await;

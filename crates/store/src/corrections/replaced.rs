@@ -234,7 +234,7 @@ mod tests {
     use crate::engine::plans::{empty_database, explain_plan};
 
     #[test]
-    fn no_statement_walks_over_the_past() {
+    fn no_statement_scans_the_past() {
         let connection = empty_database();
         for statement in [
             HAS_REPLACED_VALUES,

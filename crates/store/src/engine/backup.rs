@@ -11,7 +11,7 @@ use memory::ports::StoreError;
 use memory::scope::{PersonaId, UserId};
 
 use crate::engine::connection::{inspect_existing, open_for_maintenance, open_for_reading, overwrite_words};
-use crate::engine::database_file::{put_in_place, remove_database_file};
+use crate::engine::database_file::{move_into_place, remove_database_file};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, params};
 use crate::engine::{StoreOptions, check, migrate, run_blocking};
@@ -65,7 +65,7 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
             return Err(error);
         }
     };
-    put_in_place(&fresh, target)
+    move_into_place(&fresh, target)
         .map_err(|error| StoreError::Unwritable(format!("{}: {error}", target.display())))?;
     Ok(report)
 }

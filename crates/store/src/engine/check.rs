@@ -32,7 +32,7 @@ pub struct Check {
 
 impl Check {
     /// True if nothing was found.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_intact(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn create(path: &Path) -> std::io::Result<File> {
 /// # Errors
 ///
 /// The file can't be renamed, or its folder can't be written.
-pub fn put_in_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
+pub fn move_into_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
     fs::rename(fresh, target)?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::File::open(folder)?.sync_all()

@@ -83,7 +83,7 @@ impl Failure {
     }
 
     /// True if the engine may have aborted the whole transaction, so that a savepoint does not help.
-    pub(crate) fn spoils_transaction(&self) -> bool {
+    pub(crate) fn aborts_transaction(&self) -> bool {
         let Self::Statement(error) = self else { return false };
         if error.is_lost_connection() {
             return true;

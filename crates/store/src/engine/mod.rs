@@ -23,7 +23,7 @@ use memory::ports::StoreError;
 
 pub use backup::{BackupReport, MissedErasures, back_up, examine_backup};
 pub use check::Check;
-pub use database_file::{SIDE_FILES, database_files, put_in_place, remove_database_file};
+pub use database_file::{SIDE_FILES, database_files, move_into_place, remove_database_file};
 pub use options::StoreOptions;
 pub use postgres::{
     DaemonEntry, DaemonState, HomeHolder, HomeState, NewDaemon, ServerAddress, SharedAccess, Standby,

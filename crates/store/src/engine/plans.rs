@@ -47,7 +47,7 @@ fn lists_are_read_from_their_index_in_its_order() {
 
 #[test]
 fn the_diary_looks_at_what_it_has_not_told_alone() {
-    let plan = explain_plan(&empty_database(), crate::hub::UNTOLD_EVENTS);
+    let plan = explain_plan(&empty_database(), crate::hub::EVENTS_WITHOUT_DIARY_LINE);
     assert!(plan.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY (rowid=?)"), "{plan}");
     assert_eq!(plan.matches("SCAN").count(), 1, "{plan}");
 }

@@ -103,8 +103,8 @@ impl<T> Queue<T> {
 
     /// Closes the queue when the thread that has it ends, and drops the remaining items: if the thread has panicked,
     /// nobody must wait for an answer that never comes.
-    pub(crate) fn abandoned_at_end(self: &Arc<Self>) -> impl Drop + use<T> {
-        AbandonedAtEnd(Arc::clone(self))
+    pub(crate) fn close_on_drop(self: &Arc<Self>) -> impl Drop + use<T> {
+        CloseOnDrop(Arc::clone(self))
     }
 }
 
@@ -136,9 +136,9 @@ impl<T> Slot<T> {
     }
 }
 
-struct AbandonedAtEnd<T>(Arc<Queue<T>>);
+struct CloseOnDrop<T>(Arc<Queue<T>>);
 
-impl<T> Drop for AbandonedAtEnd<T> {
+impl<T> Drop for CloseOnDrop<T> {
     fn drop(&mut self) {
         self.0.close();
         let mut state = self.0.state.lock();
@@ -220,7 +220,7 @@ mod tests {
         queue.push(reply).unwrap();
         let work = Arc::clone(&queue);
         let thread = std::thread::spawn(move || {
-            let _guard = work.abandoned_at_end();
+            let _guard = work.close_on_drop();
             panic!("a defect");
         });
         assert!(thread.join().is_err());

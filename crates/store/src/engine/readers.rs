@@ -35,7 +35,7 @@ impl Readers {
             let (done, ended) = oneshot::channel();
             finished.push(ended);
             let body = move || {
-                let _guard = work.abandoned_at_end();
+                let _guard = work.close_on_drop();
                 while let Some(jobs) = work.take_oldest(1) {
                     for ReaderJob { work, has_transaction, reply } in jobs {
                         let read = if has_transaction { read_in_transaction } else { read_statement };

@@ -162,7 +162,7 @@ impl Writer {
         let (done, finished) = oneshot::channel();
         let (work, count) = (Arc::clone(&queue), Arc::clone(&commits));
         let body = move || {
-            let _guard = work.abandoned_at_end();
+            let _guard = work.close_on_drop();
             while let Some(group) = work.take_oldest(GROUP_MAX) {
                 run_commands_in_order(&connection, group, &count);
             }
@@ -393,7 +393,7 @@ fn run_in_savepoint(
     send(connection, "SAVEPOINT command")?;
     let outcome = match run(unit, part) {
         Err(failure)
-            if failure.spoils_transaction()
+            if failure.aborts_transaction()
                 || failure.may_belong_to_earlier_statement(connection)
                 || !connection.is_in_transaction() =>
         {

@@ -205,7 +205,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     let saying_the_same = select::ids_with_same_text(connection, &going)?;
     follow::add_dependents(connection, &mut going)?;
     if !is_preview {
-        overwrite::expect_removals(connection, going.messages.len() + going.nodes.len())?;
+        overwrite::make_overwriting_due(connection, going.messages.len() + going.nodes.len())?;
     }
     let mut taken = ForgetSummary::default();
     for seq in saying_the_same.into_iter().filter(|seq| !going.messages.contains_key(seq)) {

@@ -43,7 +43,7 @@ pub(crate) fn mark_overwriting_due(connection: &Connection) -> Result<()> {
 }
 
 /// Prepares for the removal of this many rows, and makes overwriting due.
-pub(super) fn expect_removals(connection: &Connection, count: usize) -> Result<()> {
+pub(super) fn make_overwriting_due(connection: &Connection, count: usize) -> Result<()> {
     match connection.sqlite() {
         Some(file) if count >= ROWS_OVERWRITTEN_TOGETHER_MIN => Ok(overwrite_words_later(file)?),
         _ => Ok(()),

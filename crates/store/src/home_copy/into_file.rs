@@ -7,7 +7,7 @@ use memory::ports::StoreError;
 use super::{CopyError, CopyReport, HomeCopy};
 use crate::engine::connection::open_for_copying;
 use crate::engine::sql::{Connection, params};
-use crate::engine::{StoreOptions, check, put_in_place, remove_database_file, schema};
+use crate::engine::{StoreOptions, check, move_into_place, remove_database_file, schema};
 use crate::index::words::with_scope;
 
 /// Copies a home to a file. The file gets its name once it is complete and compared.
@@ -21,7 +21,7 @@ pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, C
     let partial = path.with_extension("partial");
     remove_database_file(&partial).map_err(|error| unwritable(error.to_string()))?;
     let outcome = fill_target(copy, &partial).and_then(|report| {
-        put_in_place(&partial, path).map_err(|error| unwritable(error.to_string()))?;
+        move_into_place(&partial, path).map_err(|error| unwritable(error.to_string()))?;
         Ok(report)
     });
     if outcome.is_err() {
@@ -53,7 +53,7 @@ fn fill_target(copy: &mut HomeCopy<'_>, partial: &Path) -> Result<CopyReport, Co
     run("COMMIT; PRAGMA journal_mode = DELETE;")?;
     connection.close().map_err(CopyError::Target)?;
     let found = check::check(partial, &options).map_err(CopyError::Store)?;
-    match found.is_whole() {
+    match found.is_intact() {
         true => Ok(report),
         false => Err(CopyError::Different(format!("{found:?}"))),
     }

@@ -24,7 +24,7 @@ pub(super) fn copy(
         .and_then(|()| restore(&connection, &tables, &references))
         .and_then(|()| check::check_on_server(&connection))
         .map_err(CopyError::Target)?;
-    if !found.is_whole() {
+    if !found.is_intact() {
         return Err(CopyError::Different(format!("{found:?}")));
     }
     // Until the server has analysed the tables it guesses the number of rows.

@@ -11,7 +11,7 @@ use crate::engine::sql::{Connection, Result};
 use crate::rows;
 
 /// Query for events without a diary line. It starts at the list of these events, so that nothing else is read.
-pub(crate) const UNTOLD_EVENTS: &str =
+pub(crate) const EVENTS_WITHOUT_DIARY_LINE: &str =
     "SELECT c.persona_id, c.user_id, n.id, s.id, s.first_message_at, n.description
      FROM hub_untold u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
      JOIN sessions s ON s.id = n.source_session_id AND s.status = 'closed'
@@ -20,7 +20,7 @@ pub(crate) const UNTOLD_EVENTS: &str =
 
 pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEvent>> {
     connection
-        .prepare_cached(UNTOLD_EVENTS)?
+        .prepare_cached(EVENTS_WITHOUT_DIARY_LINE)?
         .query_map([limit], |row| {
             Ok(DiaryEvent {
                 scope: rows::scope(row, 0)?,

@@ -43,7 +43,7 @@ use crate::rows::microseconds;
 
 pub(crate) use core_blocks::{follow_core_block, forget_core_block_version};
 #[cfg(test)]
-pub(crate) use diary::UNTOLD_EVENTS;
+pub(crate) use diary::EVENTS_WITHOUT_DIARY_LINE;
 pub(crate) use diary::mark_outdated;
 pub(crate) use forget::{HubForgetting, forget, forget_card, forget_persona};
 

@@ -100,7 +100,7 @@ mod tests {
     use crate::engine::plans::explain_plan;
 
     #[test]
-    fn no_statement_walks_over_the_past() {
+    fn no_statement_scans_the_past() {
         let connection = empty_database();
         let identity = explain_plan(&connection, IDENTITY_TEXTS);
         assert!(identity.contains("hub_documents_of_persona (persona_id=? AND kind=?)"), "{identity}");

@@ -363,7 +363,7 @@ fn record_proposal(
             .execute(params![session, scope, SAVED_MEMORIES_CHANNEL, at, run])?;
     }
     let memory = RejectedMemory { session_id: SessionId(uuid::Uuid::from_bytes(session)), ..memory.clone() };
-    commits::keep_rejected(connection, scope, &memory)?;
+    commits::store_rejected_memory(connection, scope, &memory)?;
     Ok(true)
 }
 

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vector_survives_as_bytes() {
+    fn a_vector_round_trips_as_bytes() {
         let vector = vec![0.0, -1.5, f32::MIN_POSITIVE, 0.1];
         assert_eq!(from_bytes(&to_bytes(&vector)), vector);
         assert_eq!(to_bytes(&[1.0]), [0, 0, 128, 63]);

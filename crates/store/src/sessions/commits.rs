@@ -42,7 +42,7 @@ pub(crate) fn commit_extraction(
         new_nodes::insert_evidenced(unit, &origin, node)?;
     }
     for rejected in &commit.rejected {
-        keep_rejected(connection, origin.scope, rejected)?;
+        store_rejected_memory(connection, origin.scope, rejected)?;
     }
     for entity in &commit.entities {
         entities::insert(connection, origin.scope, entity, origin.model, commit.at)?;
@@ -172,7 +172,7 @@ fn insert_origin(
     Ok(CommitOrigin { scope, session_id: Some(session_id), at, model })
 }
 
-pub(crate) fn keep_rejected(
+pub(crate) fn store_rejected_memory(
     connection: &Connection,
     scope: i64,
     rejected: &RejectedMemory,

@@ -1,4 +1,4 @@
-//! What an archive knows of the schema.
+//! Archives and the schema: every column is exported or left out for a reason.
 
 use std::collections::BTreeSet;
 

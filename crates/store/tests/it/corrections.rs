@@ -1,4 +1,4 @@
-//! Laws of changing a memory and taking the change back, on any sequence of them.
+//! Laws of changing a memory and undoing the change, for any sequence of changes.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::home::{Home, at};
 
-/// One thing that happens to memories; numbers are places among those that there are.
+/// A change of memories; numbers are indexes into the existing ones.
 #[derive(Clone, Debug)]
 enum Happening {
     Merge(usize),
@@ -79,7 +79,7 @@ impl Life {
         }
     }
 
-    /// A session of one line, and what is extracted from it.
+    /// A session of one message, and the extraction from it.
     async fn session(&mut self, fill: impl FnOnce(&mut Self, &Message, &mut ExtractionCommit)) {
         let number = self.tick();
         let mut line = self.home.line(&format!("line {number}"));
@@ -169,7 +169,7 @@ impl Life {
         state
     }
 
-    /// Nobody is among those that replaced them.
+    /// No memory is among its own replacements.
     async fn is_acyclic(&self) -> bool {
         let state = self.state().await;
         self.nodes.iter().all(|start| {
@@ -205,7 +205,7 @@ proptest! {
                 prop_assert!(life.is_acyclic().await, "{:?}", happening);
             }
             let check = life.home.store.check().await.unwrap();
-            prop_assert!(check.is_whole(), "{check:?}");
+            prop_assert!(check.is_intact(), "{check:?}");
             Ok(())
         })?;
     }
@@ -228,7 +228,7 @@ proptest! {
                 Happening::Undo(_) => 0,
             };
             if changed == state {
-                // It was refused: a circle, or one that was replaced before.
+                // It was refused: a cycle, or a memory that was replaced before.
                 return Ok(());
             }
             life.happens(&Happening::Undo(place % state.len())).await;

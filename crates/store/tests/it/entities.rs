@@ -1,4 +1,4 @@
-//! Merging, separating, naming and describing, in any order, and all of it undone.
+//! Merging, separating, naming and describing entities in any order, and undoing all of it.
 
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityKind, EntityUndone};
 use memory::identifiers::EntityId;
@@ -32,7 +32,7 @@ fn id(place: usize) -> EntityId {
     EntityId(Uuid::from_u128(u128::try_from(place).unwrap() + 1_000))
 }
 
-/// All that can be seen of the five.
+/// Everything that can be read of the five entities.
 async fn view(home: &Home) -> (Vec<Entity>, Vec<EntityMentions>) {
     let mut entities = home.store.entities(&home.scope, 100).await.unwrap();
     entities.sort_by_key(|entity| entity.id);

@@ -15,7 +15,7 @@ async fn a_full_disk_is_said_so_and_reading_goes_on() {
     let long = "word ".repeat(40_000);
     let refused = home.store.capture(home.line(&long), policy, None).await;
     assert!(matches!(refused, Err(StoreError::Unwritable(_))), "{refused:?}");
-    // As a group, too: each of them is told, and nothing is half-written.
+    // The same as a group: each caller gets the error, and nothing is written partially.
     let together =
         futures_util::future::join_all((0..8).map(|_| home.store.capture(home.line(&long), policy, None)));
     for refused in together.await {
@@ -23,12 +23,12 @@ async fn a_full_disk_is_said_so_and_reading_goes_on() {
     }
     assert_eq!(home.store.messages_before(&home.scope, None, 10).await.unwrap(), [kept]);
     let check = home.store.check().await.unwrap();
-    assert!(check.is_whole(), "{check:?}");
+    assert!(check.is_intact(), "{check:?}");
 
     home.store.limit_pages(bound + 10_000).await.unwrap();
     home.store.capture(home.line(&long), policy, None).await.unwrap();
     assert_eq!(home.store.messages_before(&home.scope, None, 10).await.unwrap().len(), 2);
-    assert!(home.store.check().await.unwrap().is_whole());
+    assert!(home.store.check().await.unwrap().is_intact());
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn small_writes_go_on_where_a_large_one_has_no_room() {
     assert!(matches!(large, Err(StoreError::Unwritable(_))), "{large:?}");
     assert_eq!(before.unwrap().message.content, "before");
     assert_eq!(after.unwrap().message.content, "after");
-    assert!(home.store.check().await.unwrap().is_whole());
+    assert!(home.store.check().await.unwrap().is_intact());
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_damaged_file_is_unusable() {
     home.store.capture(home.line("hello"), SessionPolicy::default(), None).await.unwrap();
     home.store.close().await.unwrap();
     let mut bytes = std::fs::read(&home.path).unwrap();
-    // Everything but the first page, which holds the header and the schema's beginning.
+    // Everything except the first page, which contains the header and the start of the schema.
     bytes[4_096..].fill(0xA5);
     std::fs::write(&home.path, &bytes).unwrap();
     let error = match HomeStore::open(&home.path, StoreOptions::default()) {

@@ -1,4 +1,4 @@
-//! What is in the folder, who may read it, and what is never touched.
+//! Files of the folder: their permissions, and those that are never changed.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn refused(path: &std::path::Path) -> String {
     }
 }
 
-/// Names and bytes of all files of a folder.
+/// Names and content of all files of a folder.
 fn state(folder: &TempDir) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     let entries = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> =
@@ -79,7 +79,7 @@ async fn a_newer_schema_is_left_as_it_is() {
     home.store.close().await.unwrap();
     let later = rusqlite::Connection::open(&home.path).unwrap();
     later.pragma_update(None, "user_version", 999).unwrap();
-    // The newer version is in the log only, as after a crash, and then in the file.
+    // The newer version is only in the log, as after a crash, and then in the file.
     let copy = TempDir::new().unwrap();
     let path = copy.path().join("home.db");
     for name in ["home.db", "home.db-wal"] {
@@ -115,7 +115,7 @@ async fn a_crash_while_the_file_is_made_leaves_nothing_to_repair() {
     let path = folder.path().join("home.db");
     fs::write(&path, "").unwrap();
     let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
-    assert!(store.check().await.unwrap().is_whole());
+    assert!(store.check().await.unwrap().is_intact());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_missing_folder_is_named() {
     assert!(matches!(&error, StoreError::Unwritable(reason) if reason.contains("nowhere")), "{error}");
 }
 
-/// The full-text tables forget for good: an erased word is in no byte of the file.
+/// The full-text tables use secure deletion: an erased word is in no byte of the file.
 #[tokio::test]
 async fn erased_words_leave_the_file() {
     let home = Home::open().await;

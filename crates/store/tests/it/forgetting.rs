@@ -1,4 +1,5 @@
-//! Laws of forgetting, on a real file: in any order the same is left, a preview promises it, and no byte remembers.
+//! Laws of erasure on a real file: the order has no effect on the result, the preview matches it, and no byte of the
+//! text is left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +27,8 @@ use crate::home::at;
 
 const WORDS: [&str; 8] = ["cat", "Coal", "小黑", "rain", "chess", "Tom", "搬家", "night"];
 
-/// A session: lines as lists of words, and events as lists of the lines they quote, each with the words of all lines.
+/// A session: messages as lists of words, and events as lists of the messages they quote, each with the words of all
+/// messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Talk {
     lines: Vec<Vec<usize>>,
@@ -110,8 +112,8 @@ impl Life {
         node
     }
 
-    /// A talk and all that can be made of one: events with quotes, names, a mention of an earlier event, a refused
-    /// memory, a summary, a mood, and a thought on the events.
+    /// A conversation and everything that is derived from it: events with quotes, names, a mention of an earlier
+    /// event, a refused memory, a summary, a mood, and a thought about the events.
     async fn live(&mut self, talk: &Talk) {
         let (mut said, turn) = (Vec::new(), TurnId(self.id()));
         for (number, line) in talk.lines.iter().enumerate() {
@@ -205,10 +207,10 @@ impl Life {
         }
     }
 
-    /// Everything that is remembered, as rows of text. Tombstones and the numbers of vectors' writings are not memory.
+    /// All memory rows as text. Tombstones and the numbers of vector writes are not memory.
     fn state(&self) -> BTreeMap<String, Vec<String>> {
         let file = Connection::open(self.folder.path().join("home.db")).unwrap();
-        // The diary has still to tell what no line of it tells.
+        // The diary entry is still to be written, with no line in it yet.
         let untold = "SELECT node_seq AS seq FROM hub_untold ORDER BY seq";
         let without_line = "SELECT seq FROM concept_nodes n WHERE type = 'event' AND deleted_at IS NULL
             AND source_session_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM hub_lines l WHERE l.node_id = n.id)
@@ -291,8 +293,8 @@ fn run<T>(work: impl Future<Output = T>) -> T {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Messages and nodes can be deleted one by one in any order, or messages all at once: the same is left, and the
-    /// database is whole.
+    /// Messages and nodes can be deleted one by one in any order, or all messages at once: the result is the same,
+    /// and the database is consistent.
     #[test]
     fn in_any_order_the_same_is_left(
         talks in proptest::collection::vec(talk(), 1..4),
@@ -318,7 +320,7 @@ proptest! {
                     life.forget(one(&life.messages[pick]), choice).await;
                 }
                 let check = life.store.check().await.unwrap();
-                assert!(check.is_whole(), "{check:?}");
+                assert!(check.is_intact(), "{check:?}");
                 ends.push(life.state());
             }
             for (table, rows) in &ends[0] {
@@ -328,8 +330,8 @@ proptest! {
         });
     }
 
-    /// What is erased stays erased: a second time there is nothing to take and nothing changes. Nothing in the whole
-    /// database contains the text any more.
+    /// Erased text stays erased: a second erasure finds and changes nothing. The whole database does not contain the
+    /// text any more.
     #[test]
     fn erasing_by_text_is_complete_and_idempotent(
         talks in proptest::collection::vec(talk(), 1..4),
@@ -348,11 +350,11 @@ proptest! {
             assert!(life.forget(text(), ForgetMode::Cascade).await.is_empty());
             assert_eq!(life.state(), left);
             let check = life.store.check().await.unwrap();
-            assert!(check.is_whole(), "{check:?}");
+            assert!(check.is_intact(), "{check:?}");
         });
     }
 
-    /// Forgetting all that was ever said leaves nothing that was made of it.
+    /// Erasing all messages leaves nothing that was derived from them.
     #[test]
     fn nothing_is_left_of_nothing(talks in proptest::collection::vec(talk(), 1..3)) {
         run(async {
@@ -368,7 +370,7 @@ proptest! {
     }
 }
 
-/// `Text([228, 189, …])` of a shown value as the text it is.
+/// Converts `Text([228, 189, …])` in a debug output to its text.
 fn readable(row: &str) -> String {
     let mut text = String::new();
     for piece in row.split("Text([").skip(1) {

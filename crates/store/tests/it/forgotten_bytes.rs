@@ -1,4 +1,4 @@
-//! Bytes of the files after something was forgotten.
+//! Bytes of the files after an erasure.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,7 @@ use tempfile::TempDir;
 use crate::forgetting::{Life, one, rows};
 use crate::home::at;
 
-/// The bytes of the file, its log and its index hold nothing of what was forgotten, although rows have moved between
-/// pages before.
+/// The file, its log and its index contain no byte of the erased text, although rows were moved between pages before.
 #[tokio::test]
 async fn no_byte_remembers() {
     let mut life = Life::lived(&[]).await;
@@ -30,7 +29,7 @@ async fn no_byte_remembers() {
         secrets.extend((number % 40 == 7).then_some(said.id));
     }
     life.store.checkpoint().await.unwrap();
-    // Rows move between pages when their neighbours go.
+    // Rows are moved between pages when their neighbours are deleted.
     for number in (0..400).filter(|number| number % 3 == 0 && number % 40 != 7) {
         life.forget(one(&life.messages[number]), ForgetMode::Orphan).await;
     }
@@ -44,12 +43,12 @@ async fn no_byte_remembers() {
     for piece in ["蓝色海豚", "bluedolphin", "密码"] {
         assert!(!holds(life.folder.path(), piece), "{piece} is in a file");
     }
-    assert!(life.store.check().await.unwrap().is_whole());
+    assert!(life.store.check().await.unwrap().is_intact());
     assert!(life.store.overwrite_freed(at(11)).await.unwrap(), "nothing is due any more");
 }
 
-/// The words of many messages are overwritten together. A copy that is made before has none of them either, and a program that dies
-/// before does it when it is back.
+/// The words of many messages are overwritten together. A copy that is made before does not contain them either, and
+/// a program that ends before overwrites them at its next start.
 #[tokio::test]
 async fn no_byte_remembers_a_large_erasure() {
     let mut life = Life::lived(&[]).await;
@@ -73,7 +72,7 @@ async fn no_byte_remembers_a_large_erasure() {
     assert!(reopened.overwrite_freed(at(10)).await.unwrap());
     assert!(!holds(life.folder.path(), "quagga"));
     assert_eq!((found(&reopened, "quagga").await, found(&reopened, "heron").await), (0, 50));
-    assert!(reopened.check().await.unwrap().is_whole());
+    assert!(reopened.check().await.unwrap().is_intact());
     // From now on each word is overwritten at once again.
     let file = Connection::open(life.folder.path().join("home.db")).unwrap();
     let settings = "SELECT v FROM message_words_config WHERE k = 'secure-delete'
@@ -83,7 +82,7 @@ async fn no_byte_remembers_a_large_erasure() {
     assert_eq!(on, 2);
 }
 
-/// A large erasure that was rolled back leaves nothing behind that would let the words of a small one stay.
+/// A large erasure that was rolled back does not prevent the overwriting in a later small one.
 #[tokio::test]
 async fn no_byte_remembers_after_a_large_erasure_failed() {
     let mut life = Life::lived(&[]).await;
@@ -95,7 +94,8 @@ async fn no_byte_remembers_after_a_large_erasure_failed() {
     let many = life.messages[..290].iter().map(|message| message.id).collect();
     let many = life.act(Selection { messages: many, ..Selection::default() }, ForgetMode::Cascade);
     let file = Connection::open(life.folder.path().join("home.db")).unwrap();
-    // It fails at its last step: alone, where its transaction is rolled back, and beside others, where it is rolled back to a savepoint.
+    // It fails at its last step: alone, where its transaction is rolled back, and in a group, where it is rolled back
+    // to a savepoint.
     let refuse =
         "CREATE TRIGGER refuse BEFORE INSERT ON overwriting_due BEGIN SELECT RAISE(ABORT, 'refused'); END";
     file.execute_batch(refuse).unwrap();
@@ -107,10 +107,10 @@ async fn no_byte_remembers_after_a_large_erasure_failed() {
     life.forget(one(&life.messages[299]), ForgetMode::Cascade).await;
     assert!(life.store.overwrite_freed(at(10)).await.unwrap());
     assert!(!holds(life.folder.path(), "quagga") && holds(life.folder.path(), "heron"));
-    assert!(life.store.check().await.unwrap().is_whole());
+    assert!(life.store.check().await.unwrap().is_intact());
 }
 
-/// Copies beside the database are named; other files are not.
+/// Copies beside the database are listed; other files are not.
 #[tokio::test]
 async fn copies_are_named() {
     let life = Life::lived(&[]).await;
@@ -125,7 +125,7 @@ async fn copies_are_named() {
     );
 }
 
-/// True if any file of the folder holds the bytes.
+/// True if any file of the folder contains the bytes.
 fn holds(folder: &Path, piece: &str) -> bool {
     !testkit::files_containing(folder, piece).unwrap().is_empty()
 }

@@ -1,4 +1,4 @@
-//! What forgetting knows of the schema.
+//! Erasure and the schema: every column that can contain words has a rule.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::home::Home;
 
-/// What the columns hold when something is forgotten: gone with the row, or taken out of it.
+/// The rule for a column in an erasure: deleted with the row, or removed from it.
 const FORGOTTEN: &[&str] = &[
     "concept_nodes.description",
     "concept_nodes.emotion_tags",
@@ -73,7 +73,7 @@ const FORGOTTEN: &[&str] = &[
     "turns.reason",
 ];
 
-/// Written by a person about the persona or about themselves; a receipt names the blocks that contain the text.
+/// Written by a person about the persona or themselves; a receipt lists the blocks that contain the text.
 const WRITTEN_BY_PEOPLE: &[&str] = &[
     "core_block_appends.content",
     "core_block_appends.edited_by",
@@ -82,11 +82,11 @@ const WRITTEN_BY_PEOPLE: &[&str] = &[
     "users.display_name",
 ];
 
-/// Kept after the erasure for the instances that hold a copy, and gone when each was reached.
+/// Kept after the erasure for the instances that have a copy, and deleted when each was reached.
 const UNTIL_TOLD: &[&str] = &["hub_untold_deletions.stem"];
 
-/// Closed vocabularies, names of models, channels, tokens and acts, ids, days, digests of whole prompts, and receipts of
-/// erasures, which hold ids.
+/// Closed vocabularies, names of models, channels, tokens and acts, ids, days, digests of whole prompts, and receipts
+/// of erasures, which contain ids.
 const NO_WORDS: &[&str] = &[
     "access_tokens.hash",
     "access_tokens.name",
@@ -237,7 +237,7 @@ const NO_WORDS: &[&str] = &[
     "users.timezone",
 ];
 
-/// Every column that can hold words is known to forgetting. Whoever adds one says here what becomes of it, and does it.
+/// Erasure handles every column that can contain words. Add a rule for a new column here, and implement it.
 #[tokio::test]
 async fn every_text_column_is_known_to_forgetting() {
     let home = Home::open().await;

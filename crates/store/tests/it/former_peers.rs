@@ -1,4 +1,4 @@
-//! A home that exchanged rows with peers opens with all that it holds.
+//! A home that exchanged rows with peers opens with all its content.
 
 use memory::ports::{AccessStore as _, CaptureStore as _, MessageStore as _};
 use memory::sessions::SessionPolicy;
@@ -62,7 +62,7 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
     drop(connection);
 
     let store = HomeStore::open(&home.path, StoreOptions::default()).unwrap();
-    assert!(store.check().await.unwrap().is_whole());
+    assert!(store.check().await.unwrap().is_intact());
     assert_eq!(store.message(said.id).await.unwrap().unwrap().content, "the word is zebra");
     let connection = Connection::open(&home.path).unwrap();
     let kept: String =

@@ -1,4 +1,4 @@
-//! Many writers share one flush, and none pays for another's mistake.
+//! Many writers share one flush, and a failure of one does not affect the others.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ async fn many_tasks_share_a_commit() {
     assert!(commits < messages / 2, "{commits} commits for {messages} messages");
     let all = home.store.messages_before(&home.scope, None, u32::MAX).await.unwrap();
     assert_eq!(all.len() as u64, messages);
-    assert!(home.store.check().await.unwrap().is_whole());
+    assert!(home.store.check().await.unwrap().is_intact());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,7 +76,7 @@ async fn a_failing_command_does_not_cost_the_others() {
     let all = home.store.messages_before(&home.scope, None, 1_000).await.unwrap();
     assert_eq!(all.len(), 1 + TASKS - TASKS / 4);
     let check = home.store.check().await.unwrap();
-    assert!(check.is_whole(), "neither counters nor words of the failed ones are left: {check:?}");
+    assert!(check.is_intact(), "neither counters nor words of the failed ones are left: {check:?}");
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn acknowledged_writes_survive_without_a_close() {
         let line = home.line(&format!("line {number}"));
         said.push(home.store.capture(line, endless(), None).await.unwrap().message);
     }
-    // The files as a power cut would leave them: the log was never moved into the database.
+    // The files as after a power failure: the log was never moved into the database.
     let after = tempfile::TempDir::new().unwrap();
     for name in ["home.db", "home.db-wal"] {
         std::fs::copy(home.folder.path().join(name), after.path().join(name)).unwrap();
@@ -95,7 +95,7 @@ async fn acknowledged_writes_survive_without_a_close() {
     let reopened = HomeStore::open(&after.path().join("home.db"), StoreOptions::default()).unwrap();
     said.reverse();
     assert_eq!(reopened.messages_before(&home.scope, None, 100).await.unwrap(), said);
-    assert!(reopened.check().await.unwrap().is_whole());
+    assert!(reopened.check().await.unwrap().is_intact());
 
     let path = home.path.clone();
     let (scope, line) = (home.scope.clone(), home.line("the last"));

@@ -1,4 +1,4 @@
-//! A home in a temporary folder, and lines to say in it.
+//! A home in a temporary folder, and messages for it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Homes that are copied to a PostgreSQL server and back, compared table by table without the store's own means.
+//! Homes that are copied to a PostgreSQL server and back, compared table by table without the store's own code.
 //! `scripts/with-postgres` starts the server.
 
 use std::path::Path;
@@ -26,7 +26,7 @@ async fn copy(from: HomeDatabase, to: HomeDatabase) -> Result<CopyReport, StoreE
     copied.await.map_err(|error| StoreError::Failed(error.to_string()))?
 }
 
-/// Copies a file to a server and back; says what was copied there.
+/// Copies a file to a server and back; returns the counts of the copy.
 async fn there_and_back(file: &Path, back: &Path) -> Result<CopyReport, Box<dyn std::error::Error>> {
     let server = HomeDatabase::Server(address()?);
     let report = copy(HomeDatabase::File(file.to_owned()), server.clone()).await?;
@@ -38,7 +38,7 @@ async fn there_and_back(file: &Path, back: &Path) -> Result<CopyReport, Box<dyn 
 fn differing(one: &Path, other: &Path) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let both = rusqlite::Connection::open(one)?;
     both.execute("ATTACH ?1 AS other", [other.to_str()])?;
-    // Word indexes keep their lists in another order; the check of a copy has compared them with the rows.
+    // Word indexes store their lists in another order; the check of a copy has compared them with the rows.
     let tables: Vec<String> = both
         .prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE '%\\_words%' ESCAPE '\\'")?
         .query_map([], |row| row.get(0))?
@@ -79,9 +79,9 @@ macro_rules! copied_after {
 
 copied_after! {
     an_extraction_is_written_once a_correction_keeps_the_old_text_and_can_be_taken_back
-    a_document_keeps_every_version pieces_follow_their_document a_face_and_a_voice_are_kept costs_are_kept
-    vectors_follow_their_rows forgetting_records_the_places_of_the_text silenced_words_are_known_by_message transcripts_go_and_counts_stay
-    labels_instances_and_snapshots_are_kept a_word_of_any_length_is_found
+    a_document_keeps_every_version chunks_follow_their_document a_face_and_a_voice_are_kept costs_are_stored
+    vectors_follow_their_rows forgetting_records_the_places_of_the_text silenced_words_are_known_by_message transcripts_expire_and_counts_stay
+    labels_instances_and_snapshots_are_stored a_word_of_any_length_is_found
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn copy_that_fails_leaves_target_as_it_was() -> Outcome {
     let home = Home::open().await;
     home.store.capture(home.line("kept"), SessionPolicy::default(), None).await?;
     home.store.close().await?;
-    // A row that belongs to nothing, which only the last step finds.
+    // A row without an owner, which only the last step finds.
     let file = rusqlite::Connection::open(&home.path)?;
     file.execute_batch(
         "PRAGMA foreign_keys = OFF; INSERT INTO proactive_mutes (user_id, muted_until) VALUES ('nobody', 1)",

@@ -1,4 +1,5 @@
-//! The home of the Python EchoVessel becomes this program's: every row with its links, with new ids, in UTC.
+//! A home of the Python EchoVessel is copied to a home of this program: every row with its links, with new ids, in
+//! UTC.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use rusqlite::Connection;
 use store::{HomeStore, StoreOptions, inspect_python_home, read_python_home};
 use testkit::SequentialIds;
 
-/// The tables as the Python program's version 0.7 has them, without the indexes.
+/// The tables of the Python program's version 0.7, without the indexes.
 const TABLES: &str = "
     CREATE TABLE personas (id VARCHAR PRIMARY KEY, display_name VARCHAR NOT NULL, occupation VARCHAR, timezone VARCHAR,
         created_at DATETIME, updated_at DATETIME, deleted_at DATETIME, episodic_state JSON NOT NULL);
@@ -129,7 +130,7 @@ async fn every_row_arrives_with_its_links_in_utc() {
     );
 
     let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
-    assert!(store.check().await.unwrap().is_whole());
+    assert!(store.check().await.unwrap().is_intact());
     let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
     let messages = store.messages_before(&scope, None, 10).await.unwrap();
     let [morning, reply, cat] = &messages[..] else { panic!("{messages:?}") };

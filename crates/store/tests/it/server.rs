@@ -1,5 +1,5 @@
-//! Homes on a PostgreSQL server: what is refused, and that the schema is that of a file. `scripts/with-postgres` starts the
-//! server.
+//! Homes on a PostgreSQL server: refused states, and a schema equal to that of a file. `scripts/with-postgres` starts
+//! the server.
 
 mod clearing;
 mod daemons;
@@ -26,7 +26,7 @@ fn open(database: &str) -> Result<HomeStore, StoreError> {
     HomeStore::open_on_server(&ServerAddress::parse(database, None)?, StoreOptions::default())
 }
 
-/// What opening a database says, and that it changes none of its tables.
+/// The error of opening a database. Checks that no table has changed.
 fn refusal(database: &str) -> Outcome<String> {
     let tables = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 2";
     let before = query(database, tables)?;

@@ -1,4 +1,4 @@
-//! What every database must do.
+//! Requirements for every database.
 
 use std::path::Path;
 
@@ -21,24 +21,24 @@ async fn fresh() -> Result<(HomeStore, TempDir), Box<dyn std::error::Error>> {
 
 testkit::store_suite!(fresh);
 
-/// The check of a database in which every chapter's kind of row was written finds nothing.
+/// The check of a database with rows of every kind finds nothing.
 #[tokio::test]
 async fn a_used_database_is_whole() -> testkit::store_suite::Outcome {
     let (store, folder) = fresh().await?;
     testkit::store_suite::an_extraction_is_written_once(&store).await?;
     let check = store.check().await?;
-    assert!(check.is_whole(), "{check:?}");
+    assert!(check.is_intact(), "{check:?}");
     store.close().await?;
     let strays = |path: &Path| ["home.db-wal", "home.db-shm"].iter().any(|name| path.join(name).exists());
     assert!(!strays(folder.path()), "a closed database is one file");
     Ok(())
 }
 
-/// What no port reads back yet, read from the file: the ledger and the history of the core blocks.
+/// Read from the file, since no port returns them yet: the ledger and the history of the core blocks.
 #[tokio::test]
 async fn costs_and_edits_are_in_the_file() -> testkit::store_suite::Outcome {
     let (store, folder) = fresh().await?;
-    testkit::store_suite::costs_are_kept(&store).await?;
+    testkit::store_suite::costs_are_stored(&store).await?;
     testkit::store_suite::core_blocks_belong_to_whom_they_should(&store).await?;
     store.close().await?;
     let calls = "SELECT task, input_tokens, CASE WHEN turn_id IS NULL THEN 1 ELSE 0 END FROM llm_calls ORDER BY number";

@@ -1,4 +1,4 @@
-//! A home that a program wrote before the migrations became one.
+//! A home that was written before the migrations were merged into one.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use tempfile::TempDir;
 
 use crate::home::Home;
 
-/// Messages, nodes, entities, documents with a conflict, a graph and an erasure, as the program left them.
+/// Messages, nodes, entities, documents with a conflict, a graph and an erasure, as the program wrote them.
 const HOME: &str = include_str!("fixtures/home_of_schema_17.sql");
 
 fn restore(path: &Path) {
     Connection::open(path).unwrap().execute_batch(HOME).unwrap();
 }
 
-/// Every table, index and trigger, without white space, comments and quotation marks, in the order of their names.
+/// Every table, index and trigger, without white space, comments and quotation marks, sorted by name.
 fn schema(path: &Path) -> Vec<(String, String)> {
     let connection = Connection::open(path).unwrap();
     let mut statement = connection
@@ -40,7 +40,7 @@ async fn home_of_schema_17_opens_with_all_that_it_holds() {
     restore(&path);
     for _ in 0..2 {
         let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
-        assert!(store.check().await.unwrap().is_whole());
+        assert!(store.check().await.unwrap().is_intact());
         let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
         let documents = store.documents(&scope, DocumentFilter::all_documents()).await.unwrap();
         assert_eq!(documents.len(), 8);

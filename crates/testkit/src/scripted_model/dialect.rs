@@ -124,7 +124,7 @@ fn openai_event(data: &Value) -> String {
 }
 
 fn openai_end(reply: &Reply) -> &'static str {
-    if reply.out_of_room { "length" } else { "stop" }
+    if reply.reach_token_limit { "length" } else { "stop" }
 }
 
 fn openai_usage(counts: TokenCounts) -> Value {
@@ -138,7 +138,7 @@ fn anthropic_event(data: &Value) -> String {
 }
 
 fn anthropic_end(reply: &Reply) -> &'static str {
-    if reply.out_of_room { "max_tokens" } else { "end_turn" }
+    if reply.reach_token_limit { "max_tokens" } else { "end_turn" }
 }
 
 /// Usage of an Anthropic answer, which counts cached tokens separately from the rest of the input.

@@ -17,7 +17,7 @@ pub struct Reply {
     pub(super) delay_between_deltas: Duration,
     pub(super) fault: Option<Fault>,
     pub(super) usage: TokenCounts,
-    pub(super) out_of_room: bool,
+    pub(super) reach_token_limit: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -163,8 +163,8 @@ impl Reply {
 
     /// Reports at its end that the maximum of tokens was reached.
     #[must_use]
-    pub fn out_of_room(mut self) -> Self {
-        self.out_of_room = true;
+    pub fn reach_token_limit(mut self) -> Self {
+        self.reach_token_limit = true;
         self
     }
 
@@ -178,7 +178,7 @@ impl Reply {
             delay_between_deltas: Duration::ZERO,
             fault: None,
             usage: TokenCounts { input: 100, output: 10, cached: 0 },
-            out_of_room: false,
+            reach_token_limit: false,
         }
     }
 }

@@ -130,7 +130,7 @@ pub async fn defect_07_merging_two_settled_entities_has_an_effect(store: &dyn St
 }
 
 /// A similar name is stored as a merge that can be undone, a doubtful one as a question for the user.
-pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
+pub async fn doubts_are_resolved(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (sam, tim) = (new_person(&stage, "Sam"), new_person(&stage, "Tim"));
     let ids = [sam.id, tim.id];
@@ -281,7 +281,7 @@ pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn S
 }
 
 /// Erasing an entity erases those merged into it; if only one name is erased, texts with another name stay.
-pub async fn forgetting_knows_who_is_whom(store: &dyn Store) -> Outcome {
+pub async fn erasing_an_entity_includes_those_merged_into_it(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["Ines came", "my cousin Nena came", "Tom came"], 0).await?;
     let [ines, nena] = [stage.entity_id(), stage.entity_id()];

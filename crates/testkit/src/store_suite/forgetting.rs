@@ -76,15 +76,15 @@ pub(super) fn node_with_quotes(stage: &Stage<'_>, description: &str, quotes: &[&
 
 /// Erasing a message erases memories without other evidence; thoughts about them stay, marked.
 pub async fn a_message_takes_what_rests_on_it(store: &dyn Store) -> Outcome {
-    a_message_goes(store, ForgetMode::Orphan).await
+    delete_message_in_mode(store, ForgetMode::Orphan).await
 }
 
 /// Erasing a message erases memories without other evidence, and every thought about them.
 pub async fn thoughts_go_with_what_they_rest_on(store: &dyn Store) -> Outcome {
-    a_message_goes(store, ForgetMode::Cascade).await
+    delete_message_in_mode(store, ForgetMode::Cascade).await
 }
 
-async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
+async fn delete_message_in_mode(store: &dyn Store, choice: ForgetMode) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["my cat is Coal", "it rains"], 0).await?;
     let [event, rain] =
@@ -142,7 +142,7 @@ async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
 }
 
 /// An event with other evidence stays, without the erased quote and without its content.
-pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
+pub async fn other_evidence_preserves_an_event(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["我养了一只猫", "它叫小黑", "猫很乖"], 0).await?;
     let named = node_with_quotes(&stage, "用户养了一只猫,叫小黑", &[&said[0], &said[1]]);
@@ -182,7 +182,7 @@ pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
 }
 
 /// A repeated mention preserves a memory without its first evidence, with the mention's text.
-pub async fn a_mention_outlives_the_first_words(store: &dyn Store) -> Outcome {
+pub async fn a_mention_preserves_a_memory_without_its_first_evidence(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, session) = talk(&stage, &["I play chess with Ines"], 0).await?;
     let event = node_with_quotes(&stage, "The user plays chess with Ines", &[&first[0]]);
@@ -249,7 +249,7 @@ pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> O
 }
 
 /// Erasing by text erases everything in the scope that contains it, in any spelling, and nothing in other scopes.
-pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
+pub async fn a_text_is_erased_everywhere(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let theirs = NewMessage { scope: stage.other.clone(), ..spoken_line(&stage, "my ZEBRA too", 0) };
     let theirs = stage.capture(theirs).await?.message;
@@ -317,7 +317,7 @@ pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> O
 
 /// A turn is removed with its last message, a receipt with any message of its turn. Other receipts lose only the
 /// text.
-pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
+pub async fn receipts_and_turns_contain_no_erased_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (secret, turn, unanswered) = (stage.say("my secret", 0).await?, stage.turn_id(), stage.turn_id());
     let asked = NewMessage { turn_id: Some(turn), ..stage.user_line("what do you know?", 1) };

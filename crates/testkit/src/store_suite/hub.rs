@@ -200,7 +200,7 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
 }
 
 /// A version that lost to a concurrent one is stored, and is reported until somebody decides.
-pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &S) -> Outcome {
+pub async fn conflicts_stay_open_until_they_are_resolved<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let wants = document_name("self", "my_wants")?;
     let phone: InstanceId = "phone".parse()?;
@@ -245,7 +245,7 @@ pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &
 }
 
 /// A label can exist without a document, the last write of an instance counts, and old snapshots are removed.
-pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store: &S) -> Outcome {
+pub async fn labels_instances_and_snapshots_are_stored<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let (wants, life) = (document_name("self", "my_wants")?, document_name("user", "user_life")?);
     store.set_label(&stage.scope, &wants, "Wants").await?;
@@ -291,7 +291,7 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
 
 /// A memory is split into chunks when it is written. They are found by their words, get a vector each, and are
 /// removed when the text changes.
-pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Outcome {
+pub async fn chunks_follow_their_document<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
     let day = document_name("daily", "2024-10-04_laptop")?;
@@ -332,7 +332,7 @@ pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Out
 }
 
 /// Every event gets one line in the diary, never two. An erased line is removed from every version.
-pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) -> Outcome {
+pub async fn the_diary_contains_every_event_once<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     store.set_own_instance(&laptop_instance()?).await?;
     let (tea, rain) = (stage.remember("tea in Jena", 0).await?, stage.remember("rain in Ulm", 100).await?);

@@ -42,8 +42,8 @@ pub use corrections::{
 };
 pub use entities::{
     a_merge_loses_nothing_and_is_undone_exactly, an_owner_names_and_describes,
-    defect_07_merging_two_settled_entities_has_an_effect, doubts_are_settled,
-    entity_vectors_follow_their_text, forgetting_knows_who_is_whom,
+    defect_07_merging_two_settled_entities_has_an_effect, doubts_are_resolved,
+    entity_vectors_follow_their_text, erasing_an_entity_includes_those_merged_into_it,
     of_many_links_the_newest_and_the_weightiest_are_given,
 };
 pub use erasure_receipts::only_what_was_shown_is_erased;
@@ -53,10 +53,11 @@ pub use extraction::{
     earlier_statements_never_replace_later_ones, evidence_that_is_gone_is_left_out,
 };
 pub use forgetting::{
-    a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
-    a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_goes_wherever_it_stands,
+    a_claim_is_lost_when_something_is_forgotten, a_mention_preserves_a_memory_without_its_first_evidence,
+    a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_is_erased_everywhere,
     an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
-    other_words_keep_an_event, receipts_and_turns_keep_no_words, thoughts_go_with_what_they_rest_on,
+    other_evidence_preserves_an_event, receipts_and_turns_contain_no_erased_words,
+    thoughts_go_with_what_they_rest_on,
 };
 pub use graph::{
     a_graph_comes_back_from_an_archive, an_edge_is_changed_and_stays_the_only_one,
@@ -66,31 +67,31 @@ pub use graph::{
 };
 pub use hub::{
     a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
-    an_erasure_is_not_taken_back_by_an_older_one, conflicts_wait_until_they_are_settled,
-    hub_transactions_are_atomic, labels_instances_and_snapshots_are_kept, pieces_follow_their_document,
-    the_diary_tells_every_event_once,
+    an_erasure_is_not_taken_back_by_an_older_one, chunks_follow_their_document,
+    conflicts_stay_open_until_they_are_resolved, hub_transactions_are_atomic,
+    labels_instances_and_snapshots_are_stored, the_diary_contains_every_event_once,
 };
 pub use pages::{
     entities_are_paged_with_the_open_ones_first, nodes_are_paged_by_subject,
     refused_memories_and_edits_are_paged,
 };
 pub use people::{
-    a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
-    failed_turns_wait_for_a_person, failed_work_is_listed_in_pages, names_elsewhere_belong_to_one_user,
+    a_face_and_a_voice_are_kept, a_persona_is_made_once, external_identities_belong_to_one_user,
+    facts_are_stored_separately, failed_turns_wait_for_a_person, failed_work_is_listed_in_pages,
 };
 pub use personas::{
-    core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept,
+    core_blocks_belong_to_whom_they_should, costs_are_stored, personas_and_users_are_stored,
     personas_are_listed_in_pages, the_first_persona_is_written_once,
 };
 pub use proactive::{
     a_message_without_a_question_is_kept_with_its_decision, a_trigger_is_used_once,
-    quiet_and_channels_are_known,
+    muting_and_recent_channels_are_stored,
 };
 pub use recall::{
     a_word_of_any_length_is_found, all_rows_of_a_phrase_may_come_at_once, events_of_identity_are_found,
     frequencies_follow_added_and_removed_rows, messages_are_outlined_and_found_by_time,
-    nodes_are_found_by_entity_and_time, one_read_gives_what_several_do, phrases_are_found_where_they_stand,
-    rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, scopes_never_meet,
+    nodes_are_found_by_entity_and_time, one_read_gives_what_several_do, phrases_are_found_at_their_positions,
+    rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, scopes_are_separate,
     touching_counts_a_recall,
 };
 pub use reconciliation::{
@@ -106,9 +107,9 @@ pub use sessions::{
     sessions_are_claimed_once_and_in_order, sessions_are_listed,
 };
 pub use slow_cycle::{
-    a_slow_cycle_is_counted, an_expectation_is_settled_once, entities_are_described_from_their_memories,
+    a_slow_cycle_is_counted, an_expectation_ends_once, entities_are_described_from_their_memories,
     thoughts_about_erased_memories_are_erased, thoughts_about_withdrawn_memories_are_erased,
-    transcripts_go_and_counts_stay,
+    transcripts_expire_and_counts_stay,
 };
 pub use traces::{
     costs_are_added_up, traces_of_sessions_are_kept_for_a_while, traces_of_turns_are_kept_for_a_while,
@@ -119,12 +120,12 @@ pub use vectors::{
     vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
 };
 pub use withdrawal::{
-    a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
+    a_second_reply_takes_the_place_of_the_first, a_yes_is_withdrawn_with_its_question,
     an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
-    edited_words_leave_every_memory, erasing_reaches_what_was_said_before_a_change,
+    edited_text_is_removed_from_every_memory, erasing_reaches_what_was_said_before_a_change,
     forgetting_records_the_places_of_the_text, memories_with_other_evidence_stay,
     replies_replaced_together_are_erased_with_their_memories, silenced_words_are_known_by_message,
-    thoughts_are_orphaned_or_go_along,
+    thoughts_are_orphaned_or_deleted,
 };
 
 /// The result of a test.
@@ -149,45 +150,45 @@ macro_rules! store_suite {
             a_merge_taken_back_makes_two_memories_again,
             a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
-            memories_with_other_evidence_stay, thoughts_are_orphaned_or_go_along,
+            memories_with_other_evidence_stay, thoughts_are_orphaned_or_deleted,
             a_second_reply_takes_the_place_of_the_first, replies_replaced_together_are_erased_with_their_memories,
             erasing_reaches_what_was_said_before_a_change,
-            silenced_words_are_known_by_message, forgetting_records_the_places_of_the_text, edited_words_leave_every_memory, a_yes_goes_with_its_question,
+            silenced_words_are_known_by_message, forgetting_records_the_places_of_the_text, edited_text_is_removed_from_every_memory, a_yes_is_withdrawn_with_its_question,
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
-            doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
+            doubts_are_resolved, an_owner_names_and_describes, entity_vectors_follow_their_text,
             of_many_links_the_newest_and_the_weightiest_are_given,
             a_pair_is_asked_about_until_it_is_answered, an_open_pair_is_found_until_it_is_asked_again,
             an_answer_leaves_former_memories_and_what_stays_true,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
-            scopes_never_meet, phrases_are_found_where_they_stand, a_word_of_any_length_is_found, frequencies_follow_added_and_removed_rows, all_rows_of_a_phrase_may_come_at_once, messages_are_outlined_and_found_by_time, rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, nodes_are_found_by_entity_and_time,
+            scopes_are_separate, phrases_are_found_at_their_positions, a_word_of_any_length_is_found, frequencies_follow_added_and_removed_rows, all_rows_of_a_phrase_may_come_at_once, messages_are_outlined_and_found_by_time, rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, nodes_are_found_by_entity_and_time,
             one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
-            personas_and_users_are_kept, personas_are_listed_in_pages, the_first_persona_is_written_once,
-            core_blocks_belong_to_whom_they_should, costs_are_kept,
-            a_persona_is_made_once, facts_are_kept_one_by_one, a_face_and_a_voice_are_kept,
-            names_elsewhere_belong_to_one_user, failed_turns_wait_for_a_person, failed_work_is_listed_in_pages,
-            a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
-            forgetting_knows_who_is_whom, names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
+            personas_and_users_are_stored, personas_are_listed_in_pages, the_first_persona_is_written_once,
+            core_blocks_belong_to_whom_they_should, costs_are_stored,
+            a_persona_is_made_once, facts_are_stored_separately, a_face_and_a_voice_are_kept,
+            external_identities_belong_to_one_user, failed_turns_wait_for_a_person, failed_work_is_listed_in_pages,
+            a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_evidence_preserves_an_event, a_mention_preserves_a_memory_without_its_first_evidence,
+            erasing_an_entity_includes_those_merged_into_it, names_go_with_the_last_text_that_holds_them, a_text_is_erased_everywhere,
             only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
-            receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
+            receipts_and_turns_contain_no_erased_words, a_reset_leaves_a_new_persona,
             an_edit_of_a_core_block_can_be_forgotten,
             a_token_is_kept_until_it_is_revoked, audit_entries_are_listed_newest_first,
             a_login_ends_with_its_token_by_hand_or_unused, replies_of_a_token_are_counted,
-            a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
+            a_slow_cycle_is_counted, transcripts_expire_and_counts_stay, an_expectation_ends_once,
             entities_are_described_from_their_memories, costs_are_added_up,
             traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
             thoughts_about_erased_memories_are_erased, thoughts_about_withdrawn_memories_are_erased,
             hub_transactions_are_atomic, a_document_keeps_every_version,
-            a_prompt_reads_no_more_than_it_names, conflicts_wait_until_they_are_settled,
-            labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
+            a_prompt_reads_no_more_than_it_names, conflicts_stay_open_until_they_are_resolved,
+            labels_instances_and_snapshots_are_stored, chunks_follow_their_document, the_diary_contains_every_event_once,
             an_erasure_is_not_taken_back_by_an_older_one,
             an_edge_is_written_once_and_gains_what_it_rests_on, dependent_memories_are_deleted_with_their_source,
             facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
             names_lead_to_the_diaries_that_tell_of_them, an_edge_is_changed_and_stays_the_only_one,
             a_graph_comes_back_from_an_archive,
-            a_message_without_a_question_is_kept_with_its_decision, a_trigger_is_used_once, quiet_and_channels_are_known
+            a_message_without_a_question_is_kept_with_its_decision, a_trigger_is_used_once, muting_and_recent_channels_are_stored
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

@@ -32,7 +32,7 @@ pub async fn a_persona_is_made_once(store: &dyn Store) -> Outcome {
 }
 
 /// Fields that are not written keep their values; a reset clears all.
-pub async fn facts_are_kept_one_by_one(store: &dyn Store) -> Outcome {
+pub async fn facts_are_stored_separately(store: &dyn Store) -> Outcome {
     let luna = PersonaId::new("luna")?;
     assert!(!store.write_facts(&luna, vec![(Fact::FullName, Some("x".to_owned()))]).await?);
     store.ensure_persona(&luna, "Luna", at(0)).await?;
@@ -77,7 +77,7 @@ pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
 }
 
 /// An account on a channel belongs to one user until that user's link is removed.
-pub async fn names_elsewhere_belong_to_one_user(store: &dyn Store) -> Outcome {
+pub async fn external_identities_belong_to_one_user(store: &dyn Store) -> Outcome {
     let (ann, bob) = (UserId::new("ann")?, UserId::new("bob 小明")?);
     let discord =
         |id: &str| ExternalIdentity { channel_id: "discord".to_owned(), external_id: id.to_owned() };

@@ -10,7 +10,7 @@ use super::Outcome;
 use super::stage::{Stage, at};
 
 /// A name stays until a person changes it.
-pub async fn personas_and_users_are_kept(store: &dyn Store) -> Outcome {
+pub async fn personas_and_users_are_stored(store: &dyn Store) -> Outcome {
     let (luna, vera, ann) = (PersonaId::new("luna")?, PersonaId::new("a-vera")?, UserId::new("ann")?);
     assert_eq!(store.ensure_persona(&luna, "Luna", at(0)).await?.display_name, "Luna");
     assert_eq!(store.ensure_persona(&luna, "Other", at(1)).await?.display_name, "Luna");
@@ -117,7 +117,7 @@ pub async fn core_blocks_belong_to_whom_they_should(store: &dyn Store) -> Outcom
 }
 
 /// The ledger stores every call, with or without a turn.
-pub async fn costs_are_kept(store: &dyn Store) -> Outcome {
+pub async fn costs_are_stored(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for turn_id in [Some(stage.turn_id()), None] {
         let call = ModelCall {

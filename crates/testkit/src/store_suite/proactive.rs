@@ -53,7 +53,7 @@ pub async fn a_message_without_a_question_is_kept_with_its_decision<S: Store + P
     stage.say("good night", 1).await?;
     assert_eq!(store.proactive_scopes().await?, std::slice::from_ref(&stage.scope));
     let begun = stage.decision("silence:1", None, 2);
-    store.keep_decision(begun.clone()).await?;
+    store.store_decision(begun.clone()).await?;
     let settled = ProactiveDecision { outcome: Some(ProactiveOutcome::Sent), ..begun.clone() };
     let message = stage.reply("how did it go?", 3);
     let kept = receipt(TurnId(begun.id.0), 3);
@@ -92,7 +92,7 @@ pub async fn a_trigger_is_used_once<S: Store + ProactiveStore>(store: &S) -> Out
         too_late("late", 5),
         deferred("waits", 6),
     ] {
-        store.keep_decision(decision).await?;
+        store.store_decision(decision).await?;
     }
     let keys = ["said", "failed", "late", "waits", "never"].map(str::to_owned);
     let uses = async || -> Result<Vec<TriggerUse>, memory::ports::StoreError> {
@@ -116,14 +116,14 @@ pub async fn a_trigger_is_used_once<S: Store + ProactiveStore>(store: &S) -> Out
     // A decision that used a trigger, or failed, stays as long as the trigger may come again.
     assert_eq!(store.drop_decisions(at(10)).await?, 1);
     assert_eq!(uses().await?, known[..3]);
-    store.keep_decision(stage.decision("cut off", None, 11)).await?;
+    store.store_decision(stage.decision("cut off", None, 11)).await?;
     assert_eq!(store.fail_unfinished_decisions("the program stopped").await?, 1);
     assert_eq!(store.fail_unfinished_decisions("the program stopped").await?, 0);
     Ok(())
 }
 
 /// Muting lasts until its end, and a message goes to the channel that the user used last.
-pub async fn quiet_and_channels_are_known<S: Store + ProactiveStore>(store: &S) -> Outcome {
+pub async fn muting_and_recent_channels_are_stored<S: Store + ProactiveStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut elsewhere = stage.user_line("hello from the phone", 1);
     elsewhere.channel_id = "telegram".to_owned();

@@ -15,7 +15,7 @@ use super::stage::{MODEL, Stage, at, phrase};
 use crate::{pair, replace_waiting};
 
 /// Two users with the same words: rows, frequencies and vectors of one are never visible to the other.
-pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
+pub async fn scopes_are_separate(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut seqs = Vec::new();
     for (scope, times) in [(&stage.scope, 3), (&stage.other, 2)] {
@@ -52,7 +52,7 @@ pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
 }
 
 /// The terms of a phrase are consecutive, and nothing in them is interpreted as query syntax.
-pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
+pub async fn phrases_are_found_at_their_positions(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut seqs = Vec::new();
     for (number, terms) in

@@ -96,7 +96,7 @@ pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
 }
 
 /// Transcripts are listed and expire; the counts stay.
-pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
+pub async fn transcripts_expire_and_counts_stay(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("she moves to the sea", 10).await?;
     let first = stage.run_cycle(100, &[event.id], Vec::new()).await?;
@@ -120,7 +120,7 @@ pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
 }
 
 /// An expectation is settled once, is then no longer pending, and stays in the history.
-pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
+pub async fn an_expectation_ends_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("she has an interview", 10).await?;
     let soon = stage.expectation("she tells of it", event.id, at(1_000));
@@ -232,7 +232,10 @@ pub async fn thoughts_about_erased_memories_are_erased(store: &dyn Store) -> Out
     let event = stage.event("her secret is the sea", &message);
     store.commit_extraction(stage.extraction(&session, 10, vec![event.clone()])).await?;
     store
-        .keep_phase(session.id, PhaseTrace { phase: 'b', detail: json!({"secret": "sea"}), at: at(11) })
+        .store_phase_trace(
+            session.id,
+            PhaseTrace { phase: 'b', detail: json!({"secret": "sea"}), at: at(11) },
+        )
         .await?;
     store.finish_session(session.id, at(12)).await?;
     let other = stage.remember("she likes tea", 20).await?;

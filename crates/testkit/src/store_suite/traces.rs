@@ -85,12 +85,12 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
         };
         for attempt in 1..=2 {
             let detail = json!({"attempt": attempt});
-            store.keep_turn_trace(TurnTrace { head: head.clone(), detail }).await?;
+            store.store_turn_trace(TurnTrace { head: head.clone(), detail }).await?;
         }
         heads.push(head);
     }
     let unknown = TurnSummary { turn_id: stage.turn_id(), ..heads[0].clone() };
-    store.keep_turn_trace(TurnTrace { head: unknown, detail: json!({}) }).await?;
+    store.store_turn_trace(TurnTrace { head: unknown, detail: json!({}) }).await?;
     heads.reverse();
     assert_eq!(store.turn_traces(&stage.scope, None, 10).await?, heads);
     assert_eq!(store.turn_traces(&stage.scope, None, 1).await?, [heads[0].clone()]);
@@ -111,9 +111,9 @@ pub async fn traces_of_sessions_are_kept_for_a_while(store: &dyn Store) -> Outco
     let (_, session) = stage.claimed_session("hello", 10).await?;
     let phase = |phase, seconds| PhaseTrace { phase, detail: json!({"at": seconds}), at: at(seconds) };
     for trace in [phase('b', 30), phase('a', 20), phase('b', 40)] {
-        store.keep_phase(session.id, trace).await?;
+        store.store_phase_trace(session.id, trace).await?;
     }
-    store.keep_phase(SessionId(stage.id()), phase('a', 20)).await?;
+    store.store_phase_trace(SessionId(stage.id()), phase('a', 20)).await?;
     assert_eq!(store.phases(session.id).await?, [phase('a', 20), phase('b', 40)]);
     assert_eq!(store.drop_traces(at(40)).await?, 1);
     assert_eq!(store.phases(session.id).await?, [phase('b', 40)]);

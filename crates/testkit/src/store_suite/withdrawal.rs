@@ -136,7 +136,7 @@ pub async fn memories_with_other_evidence_stay(store: &dyn Store) -> Outcome {
 }
 
 /// Thoughts about erased events are erased or kept as the request says.
-pub async fn thoughts_are_orphaned_or_go_along(store: &dyn Store) -> Outcome {
+pub async fn thoughts_are_orphaned_or_deleted(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for (place, thoughts) in
         [ThoughtPolicy::Orphan, ThoughtPolicy::Recheck, ThoughtPolicy::Cascade].into_iter().enumerate()
@@ -357,7 +357,7 @@ fn quote_part(message: &Message, start: u32, end: u32) -> Evidence {
 
 /// A memory with edited text is erased if its session is consolidated again, even if it quotes other text too. One
 /// with evidence in another session is reduced to that.
-pub async fn edited_words_leave_every_memory(store: &dyn Store) -> Outcome {
+pub async fn edited_text_is_removed_from_every_memory(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let cat = stage.say("I keep a cat", 0).await?;
     let (name, session) = stage.claimed_session("called coal", 1).await?;
@@ -387,7 +387,7 @@ pub async fn edited_words_leave_every_memory(store: &dyn Store) -> Outcome {
 }
 
 /// A bare yes is no evidence once its question is deleted, and the question is none without the yes.
-pub async fn a_yes_goes_with_its_question(store: &dyn Store) -> Outcome {
+pub async fn a_yes_is_withdrawn_with_its_question(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     for (place, deletes_yes) in [(0, true), (1, false)] {
         let seconds = 100 * place;

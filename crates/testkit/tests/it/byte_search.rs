@@ -1,6 +1,6 @@
 use testkit::files_containing;
 
-/// Most callers assert that a word is nowhere, which a search that finds nothing would pass.
+/// Most callers assert that a word is in no file, which would also pass if the search found nothing at all.
 #[test]
 fn words_are_found_in_every_file_below_a_folder() {
     let folder = tempfile::tempdir().unwrap();

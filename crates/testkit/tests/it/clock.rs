@@ -11,7 +11,7 @@ fn start() -> Timestamp {
     "2026-03-05T15:00:00Z".parse().unwrap()
 }
 
-/// Notes name and time whenever it wakes, `times` times.
+/// Records name and time whenever it wakes, `times` times.
 fn sleeper(clock: &SimulatedClock, log: &Log, name: &'static str, every: Duration, times: usize) {
     let (clock, log) = (clock.clone(), Arc::clone(log));
     tokio::spawn(async move {

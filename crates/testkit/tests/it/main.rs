@@ -1,4 +1,4 @@
-//! What the tests of other crates rely on.
+//! The mocks on which the tests of other crates depend.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 

@@ -11,7 +11,7 @@ fn client() -> reqwest::Client {
     client_builder().build().unwrap()
 }
 
-/// An OpenAI request; `more` is put on top of it.
+/// An OpenAI request; the fields of `more` are added to it.
 fn completion(model: &ScriptedModel, more: &Value) -> RequestBuilder {
     let mut body = json!({"model": "scripted", "messages": [
         {"role": "system", "content": "You are Mira."},
@@ -110,7 +110,7 @@ async fn requests_follow_the_protocol_of_anthropic() {
     let model = ScriptedModel::start().await.unwrap();
     model.recognise("extraction", |request| !request.is_streamed() && request.system().contains("Mira"));
     model.answer_task("extraction", |_| Reply::json(json!({"events": []})).usage(70, 5, 60));
-    model.answer_task("reply", |_| Reply::from_pieces(["Hel", "lo"]).out_of_room());
+    model.answer_task("reply", |_| Reply::from_pieces(["Hel", "lo"]).reach_token_limit());
 
     let whole: Value = message(&model, false).send().await.unwrap().json().await.unwrap();
     assert_eq!(whole["content"], json!([{"type": "text", "text": "{\"events\":[]}"}]));

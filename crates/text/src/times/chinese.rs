@@ -49,7 +49,7 @@ const UNITS: [(&str, CalendarUnit); 7] = [
 /// Characters after 年 or 月 that make it part of another word: 前年轻, 晚上月亮.
 const WORD_CONTINUATIONS: &str = "亮球经饼轻龄级";
 /// Maximum days of the vague 前几天. Nobody means two weeks or more.
-const FEW_DAYS_MOST: i64 = 10;
+const FEW_DAYS_MAX: i64 = 10;
 /// Names of parts of a month, the longer before the shorter: first and last day.
 const PARTS_OF_MONTH: [(&str, (i8, i8)); 7] = [
     ("上旬", (1, 10)),
@@ -271,7 +271,7 @@ fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
 /// Parses 前几天, 几天前, 半年前, 半个月前, 两三天前.
 fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     if text.starts_with("前几天") {
-        return Some((calendar.days_between(-FEW_DAYS_MOST, -2).map(NamedPeriod::uncertain), "前几天".len()));
+        return Some((calendar.days_between(-FEW_DAYS_MAX, -2).map(NamedPeriod::uncertain), "前几天".len()));
     }
     let month = 30;
     for (word, days) in [("半个月前", 15), ("半个月以前", 15), ("半年前", 6 * month), ("半年以前", 6 * month)]

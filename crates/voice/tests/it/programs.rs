@@ -65,7 +65,7 @@ async fn a_program_that_fails_says_why() {
     assert!(error(&["cat", "/dev/zero"]).await.contains("wrote more than"));
 }
 
-/// One second of nothing.
+/// One second of silence.
 fn silence() -> Vec<u8> {
     Sound::new(vec![0; 16_000], 16_000).to_wav()
 }
@@ -125,13 +125,13 @@ async fn a_program_that_hangs_is_ended_when_its_time_is_over() {
     };
     clock.advance(Duration::from_secs(31)).await;
     assert!(matches!(speaking.await.unwrap(), Err(VoiceError::TimedOut(_, 30))));
-    // The kernel was notified before the error was given; it ends in a moment, or the test never does.
+    // The kernel was notified before the error was returned; the process ends in a moment, or the test times out.
     while Command::new("kill").args(["-0", &pid]).output().unwrap().status.success() {
         tokio::task::yield_now().await;
     }
 }
 
-// Debian's pocketsphinx ships a small English model; `make test` installs it where there is apt.
+// Debian's pocketsphinx includes a small English model; `make test` installs it where there is apt.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn spoken_text_is_recognised_by_another_program() {
@@ -139,7 +139,7 @@ async fn spoken_text_is_recognised_by_another_program() {
     assert!(recogniser.is_ok(), "install pocketsphinx and pocketsphinx-en-us: `make test` does");
     let sound = espeak().speak(&request("hello world. good morning.", "en-us")).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    // pocketsphinx reads 16,000 samples a second.
+    // pocketsphinx reads 16,000 samples per second.
     let mut resampled = Sound::new(vec![0; 1_600], 16_000);
     resampled.append(&sound);
     let script = "pocketsphinx_continuous -logfn /dev/null -infile \"$1\"";

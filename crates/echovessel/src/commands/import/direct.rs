@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::database::open_database;
 use crate::home::Home;
 use crate::system::{SystemClock, SystemIdGenerator};
-use crate::wiring::{bare_hub, session_policy};
+use crate::wiring::{hub_without_daemon, session_policy};
 
 /// Maximum skipped items that are printed as JSON. All are counted.
 const SKIPS_LISTED: u32 = 1_000;
@@ -41,7 +41,7 @@ pub(super) async fn record(
 ) -> anyhow::Result<RecordedImport> {
     let _lock = home.lock_home()?;
     let store = Arc::new(open_database(config, home)?);
-    let hub = bare_hub(config, home, &store)?;
+    let hub = hub_without_daemon(config, home, &store)?;
     let recorded = record_into_home((&store, &hub), config, asked, sources, options, mapping, bar).await;
     store.close().await?;
     recorded

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use import::{
-    ConversationSummary, FieldNames, Input, Look, Mapping, MappingError, ReadOptions, Role, Sources,
+    ConversationSummary, FieldNames, ImportPreview, Input, Mapping, MappingError, ReadOptions, Role, Sources,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::identifiers::ImportId;
@@ -102,7 +102,7 @@ async fn record(
     asked: &Import,
     sources: Arc<Sources>,
     options: ReadOptions,
-    look: &Look,
+    look: &ImportPreview,
 ) -> anyhow::Result<()> {
     let mapping = requested_mapping(asked, look)?;
     if !shared.json {
@@ -125,16 +125,19 @@ async fn record(
 }
 
 /// Reads everything once, on a thread that may block.
-async fn examine_sources(inputs: Vec<Input>, options: ReadOptions) -> anyhow::Result<(Arc<Sources>, Look)> {
+async fn examine_sources(
+    inputs: Vec<Input>,
+    options: ReadOptions,
+) -> anyhow::Result<(Arc<Sources>, ImportPreview)> {
     let reading = tokio::task::spawn_blocking(move || {
         let sources = Sources::open(&inputs)?;
-        let look = import::look(&sources, &options)?;
+        let look = import::preview(&sources, &options)?;
         Ok::<_, import::ImportError>((Arc::new(sources), look))
     });
     Ok(reading.await.context("reading ended unexpectedly")??)
 }
 
-fn requested_mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
+fn requested_mapping(asked: &Import, look: &ImportPreview) -> anyhow::Result<Mapping> {
     let mapping = Mapping {
         user: asked.me.iter().cloned().collect(),
         persona: asked.them.iter().cloned().collect(),
@@ -152,7 +155,7 @@ fn requested_mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
 }
 
 /// Ids of the conversations that `--only` and `--starred` select; `None` if neither is given.
-fn chosen_conversations(asked: &Import, look: &Look) -> anyhow::Result<Option<BTreeSet<String>>> {
+fn chosen_conversations(asked: &Import, look: &ImportPreview) -> anyhow::Result<Option<BTreeSet<String>>> {
     let named = conversations_named(asked, look)?;
     if !asked.starred {
         return Ok(named);
@@ -168,7 +171,7 @@ fn chosen_conversations(asked: &Import, look: &Look) -> anyhow::Result<Option<BT
     Ok(Some(starred))
 }
 
-fn conversations_named(asked: &Import, look: &Look) -> anyhow::Result<Option<BTreeSet<String>>> {
+fn conversations_named(asked: &Import, look: &ImportPreview) -> anyhow::Result<Option<BTreeSet<String>>> {
     if asked.only.is_empty() {
         return Ok(None);
     }
@@ -222,7 +225,7 @@ struct RecordedImport {
     is_remembering: bool,
 }
 
-fn describe_preview(look: &Look, zone: Option<&str>) -> String {
+fn describe_preview(look: &ImportPreview, zone: Option<&str>) -> String {
     let mut text = format!("{}: {}", look.format, counted_noun(look.messages, "message"));
     if let (Some(first), Some(last)) = (&look.first, &look.last) {
         _ = write!(text, ", {first} to {last}");

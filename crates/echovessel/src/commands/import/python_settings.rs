@@ -354,13 +354,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_never_taken() {
+    fn a_program_setting_is_never_imported() {
         let (taken, report) = merge_into("", "[voice]\ntts_command = [\"sh\"]\n[sync]\ncommand = [\"sh\"]\n");
         assert!(taken.is_empty() && report.unused.len() == 2, "{report:?}");
     }
 
     #[test]
-    fn a_refused_value_costs_no_other() {
+    fn a_refused_value_affects_no_other() {
         let (taken, report) = merge_into(
             "",
             "[proactive]\nquiet_hours_start = 99\nmax_per_24h = 5\n[idle_scanner]\ninterval_seconds = \"soon\"\n",

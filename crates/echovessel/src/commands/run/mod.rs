@@ -15,7 +15,7 @@ use store::HomeDatabase;
 
 use crate::cli::{Run, SharedOptions};
 use crate::config::Config;
-use crate::daemons::LoneDaemon;
+use crate::daemons::SingleDaemon;
 use crate::database::home_database;
 use crate::home::Home;
 use crate::lifecycle;
@@ -36,7 +36,7 @@ pub(crate) async fn run(
     home: &Home,
     asked: &Run,
 ) -> anyhow::Result<()> {
-    keep_memory_private();
+    protect_process_memory();
     let _lock = home.lock_home()?;
     super::encrypted_backup::remove_leftover_copy(home);
     if let Err(error) = super::backup::remove_leftover_backups(config, home) {
@@ -59,7 +59,7 @@ async fn run_alone(
     let owner = home.owner_credential(random_bytes)?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let (entrance, sockets) = Entrance::open(config, home, asked, &owner).await?;
-    let daemons = Arc::new(LoneDaemon::new(&entrance.url, &wired));
+    let daemons = Arc::new(SingleDaemon::new(&entrance.url, &wired));
     let (open_home, parts) = OpenHome::start(config, home, wired, &entrance, daemons).await?;
     let login =
         entrance.tokens.mint_login_code(open_home.wired.runtime.clock().now()).login_url(&entrance.url);
@@ -77,7 +77,7 @@ async fn run_alone(
 }
 
 /// Keeps other processes of this user from reading the daemon's memory, and the system from writing it to a core file.
-fn keep_memory_private() {
+fn protect_process_memory() {
     #[cfg(target_os = "linux")]
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::debug!("other processes of this user may read the memory of this one: {error}");

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::open_home::{Access, server_parts, stop};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
-use crate::daemons::LoneDaemon;
+use crate::daemons::SingleDaemon;
 use crate::database::home_database;
 use crate::home::{Home, HomeLock, RunFile};
 use crate::owner::OwnerCredential;
@@ -44,7 +44,7 @@ impl PrivateDaemon {
         let tokens = Tokens::new(&token, Box::new(random_bytes))?;
         let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, &url)?));
         let access = Access { tokens: Arc::new(tokens), settings, tls: None };
-        let daemons = Arc::new(LoneDaemon::new(&url, &wired));
+        let daemons = Arc::new(SingleDaemon::new(&url, &wired));
         let parts = server_parts(config, home, &wired, None, access, daemons);
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, None, parts, shutdown.clone());

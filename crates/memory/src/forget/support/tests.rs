@@ -180,7 +180,7 @@ proptest! {
 
     /// A memory that lost nothing does not change.
     #[test]
-    fn nothing_lost_changes_nothing(memory in memories()) {
+    fn no_loss_changes_nothing(memory in memories()) {
         for loss in [LossReason::Edited, LossReason::Forgotten] {
             prop_assert_eq!(memory.support(&[]).decide_after_loss(loss), SupportDecision::Keep);
         }
@@ -203,7 +203,7 @@ proptest! {
 
     /// Forgetting is the stricter rule: a memory that it does not change is not changed by an edit either.
     #[test]
-    fn forgetting_is_never_milder_than_unsaying(memory in memories(), lost in losses()) {
+    fn erasing_is_never_milder_than_editing(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
         if support.decide_after_loss(LossReason::Forgotten) == SupportDecision::Keep {
             prop_assert_eq!(support.decide_after_loss(LossReason::Edited), SupportDecision::Keep);

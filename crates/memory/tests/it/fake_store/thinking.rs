@@ -68,7 +68,7 @@ impl SlowCycleStore for FakeStore {
 
 #[async_trait]
 impl TraceStore for FakeStore {
-    async fn keep_turn_trace(&self, _trace: TurnTrace) -> Result<(), StoreError> {
+    async fn store_turn_trace(&self, _trace: TurnTrace) -> Result<(), StoreError> {
         refused()
     }
     async fn turn_traces(
@@ -82,7 +82,7 @@ impl TraceStore for FakeStore {
     async fn turn_trace(&self, _id: TurnId) -> Result<Option<TurnTrace>, StoreError> {
         refused()
     }
-    async fn keep_phase(&self, _session: SessionId, _phase: PhaseTrace) -> Result<(), StoreError> {
+    async fn store_phase_trace(&self, _session: SessionId, _phase: PhaseTrace) -> Result<(), StoreError> {
         refused()
     }
     async fn phases(&self, _session: SessionId) -> Result<Vec<PhaseTrace>, StoreError> {

@@ -67,7 +67,7 @@ pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>, old_nodes_too
 /// SQLite's own check, and rows, words and vectors without an owner.
 pub(super) async fn database_is_whole(year: &Year) -> Law {
     let check = year.house.store.database.check().await.unwrap();
-    if !check.is_whole() {
+    if !check.is_intact() {
         return Err(format!("the database is not whole: {check:?}"));
     }
     Ok(())
@@ -261,7 +261,7 @@ async fn vouched_for(house: &House, node: &Node) -> bool {
 async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
     let Some(mood) = year.house.store.database.mood(scope).await.unwrap() else { return Ok(()) };
     let elapsed = year.house.elapsed;
-    // A clock that went back shows some of the time twice.
+    // A clock that went back shows some times twice.
     let ahead = Duration::try_from(mood.updated_at.duration_since(year.house.now())).unwrap_or_default();
     let over = elapsed + ahead + MOOD_IS_OVER;
     let over = *year.known.moods.entry((scope.clone(), mood.updated_at)).or_insert(over);
@@ -271,7 +271,7 @@ async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
     Ok(())
 }
 
-/// The vectors in memory are those in the database, of every row that can be read.
+/// The vectors in memory are those in the database, of every row that can be searched.
 async fn index_is_the_database(year: &Year, scope: &Scope, of_scope: &Stored) -> Law {
     let (house, fingerprint) = (&year.house, year.house.fingerprint());
     let database = &house.store.database;
@@ -324,7 +324,7 @@ fn reflections_are_rare(year: &Year) -> Law {
     Ok(())
 }
 
-/// A session is extracted once, and once more for each time its words were changed.
+/// A session is extracted once, and once more for each change of its messages.
 fn sessions_are_extracted_once(year: &Year) -> Law {
     let mut counts: HashMap<SessionId, usize> = HashMap::new();
     for session in year.house.commits(|commits| commits.extractions.clone()) {
@@ -339,8 +339,8 @@ fn sessions_are_extracted_once(year: &Year) -> Law {
     Ok(())
 }
 
-/// Every session is open for a reason, waits for a reason, has failed for a reason, or is closed and extracted.
-/// Those of `scopes` count their messages rightly.
+/// Every session is open, waiting or failed for a known reason, or closed and extracted. The message counts of
+/// sessions in `scopes` are right.
 async fn sessions_get_on(
     year: &Year,
     scopes: &BTreeSet<Scope>,
@@ -349,7 +349,7 @@ async fn sessions_get_on(
     let now = year.house.now();
     for session in sessions(&year.house).await {
         let quiet = now.duration_since(session.last_message_at);
-        // What is due is noticed at the next look.
+        // Due work is noticed at the next iteration of the loops.
         let due = session.retry_at.is_none_or(|at| at + LOOK <= now);
         let fault = match session.status {
             SessionStatus::Open if quiet > SignedDuration::try_from(8 * HOUR).unwrap() => "was left open",

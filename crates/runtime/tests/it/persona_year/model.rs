@@ -1,5 +1,5 @@
-//! A language model that errs: it fails, breaks off, talks nonsense, quotes wrongly, invents handles, obeys orders in
-//! what it reads. And it looks at what it is told.
+//! A language model with errors: it fails, breaks off, answers nonsense, misquotes, invents handles and obeys
+//! instructions in its input. It also checks its prompts.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::dice::Dice;
 use super::talk;
 
-/// What it says as the persona, besides saying things back.
+/// Its replies as the persona, besides repeating messages.
 const PROMISES: [&str; 4] = [
     "I promise, I will ask you about it tomorrow.",
     "我答应你,我明天会问你。",
@@ -29,16 +29,16 @@ pub(super) struct UnreliableModel {
 
 struct State {
     seed: u64,
-    /// How often each request was made.
+    /// Number of requests by prompt.
     asked: HashMap<u64, u64>,
-    /// Thrown again for each request, so that the year does not depend on which of two questions came first.
+    /// Seeded again for each request, so that the year does not depend on which of two requests came first.
     dice: Dice,
-    /// How often, of 100 answers, something is wrong.
+    /// Percentage of answers with an error.
     errs: u64,
-    /// Words that stand in one memory only, and words that no prompt may hold.
+    /// Words that belong to one scope each, and words that no prompt may contain.
     marks: Vec<String>,
     forbidden: Vec<String>,
-    /// What it was told and should not have been.
+    /// Forbidden words that were in prompts.
     seen: Vec<String>,
 }
 
@@ -48,12 +48,12 @@ impl UnreliableModel {
         Self { state: Mutex::new(State { seed, asked, dice, errs: 25, marks, forbidden, seen: Vec::new() }) }
     }
 
-    /// From now on so many of 100 answers are wrong.
+    /// Sets the percentage of answers with an error.
     pub(super) fn err(&self, percent: u64) {
         self.lock().errs = percent;
     }
 
-    /// What prompts held that they should not.
+    /// Returns the forbidden words that were in prompts.
     pub(super) fn seen(&self) -> Vec<String> {
         self.lock().seen.clone()
     }
@@ -64,7 +64,7 @@ impl UnreliableModel {
 }
 
 impl State {
-    fn look_at(&mut self, request: &Request) {
+    fn inspect_upload(&mut self, request: &Request) {
         let told = format!("{}\n{}", request.system, request.user);
         let marks: Vec<&String> = self.marks.iter().filter(|mark| told.contains(*mark)).collect();
         if marks.len() > 1 {
@@ -85,7 +85,7 @@ impl State {
     }
 
     fn answer(&mut self, request: &Request) -> Result<String, LlmError> {
-        self.look_at(request);
+        self.inspect_upload(request);
         self.throw_for(request);
         let wrong = self.dice.chance(self.errs);
         let whole = match request.task.as_str() {
@@ -116,7 +116,7 @@ impl State {
         if self.dice.chance(30) {
             return (*self.dice.pick(&PROMISES)).to_owned();
         }
-        // A dull one says back what it was told last.
+        // A poor model repeats the last message.
         let last = request.user.lines().rev().find(|line| line.chars().any(char::is_alphanumeric));
         format!("I heard: {}", last.unwrap_or("…").chars().take(60).collect::<String>())
     }
@@ -209,7 +209,7 @@ impl State {
         })
     }
 
-    /// Handles of what it depends on, some of them made up.
+    /// Handles of what it depends on, some of them invented.
     fn cited(&mut self, handles: &[String], wrong: bool) -> Vec<String> {
         let mut cited: Vec<String> = self.dice.any(handles).into_iter().cloned().collect();
         if wrong && self.dice.chance(50) {

@@ -1,8 +1,8 @@
-//! What people say in a year.
+//! Messages and texts of a year.
 
 use super::dice::Dice;
 
-/// Names of the people, places and pets of a life; `#` stands for a number.
+/// Names of people, places and pets; `#` stands for a number.
 const NAMES: [&str; 8] = ["小黑", "Biscuit", "Lisbon", "Ana", "老张", "Sam", "Samantha", "青岛"];
 
 const FACTS: [&str; 10] = [
@@ -44,11 +44,11 @@ const HOSTILE: [&str; 6] = [
     "ＦＵＬＬ　ＷＩＤＴＨ　@　#",
     "“quoted” 'quotes' \\ backslash % _ * NEAR( @ #",
 ];
-/// What people who keep a memory write in place of what it says.
+/// Texts with which people replace a memory's description.
 const CORRECTED: [&str; 3] =
     ["The user keeps bees (#).", "用户其实养的是兔子,编号#", "The user has never been to @, #."];
 
-/// A line of the user. `mark` is said in no other memory.
+/// A message of the user. `mark` is used in no other scope.
 pub(super) fn line(dice: &mut Dice, mark: &str, number: u32) -> String {
     let template = match dice.below(100) {
         0..45 => *dice.pick(&FACTS),
@@ -61,13 +61,13 @@ pub(super) fn line(dice: &mut Dice, mark: &str, number: u32) -> String {
     if dice.chance(2) { vec![line; 60].join(" ") } else { line }
 }
 
-/// A line of a day that is never forgotten.
+/// A message about a day that must never be forgotten.
 pub(super) fn peak(dice: &mut Dice, number: u32) -> String {
     let template = *dice.pick(&PEAKS);
     filled(dice, template, number)
 }
 
-/// Whether the line tells of such a day.
+/// Whether the message is about such a day.
 pub(super) fn is_peak(line: &str) -> bool {
     ["died", "去世", "married", "结婚", "lost my job", "want to die"].iter().any(|word| line.contains(word))
 }
@@ -77,7 +77,7 @@ pub(super) fn corrected(dice: &mut Dice, number: u32) -> String {
     filled(dice, template, number)
 }
 
-/// A name that somebody goes by.
+/// A name of a person.
 pub(super) fn name(dice: &mut Dice) -> &'static str {
     dice.pick::<&str>(&NAMES)
 }
@@ -86,7 +86,7 @@ pub(super) fn names() -> &'static [&'static str] {
     &NAMES
 }
 
-/// A text that a person wants erased.
+/// A text that a person erases.
 pub(super) fn to_erase(dice: &mut Dice) -> &'static str {
     dice.pick::<&str>(&["interview", "外婆", "married", "Biscuit", "小黑", "ward", "体检"])
 }

@@ -1,4 +1,4 @@
-//! The days of a year: who talks when, what people do with the memory, and what goes wrong.
+//! The days of a year: who writes when, what people do with the memory, and which faults occur.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::{laws, talk};
 use crate::faulty_store::Fault;
 use crate::world::{HOUR, MINUTE, SECOND};
 
-/// Whose memories there are, with a word that is said in each alone.
+/// The scopes, each with a word that is used in it alone.
 const LIVES: [(&str, &str, &str); 5] = [
     ("echo", "ann", "zorbal"),
     ("echo", "bob", "quixel"),
@@ -29,7 +29,7 @@ const LIVES: [(&str, &str, &str); 5] = [
 ];
 const ZONES: [&str; 5] =
     ["Europe/Berlin", "Asia/Shanghai", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"];
-/// Calls in which the disk may fail or the process may die.
+/// Calls in which the disk may fail or the process may end.
 const FRAGILE: [&str; 16] = [
     "capture",
     "commit_extraction",
@@ -41,15 +41,15 @@ const FRAGILE: [&str; 16] = [
     "end_quiet_sessions",
     "fail_turn",
     "touch_nodes",
-    "keep_phase",
-    "keep_turn_trace",
+    "store_phase_trace",
+    "store_turn_trace",
     "forget",
     "edit_message",
     "settle_expectations",
     "session_messages",
 ];
 
-/// A message that was acknowledged.
+/// An acknowledged message.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) scope: Scope,
@@ -58,25 +58,25 @@ pub(super) struct Said {
     pub(super) content: String,
 }
 
-/// What the people of this year know, by which the memory is judged.
+/// The expected state, against which the memory is checked.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) said: BTreeMap<MessageId, Said>,
-    /// Lines whose capture nobody heard of.
+    /// Messages whose capture was not acknowledged.
     pub(super) unsure: Vec<(Scope, String)>,
-    /// Memories in which an act of unknown outcome was done.
+    /// Scopes in which an action with unknown result was done.
     pub(super) shaken: BTreeSet<Scope>,
-    /// Turns whose reply was asked for again.
+    /// Turns whose reply was requested again.
     pub(super) regenerated: HashSet<TurnId>,
-    /// How often a session may have been extracted again.
+    /// Number of times that a session may have been extracted again.
     pub(super) again: HashMap<SessionId, usize>,
     /// L1 as people wrote it.
     pub(super) blocks: HashMap<Scope, CoreBlocks>,
-    /// When each mood is over, in time that has passed.
+    /// End of each mood, in elapsed time.
     pub(super) moods: HashMap<(Scope, Timestamp), Duration>,
-    /// Nodes as they were when they were found to rest on something.
+    /// Nodes as they were when their evidence was checked last.
     pub(super) founded: HashMap<NodeId, Node>,
-    /// Memories that something was done to since they were looked at.
+    /// Scopes that were changed since their last check.
     pub(super) touched: BTreeSet<Scope>,
 }
 
@@ -87,9 +87,9 @@ pub(super) struct Year {
     pub(super) known: Known,
     pub(super) lines: u32,
     days: u32,
-    /// Day from which on every memory is looked at.
+    /// Day from which every scope is checked.
     next_week: u32,
-    /// Whether the disk failed or the clock jumped since the last look: then some things may wait.
+    /// Whether the disk failed or the clock jumped since the last check: then some work may wait.
     pub(super) disturbed: bool,
 }
 
@@ -114,17 +114,17 @@ impl Year {
         Self { house, dice, scopes, known, lines: 0, days: 0, next_week: 7, disturbed: false }
     }
 
-    /// Lives one day, and looks whether everything holds. The error is the law that was broken.
+    /// Runs one day and checks all invariants. The error is the invariant that was violated.
     pub(super) async fn live_a_day(&mut self) -> Result<(), String> {
         self.days += 1;
         if self.dice.chance(65) {
-            // A day of silence.
+            // A day without messages.
             self.house.pass(24 * HOUR).await;
             return self.look_around(false).await;
         }
         let mood = *self.dice.pick(&[0, 10, 25, 25, 60]);
         self.house.model.err(mood);
-        // On some days everything happens to one person.
+        // On some days everything happens to one user.
         let heavy = self.dice.chance(8).then(|| self.dice.below(LIVES.len()));
         let talks = if heavy.is_some() { 7 } else { 1 + self.dice.below(2) };
         for _ in 0..talks {
@@ -155,7 +155,7 @@ impl Year {
         self.look_around(true).await
     }
 
-    /// The end: nothing goes wrong any more, and everything that waits has time.
+    /// The end: no more faults, and time for all pending work.
     pub(super) async fn end(&mut self) -> Result<(), String> {
         self.house.model.err(0);
         self.house.die_and_live_again(MINUTE).await;
@@ -172,12 +172,12 @@ impl Year {
     async fn look_around(&mut self, whole: bool) -> Result<(), String> {
         self.keep_alive().await;
         if self.disturbed {
-            // What failed is tried again after a while, and a clock that went back is not permanently behind.
+            // Failed work is retried after a while, and a clock that went back catches up.
             self.house.pass(2 * UNTIL_NOTICED).await;
             self.keep_alive().await;
         }
         if whole {
-            // A memory that nobody touched is looked at once a week: nothing may have reached it.
+            // A scope without changes is checked once a week: nothing may have reached it.
             let weekly = self.days >= self.next_week;
             let touched = std::mem::take(&mut self.known.touched);
             let every = self.scopes.iter().cloned().collect();
@@ -191,7 +191,7 @@ impl Year {
         Ok(())
     }
 
-    /// A process that died is started again.
+    /// Restarts a process that ended.
     pub(super) async fn keep_alive(&mut self) {
         while self.house.store.is_dead() {
             self.disturbed = true;
@@ -200,7 +200,7 @@ impl Year {
         }
     }
 
-    /// The wall clock jumps. What is judged by it can't know of time that it shows twice.
+    /// The wall clock jumps. Checks by the clock can't tell the times apart that it shows twice.
     fn jump(&mut self, hours: i64) {
         self.house.jump(hours);
         self.disturbed = true;
@@ -223,7 +223,7 @@ impl Year {
         self.house.store.plan(method, fault);
     }
 
-    /// A burst of lines, and its reply.
+    /// Several messages in a row, and their reply.
     async fn talk(&mut self, place: usize, heavy: bool) {
         let (scope, mark) = (self.scopes[place].clone(), LIVES[place].2);
         self.known.touched.insert(scope.clone());
@@ -247,7 +247,7 @@ impl Year {
         }
     }
 
-    /// Says a line. False if the process died of it.
+    /// Sends a message. Returns false if the process ended during it.
     async fn say(&mut self, scope: &Scope, channel: &str, content: String) -> bool {
         let incoming = IncomingMessage {
             scope: scope.clone(),
@@ -271,7 +271,7 @@ impl Year {
         true
     }
 
-    /// The last reply is asked for again; the old one goes when the new one is there.
+    /// Requests the last reply again; the old one is replaced when the new one is complete.
     async fn regenerate(&mut self, scope: &Scope) {
         let last = self.house.unless_it_dies(self.house.runtime.turns().regenerate(scope, None)).await;
         match last {
@@ -290,7 +290,7 @@ impl Year {
         }
     }
 
-    /// The newest sessions of the memory may be extracted once more.
+    /// The newest sessions of the scope may be extracted once more.
     async fn allow_again_all_of(&mut self, scope: &Scope) {
         for session in laws::newest_sessions(&self.house, scope).await {
             *self.known.again.entry(session).or_default() += 1;

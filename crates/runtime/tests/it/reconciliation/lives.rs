@@ -1,5 +1,5 @@
-//! Lives as data: something is said, then something else, and later it is asked for. Corrections must not be given as current, and
-//! what corrects nothing must not take anything away, whatever the model is like.
+//! Conversations as data: a statement, a later statement, and a question. Corrected values must not be stated as
+//! current, and statements that correct nothing must not remove anything, whatever the model answers.
 
 use memory::nodes::NodeKind;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ struct Life {
     known: String,
     then: String,
     new: String,
-    /// What the newer statement is to the older one.
+    /// The relation of the newer statement to the older one.
     verdict: String,
     old_value: String,
     new_value: String,
@@ -32,13 +32,13 @@ impl Life {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Model {
-    /// Reports every correction in the extraction, and answers well.
+    /// Reports every correction in the extraction, and answers correctly.
     Reporting,
-    /// Reports none, and answers well.
+    /// Reports none, and answers correctly.
     Quiet,
-    /// Answers with invented quotes, about pairs that do not exist, in no form at all, or not.
+    /// Answers with invented quotes, about pairs that do not exist, in an invalid form, or not at all.
     Careless,
-    /// None: rules.
+    /// No model: rules.
     Rules,
 }
 
@@ -89,7 +89,7 @@ fn reconciliation(number: usize, life: &Life, model: Model, request: &RecordedRe
     }
 }
 
-/// What the prompt or a recall gives as current and is not, and whether the older memory was lost.
+/// Outdated values that a prompt or a recall states as current, and whether the older memory was lost.
 #[derive(Debug, Default)]
 struct Found {
     stale: Vec<String>,
@@ -109,7 +109,7 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
         world.talk(WEB, line).await;
         world.silence().await;
     }
-    // Until then a correction counts as one of the open conversation.
+    // Until then a correction counts as part of the open conversation.
     world.pass(25 * HOUR).await;
     world.talk(WEB, "so tired today").await;
     world.talk(WEB, &life.asked).await;
@@ -128,7 +128,7 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
         return found;
     }
     let events = world.nodes(NodeKind::Event).await;
-    // Rules find no memory in some lines; the words stay.
+    // The rules extract nothing from some messages; the messages stay.
     let is_replaced = events
         .iter()
         .any(|event| event.description.contains(&life.old_value) && event.superseded_by.is_some());
@@ -140,7 +140,8 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
     found
 }
 
-/// Stale and lost lives, of those that tell something about this model; of all with `ECHOVESSEL_LIVES`.
+/// Conversations with stale or lost values, of those that are relevant for this model; of all with
+/// `ECHOVESSEL_LIVES`.
 async fn count(model: Model) -> (usize, usize) {
     let (mut stale, mut lost) = (0, 0);
     let is_all = std::env::var_os("ECHOVESSEL_LIVES").is_some();
@@ -176,7 +177,7 @@ async fn a_model_that_only_answers_leaves_nothing_stale_and_loses_nothing() {
 
 #[tokio::test]
 async fn a_careless_model_loses_nothing() {
-    // Each kind of carelessness in turn.
+    // Each kind of wrong answer in turn.
     assert_eq!(count(Model::Careless).await.1, 0);
 }
 

@@ -1,4 +1,4 @@
-//! What is new takes the place of what was said before where the model says so and quotes the words, and nowhere else.
+//! A new statement replaces an older one where the model says so and quotes the words, and nowhere else.
 
 mod lives;
 
@@ -18,7 +18,7 @@ const HAMBURG_SAID: &str = "i live in Hamburg in a flat, i like it";
 const PORTO: &str = "The user lives in Porto in a flat";
 const PORTO_SAID: &str = "i live in Porto in a flat, i like it";
 
-/// A session of one line that becomes this memory.
+/// A session of one message that becomes this memory.
 async fn remember(workshop: &Workshop, line: &str, description: &'static str) -> Node {
     remember_at(workshop, line, description, None).await
 }

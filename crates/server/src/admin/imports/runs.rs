@@ -4,7 +4,7 @@ use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::http::StatusCode;
 use axum::{Json, body::Bytes};
-use import::{FieldNames, Look, Mapping, ReadOptions};
+use import::{FieldNames, ImportPreview, Mapping, ReadOptions};
 use jiff::Timestamp;
 use memory::identifiers::{ErasureId, ImportId};
 use memory::ledger::TokenUsage;
@@ -97,7 +97,7 @@ pub(crate) struct ImportDetail {
     #[serde(flatten)]
     import: ImportBody,
     /// A summary of the files; `null` once they are recorded and deleted.
-    look: Option<Look>,
+    look: Option<ImportPreview>,
     /// Estimated cost of consolidating everything.
     estimate: Option<ImportEstimate>,
     /// The first skipped items.
@@ -158,7 +158,8 @@ pub(crate) async fn upload(
     let (arrived, options) = receive_form(request, &app).await?;
     let looking = app.clone();
     let upload =
-        run_detached(async move { Ok(looking.runtime().imports().look_at(arrived, options).await?) }).await?;
+        run_detached(async move { Ok(looking.runtime().imports().inspect_upload(arrived, options).await?) })
+            .await?;
     let report = app.runtime().imports().find(upload.id).await?;
     Ok(Created(import_detail(&app, report).await?))
 }
@@ -299,7 +300,7 @@ async fn import_detail(app: &App, report: ImportStatusReport) -> Result<ImportDe
     Ok(ImportDetail { import, look, estimate, skipped, memories })
 }
 
-pub(crate) fn estimate(app: &App, look: &Look) -> ImportEstimate {
+pub(crate) fn estimate(app: &App, look: &ImportPreview) -> ImportEstimate {
     let input_tokens =
         look.text_bytes.div_ceil(BYTES_PER_TOKEN) + look.sessions.saturating_mul(TOKENS_ASKED_PER_SESSION);
     let output_tokens = look.sessions.saturating_mul(TOKENS_ANSWERED_PER_SESSION);

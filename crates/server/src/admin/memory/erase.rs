@@ -8,7 +8,7 @@ use hub::DocumentName;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
-    CONFIRM_WITHIN, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, ForgetSummary,
+    CONFIRMATION_TIMEOUT, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, ForgetSummary,
     InstanceWithCopy, ResetCounts, Selection, TEXT_LENGTH_MIN,
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
@@ -161,7 +161,7 @@ pub(crate) async fn erase(
     let request = request(scope, asked).map_err(Problem::unprocessable)?;
     if dry_run {
         let receipt = app.runtime().changes().erase_dry_run(request).await?;
-        let confirm_until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
+        let confirm_until = receipt.created_at.checked_add(CONFIRMATION_TIMEOUT).ok();
         let texts = found_texts(app.runtime().store(), &receipt.taken).await?;
         let response = EraseResponse { receipt: receipt.into(), dry_run, confirm_until, texts };
         return Ok((Some(Extension(PreviewOnly)), Json(response)));

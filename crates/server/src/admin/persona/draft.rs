@@ -265,7 +265,7 @@ impl DraftMaterial {
 
 async fn draft_from(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
     app.runtime().mind().draft_persona(&input).await.map_err(|error: MindError| {
-        tracing::warn!("no draft of a persona: {}", error.for_the_log());
+        tracing::warn!("no draft of a persona: {}", error.log_description());
         Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was written"))
             .with_code("model_failed")
     })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hub::Caller;
-use memory::forget::{CONFIRM_WITHIN, EraseError, ErasureRequest};
+use memory::forget::{CONFIRMATION_TIMEOUT, EraseError, ErasureRequest};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ impl ForgetArgs {
 async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
     let request = pointed.into_request(caller)?;
     let receipt = context.runtime.changes().erase_dry_run(request).await?;
-    let until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
+    let until = receipt.created_at.checked_add(CONFIRMATION_TIMEOUT).ok();
     let mut answer = json!(ErasureReceiptBody::from(receipt));
     answer["success"] = json!(true);
     answer["dry_run"] = json!(true);

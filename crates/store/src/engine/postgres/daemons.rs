@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result, Row, params};
 
 /// Interval of heartbeats. Three can get lost before a daemon counts as silent.
-pub(super) const NOTED_EVERY: Duration = Duration::from_secs(5);
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 /// Silence after which another program may take the home: three heartbeats may be late.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(20);
-const NOTES_PER_MINUTE: usize = 12;
+const HEARTBEATS_PER_MINUTE: usize = 12;
 
 /// A daemon that opens a home on a server and shares it with others.
 #[derive(Clone)]
@@ -76,14 +76,14 @@ pub enum DaemonState {
 }
 
 /// The heartbeats of a daemon.
-pub(super) struct DaemonNotes {
+pub(super) struct DaemonHeartbeats {
     pub(super) id: String,
     turns: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Numbers of replies at the last heartbeats, the oldest first.
     counts: VecDeque<u64>,
 }
 
-impl DaemonNotes {
+impl DaemonHeartbeats {
     pub(super) fn from_daemon(daemon: &NewDaemon) -> Self {
         Self { id: daemon.id.clone(), turns: Arc::clone(&daemon.turns), counts: VecDeque::new() }
     }
@@ -91,7 +91,7 @@ impl DaemonNotes {
     /// Stores a heartbeat; false if the daemon counts as dead.
     pub(super) fn write(&mut self, connection: &Connection) -> Result<bool> {
         self.counts.push_back((self.turns)());
-        if self.counts.len() > NOTES_PER_MINUTE + 1 {
+        if self.counts.len() > HEARTBEATS_PER_MINUTE + 1 {
             self.counts.pop_front();
         }
         let (first, last) = (self.counts.front(), self.counts.back());

@@ -12,7 +12,7 @@ use memory::ports::StoreError;
 use tokio::sync::watch;
 
 use super::Server;
-use super::daemons::{self, DaemonNotes, NOTED_EVERY, NewDaemon, SILENCE_MAX};
+use super::daemons::{self, DaemonHeartbeats, HEARTBEAT_INTERVAL, NewDaemon, SILENCE_MAX};
 use crate::engine::sql::{Connection, OptionalExtension as _, Result, params};
 use crate::engine::writer::thread_error;
 
@@ -66,11 +66,11 @@ pub(super) fn set_holder(connection: &Connection, daemon: Option<&NewDaemon>) ->
 
 /// Sends heartbeats of a program until it is dropped, on a connection of its own, so that a long statement does not
 /// delay them.
-pub(crate) struct PresenceNotes {
+pub(crate) struct ProgramHeartbeats {
     _ended: Sender<()>,
 }
 
-impl PresenceNotes {
+impl ProgramHeartbeats {
     /// Starts heartbeats for a program that has taken the home. `taken_over` becomes true when another program has
     /// taken it.
     pub(crate) fn start(
@@ -83,11 +83,11 @@ impl PresenceNotes {
         let mut presence = Presence {
             connection: Connection::Postgres(Box::new(server)),
             program: program.to_owned(),
-            daemon: daemon.map(DaemonNotes::from_daemon),
+            daemon: daemon.map(DaemonHeartbeats::from_daemon),
             reached_since: Instant::now(),
         };
         let body = move || {
-            while is_ended.recv_timeout(NOTED_EVERY) == Err(RecvTimeoutError::Timeout) {
+            while is_ended.recv_timeout(HEARTBEAT_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 match presence.note() {
                     Ok(true) => {}
                     Ok(false) => {
@@ -114,7 +114,7 @@ struct Presence {
     connection: Connection,
     program: String,
     /// `None` for a program that accepts no requests of others.
-    daemon: Option<DaemonNotes>,
+    daemon: Option<DaemonHeartbeats>,
     /// Time since which the server has always answered.
     reached_since: Instant,
 }

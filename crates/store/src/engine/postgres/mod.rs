@@ -35,7 +35,7 @@ pub use address::ServerAddress;
 pub use daemons::{DaemonEntry, DaemonState, HomeState, NewDaemon, SharedAccess};
 pub(crate) use daemons::{drain, list_daemons};
 pub(crate) use erased_words::{clear_erased_words, note_cleared};
-pub(crate) use holder::PresenceNotes;
+pub(crate) use holder::ProgramHeartbeats;
 pub use open::home_state;
 pub(crate) use open::{begin_home, is_empty, is_held, open_for_reading, open_for_writing};
 pub use standby::{HomeHolder, Standby};

@@ -8,7 +8,7 @@ use memory::ports::StoreError;
 use tokio::sync::watch;
 
 use super::ServerAddress;
-use super::daemons::{DaemonNotes, NOTED_EVERY, NewDaemon, SILENCE_MAX, has_daemons, insert};
+use super::daemons::{DaemonHeartbeats, HEARTBEAT_INTERVAL, NewDaemon, SILENCE_MAX, has_daemons, insert};
 use super::holder::has_ended;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
@@ -18,7 +18,7 @@ use crate::engine::writer::thread_error;
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time for which a daemon must have reached the server without interruption before it treats another one as silent.
 /// After an outage of the server every daemon has been silent.
-const UNBROKEN_CONTACT_MIN: Duration = NOTED_EVERY.saturating_mul(2);
+const UNBROKEN_CONTACT_MIN: Duration = HEARTBEAT_INTERVAL.saturating_mul(2);
 
 /// State of a home that another program holds, as a standby sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
     }
     insert(&connection, daemon).map_err(failed)?;
     let mut watcher =
-        Watcher { notes: DaemonNotes::from_daemon(daemon), connection, reached_since: Instant::now() };
+        Watcher { notes: DaemonHeartbeats::from_daemon(daemon), connection, reached_since: Instant::now() };
     let first = watcher.read_holder().map_err(failed)?;
     let (sender, standing) = watch::channel(first);
     let (ended, is_ended) = channel::<()>();
@@ -86,7 +86,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
                 Err(RecvTimeoutError::Disconnected) => return,
                 Ok(()) => return watcher.leave(),
             }
-            let is_due = noted_at.elapsed() >= NOTED_EVERY;
+            let is_due = noted_at.elapsed() >= HEARTBEAT_INTERVAL;
             if is_due {
                 noted_at = Instant::now();
             }
@@ -110,7 +110,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
 }
 
 struct Watcher {
-    notes: DaemonNotes,
+    notes: DaemonHeartbeats,
     connection: Connection,
     /// Time since which the server has always answered.
     reached_since: Instant,

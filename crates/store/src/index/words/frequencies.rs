@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_without_end() {
+    fn the_cache_is_bounded() {
         let frequencies = Arc::new(Frequencies::default());
         for number in 0..3 * COUNTS_MAX {
             frequencies.now().insert_count(Corpus::Messages, &number.to_string(), 1, 1);

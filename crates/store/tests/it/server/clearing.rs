@@ -1,4 +1,4 @@
-//! Removing what a server still holds of erased words, while more is erased.
+//! Removal of erased words that a server still stores, while further erasures run.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use testkit::postgres::{fresh_home, query};
 
 use super::Outcome;
 
-/// A transaction under which a table can be read and written, but not cleared.
+/// A transaction during which a table can be read and written, but not rewritten.
 struct Holder(Child);
 
 impl Holder {
@@ -33,7 +33,8 @@ impl Holder {
     }
 }
 
-/// Two at once would hold each other up for five seconds at every table, and an erasure that ends in between is not yet cleared.
+/// Two concurrent removals would block each other for five seconds at every table, and an erasure that ends in
+/// between would not be removed yet.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn one_clearing_runs_at_a_time_and_leaves_later_erasures_due() -> Outcome {
@@ -59,10 +60,10 @@ async fn one_clearing_runs_at_a_time_and_leaves_later_erasures_due() -> Outcome 
     holder.end(&database)?;
     first.await??;
     second.await??;
-    // Whichever came second has cleared what was erased in between.
+    // The second one has removed what was erased in between.
     assert_eq!(query(&database, "SELECT count(*) FROM overwriting_due")?, ["0"]);
 
-    // One alone leaves it to the next.
+    // A removal that runs alone leaves it to the next one.
     erase().await?;
     let holder = Holder::start(&database)?;
     let alone = clear();

@@ -1,4 +1,4 @@
-//! Daemons that share a home: one holds it, the others stand by.
+//! Daemons that share a home: one is active, the others are in reserve.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +46,7 @@ async fn becomes(standby: &Standby, wanted: &HomeHolder, within: Duration) -> Ou
     Ok(())
 }
 
-/// As if the holder's machine had stopped so long ago.
+/// As if the active daemon's machine had stopped this long ago.
 fn silence_holder(database: &str, seconds: u32) -> Outcome {
     let silence = format!(
         "UPDATE writer SET process = NULL, seen_at = now() - interval '{seconds} seconds';
@@ -101,14 +101,14 @@ async fn a_silent_daemon_is_replaced_and_learns_it() -> Outcome {
     let first = open(&address, &one)?.ok_or("nobody has the home")?;
     let standby = Standby::start(&address, &two)?;
     silence_holder(&database, 21)?;
-    // Its own note comes within five seconds, before the silence is believed.
+    // Its own heartbeat comes within five seconds, before it counts as dead.
     becomes(&standby, &HomeHolder::Free, Duration::from_secs(7))
         .await
         .err()
         .ok_or("it was believed at once")?;
     assert_eq!(*standby.watch_home().borrow(), HomeHolder::Held(Some(one.address.clone())));
 
-    // It is stopped for good: nothing notes that it is there.
+    // It is stopped permanently: there is no heartbeat.
     let replaced = tokio::time::timeout(Duration::from_secs(20), first.taken_over());
     let began = Instant::now();
     let taken = async {
@@ -133,7 +133,7 @@ async fn a_silent_daemon_is_replaced_and_learns_it() -> Outcome {
         matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")),
         "{refused:?}"
     );
-    // A daemon that was declared dead takes nothing any more.
+    // A daemon that was declared dead accepts nothing any more.
     second.close().await?;
     assert!(open(&address, &one).is_err());
     Ok(())
@@ -147,7 +147,7 @@ async fn a_daemon_that_was_silent_while_standing_by_is_lost() -> Outcome {
     let standby = Standby::start(&address, &daemon(2))?;
     query(&database, &format!("UPDATE daemons SET state = 'dead' WHERE id = '{}'", daemon(2).id))?;
     becomes(&standby, &HomeHolder::Lost, Duration::from_secs(8)).await?;
-    // One that leaves is not listed.
+    // A daemon that stops is not listed.
     let leaving = Standby::start(&address, &daemon(3))?;
     assert_eq!(first.daemons().await?.len(), 3);
     leaving.leave_daemon_list();

@@ -1,4 +1,4 @@
-//! A connection to the server that is cut or falls silent: what was acknowledged is stored, once.
+//! A connection to the server that is cut or stalls: each acknowledged message is stored once.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -21,20 +21,20 @@ use uuid::Uuid;
 
 use super::Outcome;
 
-/// A moment at which the next connection that writes is cut.
+/// A moment at which the next writing connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// The server gets the commit, and the program never hears of it.
+    /// The server receives the commit, and the program never receives the answer.
     AfterCommit,
-    /// The commit does not arrive.
+    /// The commit does not reach the server.
     BeforeCommit,
-    /// This many messages of the program arrive, of those that follow the beginning of a transaction.
+    /// This many messages of the program reach the server after the beginning of a transaction.
     AfterMessages(usize),
-    /// Nothing passes any more, and nobody is told.
+    /// No bytes are forwarded any more, without an error.
     Silence,
 }
 
-/// A socket before that of the server.
+/// A proxy socket in front of the server's socket.
 struct Proxy {
     folder: TempDir,
     next: Arc<Mutex<Option<Fault>>>,
@@ -67,7 +67,7 @@ impl Proxy {
     }
 }
 
-/// Passes everything on, until the planned fault: it waits for the next transaction that notes its number.
+/// Forwards all bytes until the planned fault: it waits for the next transaction that records its number.
 fn forward(
     client: &UnixStream,
     server: &UnixStream,
@@ -104,7 +104,7 @@ fn forward(
             (Some(Fault::AfterCommit), Some(_)) if has(b"COMMIT") => {
                 is_silent.store(1, Ordering::SeqCst);
                 to_server.write_all(sent).ok()?;
-                // The server does it before it notices that nobody listens.
+                // The server does it before it notices that the connection is closed.
                 thread::park_timeout(Duration::from_millis(100));
                 true
             }
@@ -140,7 +140,7 @@ pub(super) async fn open(address: &ServerAddress, options: StoreOptions) -> Outc
     Ok((store, scope))
 }
 
-/// A second time it would be refused, because its id is there.
+/// A second one would be refused, because its id exists.
 pub(super) fn message(scope: &Scope, number: u128) -> NewMessage {
     let at = Timestamp::from_second(1_700_000_000).unwrap_or_default();
     NewMessage {
@@ -202,7 +202,7 @@ async fn refused_messages_cost_no_other_of_their_group() -> Outcome {
     let (store, scope) = open(&ServerAddress::parse(&database, None)?, StoreOptions::default()).await?;
     store.capture(message(&scope, 1), SessionPolicy::default(), None).await?;
     let elsewhere = Scope::new(PersonaId::new("nobody")?, scope.user.clone());
-    // Every fourth has an id that is there, and every fifth a persona that is not.
+    // Every fourth has an existing id, and every fifth a persona that does not exist.
     let messages = (2..66_u128).map(|number| match (number % 4, number % 5) {
         (0, _) => NewMessage { id: MessageId(Uuid::from_u128(1)), ..message(&scope, number) },
         (_, 0) => message(&elsewhere, number),
@@ -232,7 +232,7 @@ async fn silence_of_the_network_holds_nobody_up_for_long() -> Outcome {
     let began = Instant::now();
     proxy.plan(Fault::Silence);
     store.capture(message(&scope, 1), SessionPolicy::default(), None).await?;
-    // The silent transaction holds the row that the next one needs, until the server ends it.
+    // The stalled transaction locks the row that the next one needs, until the server ends it.
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
     assert_eq!(query(&database, "SELECT count(*) FROM recall_messages")?, ["1"]);
     store.close().await?;
@@ -266,14 +266,14 @@ async fn one_program_writes_at_a_time() -> Outcome {
     let (second, _) = open(&address, StoreOptions::default()).await?;
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 
-    // One that is replaced, as after a pause that was too long, writes nothing any more.
+    // A program that was replaced, as after too long a pause, writes nothing any more.
     query(&database, "UPDATE writer SET program = gen_random_uuid()")?;
     let refused = second.capture(message(&scope, 1), SessionPolicy::default(), None).await;
     assert!(matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")));
     assert_eq!(query(&database, "SELECT count(*) FROM recall_messages")?, ["0"]);
     second.close().await?;
 
-    // One that says nothing for long enough is replaced.
+    // A program without a heartbeat for long enough is replaced.
     query(&database, "UPDATE writer SET seen_at = now() - interval '21 seconds', process = NULL")?;
     let (third, _) = open(&address, StoreOptions::default()).await?;
     third.capture(message(&scope, 2), SessionPolicy::default(), None).await?;

@@ -1,4 +1,4 @@
-//! Several hosts, a replica that takes the place of its server, and a pooler in between.
+//! Several hosts, a replica that replaces its server, and a pooler in between.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -121,7 +121,7 @@ async fn a_host_that_is_away_is_passed_over() -> Outcome {
     Ok(())
 }
 
-/// A pooler before the server of the tests.
+/// A pooler in front of the server of the tests.
 struct Pooler {
     process: Child,
     folder: TempDir,
@@ -158,7 +158,7 @@ impl Pooler {
     }
 }
 
-/// Debian has it where only root looks.
+/// Debian installs it in a folder that is only in the search path of root.
 fn program_of_the_pooler() -> &'static str {
     let of_root = "/usr/sbin/pgbouncer";
     if Path::new(of_root).exists() { of_root } else { "pgbouncer" }
@@ -166,7 +166,7 @@ fn program_of_the_pooler() -> &'static str {
 
 impl Drop for Pooler {
     fn drop(&mut self) {
-        // The process may be that of another program, which runs the pooler as another user.
+        // The process may belong to another program, which runs the pooler as another user.
         if let Ok(pid) = std::fs::read_to_string(self.folder.path().join("pid")) {
             let _ended = std::process::Command::new("kill").args(["-KILL", pid.trim()]).status();
         } else {

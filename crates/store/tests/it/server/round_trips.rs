@@ -1,4 +1,4 @@
-//! Waits for the server's answer: they grow with the number of questions, not with what is asked about.
+//! Waits for the server's answer: their number depends on the number of queries, not on the number of rows.
 
 use futures_util::future::join_all;
 use memory::nodes::{NodeKind, Subject};
@@ -12,7 +12,7 @@ use testkit::postgres::fresh_home;
 use super::Outcome;
 use super::faults::{message, open};
 
-/// The writer's note that it is there, which may come between.
+/// The writer's heartbeat, which may come in between.
 const NOTES_MAX: u64 = 2;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -22,7 +22,7 @@ async fn many_messages_and_rows_are_waited_for_together() -> Outcome {
     let options = StoreOptions { readers: 1, ..StoreOptions::default() };
     let (store, scope) = open(&ServerAddress::parse(&database, None)?, options).await?;
     let capture = |number: u128| store.capture(message(&scope, number), SessionPolicy::default(), None);
-    // Each statement is prepared once, for which the server is waited for, too.
+    // Each statement is prepared once, which also takes a round trip.
     for first in [1, 65] {
         for captured in join_all((first..first + 32).map(capture)).await {
             captured?;

@@ -1,4 +1,4 @@
-//! Encrypted connections: who is let through depends on the certificate.
+//! Encrypted connections: the certificate decides which server is accepted.
 
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use super::Outcome;
 
-/// A door of the server on this machine's network, with a certificate for these names. Gives its port and the certificate.
+/// A TLS socket in front of the server, with a certificate for these names. Returns its port and the certificate.
 async fn encrypted_door(folder: &TempDir, names: &[&str]) -> Outcome<(u16, String)> {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let made = rcgen::generate_simple_self_signed(names)?;
@@ -42,7 +42,7 @@ async fn encrypted_door(folder: &TempDir, names: &[&str]) -> Outcome<(u16, Strin
     Ok((port, roots.display().to_string()))
 }
 
-/// Takes the request for encryption, shakes hands, and passes everything on.
+/// Accepts the request for encryption, does the handshake, and forwards all bytes.
 async fn pass_on(mut client: TcpStream, acceptor: TlsAcceptor, server: String) -> Option<()> {
     let mut request = [0; 8];
     client.read_exact(&mut request).await.ok()?;
@@ -74,11 +74,11 @@ async fn connections_are_encrypted_and_the_server_is_verified() -> Outcome {
     store.close().await?;
     open(&url("sslmode=require"))?.close().await?;
 
-    // Signed by nobody that this machine knows.
+    // Signed by an authority that this machine does not know.
     let refused = open(&url("sslmode=verify-full")).err().ok_or("it was opened")?;
     assert!(refused.contains("can't be encrypted") && refused.contains("sslrootcert"), "{refused}");
 
-    // Of another name: `require` with roots verifies as well.
+    // For another name: `require` with roots verifies too.
     let folder = TempDir::new()?;
     let (port, roots) = encrypted_door(&folder, &["db.example"]).await?;
     for mode in ["verify-full", "require"] {
@@ -89,7 +89,7 @@ async fn connections_are_encrypted_and_the_server_is_verified() -> Outcome {
     Ok(())
 }
 
-/// A server without TLS says so, and nothing is sent to it.
+/// A server without TLS says so, and no data is sent to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn server_without_encryption_is_refused() -> Outcome {
     let listener = TcpListener::bind("127.0.0.1:0").await?;

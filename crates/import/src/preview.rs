@@ -18,7 +18,7 @@ use crate::sources::Sources;
 
 /// A preview of an import that writes nothing. Lists have at most [`PREVIEW_LIST_MAX`] entries; counts are exact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Look {
+pub struct ImportPreview {
     /// Ids of the formats, joined by a comma; empty if nothing was recognised.
     pub format: String,
     /// Number of messages in shown branches.
@@ -106,7 +106,7 @@ pub struct ConversationSummary {
     pub starred: bool,
     /// Number of messages in shown branches.
     pub messages: u64,
-    /// Earliest time, as in [`Look::first`].
+    /// Earliest time, as in [`ImportPreview::first`].
     pub first: Option<String>,
     /// The latest time in the conversation.
     pub last: Option<String>,
@@ -123,7 +123,7 @@ const SESSION_SILENCE_MINUTES: i64 = 30;
 const SPEAKERS_MAX: usize = 20_000;
 
 /// Reads everything once and counts it.
-pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportError> {
+pub fn preview(sources: &Sources, options: &ReadOptions) -> Result<ImportPreview, ImportError> {
     let mut tally = PreviewCounter::default();
     for found in read(sources, options, ReadPosition::default())? {
         let found = found?;
@@ -146,7 +146,7 @@ pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportErro
 
 #[derive(Default)]
 struct PreviewCounter {
-    look: Look,
+    look: ImportPreview,
     formats: Vec<&'static str>,
     speakers: HashMap<(String, Role), u64>,
     languages: BTreeMap<&'static str, u64>,
@@ -274,7 +274,7 @@ impl PreviewCounter {
         Some(at)
     }
 
-    fn finish_file(mut self) -> Look {
+    fn finish_file(mut self) -> ImportPreview {
         let mut look = self.look;
         look.format = self.formats.join(",");
         look.first = self.whole.first_day();
