@@ -1,6 +1,7 @@
 //! Every statement of the store is prepared on both engines: one that only SQLite accepts would fail at its first use
 //! on a server.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -12,17 +13,42 @@ use super::{ServerAddress, StoreOptions, connection, postgres};
 /// Folders and files with statements for one engine only: an archive and a Python home are read into a file.
 const SINGLE_ENGINE_PATHS: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
 
-/// A statement written as one literal, and its place.
+/// A statement without variable parts, and its place.
 pub(super) struct FoundStatement {
     file: PathBuf,
     pub(super) statement: String,
 }
 
-/// Statements in the store's source. Those built by `concat!` or `format!` are prepared by the test suites that call
-/// them.
+/// Bodies of macros without arguments, by name. Statements share their column lists through them.
+type Macros = BTreeMap<String, TokenStream>;
+
+/// Statements in the store's source, written as a literal or with `concat!`. Those built with `format!` depend on
+/// values; the test suites that call them prepare them.
 pub(super) fn statements() -> Vec<FoundStatement> {
+    let sources = sources();
+    let mut macros = Macros::new();
+    sources.iter().for_each(|(_, tokens)| collect_macros(tokens.clone(), &mut macros));
+    let mut found = Vec::new();
+    for (file, tokens) in sources {
+        let mut texts = Vec::new();
+        collect_texts(tokens, &macros, &mut texts);
+        let is_statement = |text: &String| {
+            ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "].iter().any(|verb| text.starts_with(verb))
+        };
+        found.extend(
+            texts
+                .into_iter()
+                .filter(is_statement)
+                .map(|statement| FoundStatement { file: file.clone(), statement }),
+        );
+    }
+    found
+}
+
+/// The files of the store that are for both engines, by path below `src`.
+fn sources() -> Vec<(PathBuf, TokenStream)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let (mut folders, mut found) = (vec![source.clone()], Vec::new());
+    let (mut folders, mut sources) = (vec![source.clone()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -30,39 +56,49 @@ pub(super) fn statements() -> Vec<FoundStatement> {
             if SINGLE_ENGINE_PATHS.iter().any(|one| file == Path::new(one)) {
                 continue;
             }
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let text = std::fs::read_to_string(&path).unwrap();
-                let mut literals = Vec::new();
-                collect_literals(text.parse().unwrap(), &mut literals);
-                let is_statement = |text: &String| {
-                    ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "]
-                        .iter()
-                        .any(|verb| text.starts_with(verb))
-                };
-                found.extend(
-                    literals
-                        .into_iter()
-                        .filter(is_statement)
-                        .map(|statement| FoundStatement { file: file.clone(), statement }),
-                );
+            match path.is_dir() {
+                true => folders.push(path),
+                false => sources.push((file, std::fs::read_to_string(&path).unwrap().parse().unwrap())),
             }
         }
     }
-    found
+    sources
 }
 
-/// Collects the string literals of a source, except for those that are parts of a longer text.
-fn collect_literals(tokens: TokenStream, literals: &mut Vec<String>) {
+/// Collects `macro_rules! NAME { () => { BODY } }`.
+fn collect_macros(tokens: TokenStream, macros: &mut Macros) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (index, token) in tokens.iter().enumerate() {
+        let TokenTree::Group(group) = token else { continue };
+        let rule: Vec<TokenTree> = group.stream().into_iter().collect();
+        match (index.checked_sub(3).map(|start| &tokens[start..index]), rule.first(), rule.get(3)) {
+            (
+                Some([TokenTree::Ident(keyword), _, TokenTree::Ident(name)]),
+                Some(TokenTree::Group(arguments)),
+                Some(TokenTree::Group(body)),
+            ) if keyword == "macro_rules" => {
+                if arguments.stream().is_empty() {
+                    macros.insert(name.to_string(), body.stream());
+                }
+            }
+            _ => collect_macros(group.stream(), macros),
+        }
+    }
+}
+
+/// Collects the texts of a source: string literals and `concat!`, but no parts of a longer text.
+fn collect_texts(tokens: TokenStream, macros: &Macros, texts: &mut Vec<String>) {
     let mut name = String::new();
     for token in tokens {
         match token {
-            TokenTree::Group(group) if is_composed_statement(&name, &group) => {}
-            TokenTree::Group(group) => collect_literals(group.stream(), literals),
+            TokenTree::Group(group) if name == "concat" && group.delimiter() == Delimiter::Parenthesis => {
+                texts.push(text_of(group.stream(), macros).trim().to_owned());
+            }
+            TokenTree::Group(group) if is_skipped(&name, &group) => {}
+            TokenTree::Group(group) => collect_texts(group.stream(), macros, texts),
             TokenTree::Literal(literal) => {
                 if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
-                    literals.push(text.value().trim().to_owned());
+                    texts.push(text.value().trim().to_owned());
                 }
             }
             TokenTree::Ident(ident) if name != "macro_rules" => name = ident.to_string(),
@@ -73,17 +109,43 @@ fn collect_literals(tokens: TokenStream, literals: &mut Vec<String>) {
     }
 }
 
-fn is_composed_statement(macro_name: &str, group: &Group) -> bool {
+/// True for the arguments of `format!`, which may be parts of a statement, and for the rules of a macro.
+fn is_skipped(macro_name: &str, group: &Group) -> bool {
     match macro_name {
-        "concat" | "format" => group.delimiter() == Delimiter::Parenthesis,
+        "format" => group.delimiter() == Delimiter::Parenthesis,
         "macro_rules" => group.delimiter() == Delimiter::Brace,
         _ => false,
     }
 }
 
+/// The text of a literal, of a macro's call or of the parts of a `concat!`.
+///
+/// # Panics
+///
+/// If a macro is not in `macros`: its statements would not be tested.
+fn text_of(tokens: TokenStream, macros: &Macros) -> String {
+    let mut text = String::new();
+    let mut name = String::new();
+    for token in tokens {
+        match token {
+            TokenTree::Literal(literal) => {
+                text.push_str(&syn::parse_str::<syn::LitStr>(&literal.to_string()).unwrap().value());
+            }
+            TokenTree::Ident(ident) => name = ident.to_string(),
+            TokenTree::Group(group) if name == "concat" => text.push_str(&text_of(group.stream(), macros)),
+            TokenTree::Group(_) => {
+                let body = macros.get(&name).unwrap_or_else(|| panic!("the text of {name}! is unknown"));
+                text.push_str(&text_of(body.clone(), macros));
+            }
+            TokenTree::Punct(_) => {}
+        }
+    }
+    text
+}
+
 fn assert_prepares(connection: &Connection) {
     let found = statements();
-    assert!(found.len() > 500, "{} statements", found.len());
+    assert!(found.len() > 750, "{} statements", found.len());
     let refused: Vec<String> = found
         .into_iter()
         .filter_map(|FoundStatement { file, statement }| {
