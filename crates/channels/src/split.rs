@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn code_stays_whole_and_a_long_one_keeps_its_fences() {
+    fn code_is_not_split_and_long_code_keeps_its_fences() {
         let code = "```rust\nlet a = 1;\nlet b = 2;\n```";
         let text = format!("Look at this, it is short. {code} And on.");
         let cut = split_text(&text, 45);

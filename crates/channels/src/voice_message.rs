@@ -11,7 +11,7 @@ use crate::delivery_error::DeliveryError;
 
 /// Largest recording that is fetched; platforms give bots no larger one.
 pub(crate) const RECORDING_BYTES_MAX: usize = 20 * 1024 * 1024;
-/// Time that a file may take.
+/// Time limit for fetching a file: platforms accept some 20 MB, and a slow line needs most of a minute for that.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
 /// Points of a waveform. Discord's own apps draw no more.
 const WAVEFORM_POINTS: usize = 256;

@@ -22,7 +22,7 @@ const LOG_N_MAX: u8 = 22;
 const SALT_LENGTH: usize = 16;
 const FILE_KEY_LENGTH: usize = 16;
 const TAG_LENGTH: usize = 16;
-/// Plain bytes of each chunk but the last, as the age format has it.
+/// Plain bytes of each chunk except the last, as the age format defines it.
 const CHUNK_LENGTH: usize = 64 * 1024;
 /// Largest line of a header that is read: the format's lines are below 100 bytes, and a file that is not a backup may
 /// have no line end at all.

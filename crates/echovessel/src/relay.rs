@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_owner_is_told_what_was_said_and_asked_what_only_looks() {
+    fn a_new_owner_gets_the_handshake_and_repeatable_calls() {
         let mut conversation = ReplayState::default();
         let initialize = json_line(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize"}));
         let initialized = json_line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_come_also_when_the_client_has_said_all() {
+    async fn answers_arrive_after_the_client_has_closed_its_input() {
         let (mut owner, theirs) = tokio::io::duplex(1_024);
         let asked = call(7, "memory_search");
         let mut client = Client::new(std::io::Cursor::new(asked.clone()), Vec::new());

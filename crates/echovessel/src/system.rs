@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_sort_in_the_order_of_their_making() {
+    fn ids_sort_by_creation_time() {
         let (ids, at) = (SystemIdGenerator::default(), SystemClock.now());
         let made: Vec<Uuid> = (0..2_000).map(|_| ids.next(at)).collect();
         assert!(made.is_sorted_by(|a, b| a < b));

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_talkative_library_is_heard_only_when_asked() {
+    fn libraries_log_only_at_the_requested_level() {
         let said = |asked| log_filter(asked, "info").to_string();
         for asked in [None, Some(""), Some("no such=level=at all")] {
             assert!(said(asked).contains("rmcp=warn") && said(asked).contains("info"), "{}", said(asked));

@@ -38,13 +38,17 @@ use crate::language_model::{self, LlmSummary};
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::voice_setup::{voice_hosts, voice_settings};
 
-/// Tokens of a reply's prompt if neither the configuration nor the model sets a limit.
+/// Tokens of a reply's prompt if neither the configuration nor the model sets a limit: every current model accepts as
+/// many.
 const PROMPT_TOKENS: u32 = 8_000;
 /// Minimum tokens of the prompt if the model states its limit; the maximum follows.
 const PROMPT_TOKENS_MIN: u32 = 1_000;
+/// Maximum tokens of a prompt that the model's context alone decides: more cost money at each turn and rarely improve
+/// a reply.
 const PROMPT_TOKENS_MAX: u32 = 32_000;
 
-/// Time for which a stop waits for the database server, after running work has had 20 seconds.
+/// Time for which a stop waits for the database server, after running work has had 20 seconds. A server that does not
+/// answer must not hold it up.
 const SERVER_CLOSE_LIMIT: Duration = Duration::from_secs(4);
 
 /// The parts of a running EchoVessel, in the order in which they are dropped.

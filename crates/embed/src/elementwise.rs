@@ -1,6 +1,7 @@
 //! Functions between the matrix products, written in lanes so that the compiler vectorises them for the width that
 //! the caller was compiled for. All are `#[inline(always)]` for that reason.
 
+/// Numbers processed together: two registers of AVX2, one of AVX-512.
 const LANES: usize = 16;
 
 /// Layer normalisation of each row of `update + hidden`, written to `hidden`: `(x − mean) / √(variance + ε) · gain +

@@ -29,6 +29,7 @@ pub(crate) fn has_pinned_files(
     directory: &Path,
     description: &'static ModelDescription,
 ) -> Result<bool, ModelError> {
+    /// Size below which progress is not worth reporting.
     const SMALL_FILE_BYTES: u64 = 1 << 20;
     for file in description.files {
         let path = directory.join(file.name);

@@ -29,7 +29,7 @@ const REPLACEMENT_BYTES_MAX: usize = 1 << 22;
 /// 200 tensors.
 const TENSORS_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 64;
-/// Maximum number of layers, components or positions.
+/// Maximum number of layers, components or positions: a damaged header must not lead to a huge allocation.
 const SIZE_MAX: usize = 1 << 16;
 
 /// An opened packed file whose tensors have not been read yet.

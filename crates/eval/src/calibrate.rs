@@ -14,7 +14,7 @@ use crate::loading;
 
 /// Maximum units to sample from a data set, evenly spaced. Each is compared with those of every other set.
 const SAMPLED_UNITS_MAX: usize = 1000;
-/// Maximum questions to sample from a data set, evenly spaced.
+/// Maximum questions to sample from a data set, evenly spaced: a mean needs no more.
 const QUESTIONS_MAX: usize = 300;
 /// Maximum characters of a text; longer texts cost much and change a mean little.
 const CHARACTERS_MAX: usize = 1200;

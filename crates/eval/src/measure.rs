@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_not_a_division_by_nothing() {
+    fn an_empty_set_has_no_division_by_zero() {
         assert_eq!(compute_figures(&[]).mrr, 0.0);
     }
 }

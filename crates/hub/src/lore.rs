@@ -25,7 +25,8 @@ use matching::LoreIndex;
 
 /// `kind` of a lorebook entry in a receipt.
 const KIND: &str = "lore";
-/// Maximum lore entries to look for in one prompt, which has room for fewer.
+/// Maximum lore entries to look for in one prompt, which has room for fewer. It bounds the work for a book whose
+/// every key is mentioned.
 const LORE_ENTRIES_MAX: usize = 50;
 /// Documents to write in one transaction. Turns can write between two transactions.
 const WRITTEN_AT_ONCE: usize = 100;

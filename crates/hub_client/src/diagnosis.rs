@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::HttpAddress;
 use crate::address::{client, endpoint, host_and_port, token};
 
-/// Time limit of the plain request that finds out what is wrong.
+/// Time limit of the plain request that finds out what is wrong. A person waits for it.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Explains why a call to this address failed; `error` is the text from MCP.

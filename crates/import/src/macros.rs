@@ -34,7 +34,7 @@ enum Macro {
     Comment,
 }
 
-/// Maximum bytes of a name macro with its braces.
+/// Maximum bytes of a name macro with its braces, which bounds the search for the closing ones.
 const NAME_MACRO_BYTES_MAX: usize = 16;
 
 /// The macro at the start of `text` and its length in bytes.

@@ -28,7 +28,8 @@ use crate::LlmError;
 /// Maximum bytes of an answer's text; no valid answer is longer.
 pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// Maximum bytes of one server-sent event.
+/// Maximum bytes of one server-sent event. Providers send some hundred bytes; without a limit an endless line would
+/// fill the memory.
 pub const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
 /// Maximum bytes of a complete JSON answer: text, escapes, and the envelope around it.

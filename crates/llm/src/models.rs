@@ -13,9 +13,10 @@ use crate::key::check_key;
 use crate::settings::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL, is_loopback};
 use crate::{LlmError, LocalEndpoint, ProviderKind, ProviderSettings, anthropic, openai};
 
-/// Time limit for a model server on this machine to list its models.
+/// Time limit for a model server on this machine to list its models. One that runs answers within milliseconds, and
+/// the page waits for it.
 const PROBE_TIME: Duration = Duration::from_millis(500);
-/// Time limit for another endpoint to list its models.
+/// Time limit for another endpoint to list its models: a person waits for the list.
 const LIST_TIME_MAX: Duration = Duration::from_secs(15);
 /// Maximum bytes of a list of models. Services with hundreds of models send less.
 const MAX_LIST_BYTES: usize = 1024 * 1024;

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tier_takes_its_own_model_then_the_common_one_then_the_default() {
+    fn a_tier_uses_its_own_model_then_the_common_one_then_the_default() {
         let defaults = default_models(OPENAI_MODELS);
         let mut settings = ProviderSettings::default();
         assert_eq!(settings.tier_models(&defaults), defaults);

@@ -37,7 +37,7 @@ use crate::vectors::backfill::VectorWorker;
 use crate::voice::Voice;
 use crate::voice::speech::VoiceParts;
 
-/// Time for which running turns may finish when the program stops.
+/// Time for which running turns may finish when the program stops: most replies end within it.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
 /// Parts that a [`Runtime`] can do without.

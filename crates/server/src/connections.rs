@@ -11,7 +11,8 @@ use crate::auth::client::client_network;
 
 /// Maximum connections; further ones wait in the system's backlog. Each takes a file handle and some kilobytes.
 const CONNECTIONS_MAX: usize = 4_096;
-/// Number of connections reserved for the owner, who can still revoke a token that has used up all the others.
+/// Number of connections reserved for the owner, who can still revoke a token that has used up all the others. A
+/// browser opens six.
 const OWNERS_CONNECTIONS: usize = 64;
 /// Maximum connections of one address. A browser opens six, and a household shares one address.
 const PER_ADDRESS_MAX: usize = 64;

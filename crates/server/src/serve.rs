@@ -33,7 +33,7 @@ const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
 const HEAD_SIZE_MAX: usize = 32 * 1024;
 /// Maximum headers of a request. Browsers send about twenty, and proxies add some.
 const HEADERS_MAX: usize = 100;
-/// Time for which running replies may finish when the program stops.
+/// Time for which running replies may finish when the program stops, as the runtime grants its turns.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// Maximum connections of the home's socket. A command has one; further ones wait in the system's backlog.
 const HOME_CONNECTIONS_MAX: usize = 256;

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Maximum bytes of a form besides its file.
+/// Maximum bytes of a form besides its file: names and options are short.
 pub(crate) const FORM_BYTES_MAX: usize = 64 * 1024;
 
 /// The name and content of the form's `file`, which must have at least one byte and at most `size_max`.

@@ -145,7 +145,7 @@ macro_rules! message_columns {
 }
 pub(crate) use message_columns;
 
-/// Number of the first column after [`message_columns`].
+/// Number of the first column after [`message_columns`], for queries that select more.
 pub(crate) const FIRST_COLUMN_AFTER_MESSAGE: usize = 15;
 
 /// The numbers or keys returned by a statement with one parameter.
@@ -255,7 +255,7 @@ macro_rules! node_columns {
 }
 pub(crate) use node_columns;
 
-/// Number of the first column after [`node_columns`].
+/// Number of the first column after [`node_columns`], for queries that select more.
 pub(crate) const FIRST_COLUMN_AFTER_NODE: usize = 17;
 
 pub(crate) fn read_node(row: &Row<'_>) -> Result<Node> {

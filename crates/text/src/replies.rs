@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_is_told_from_a_yes() {
+    fn a_no_is_distinguished_from_a_yes() {
         for (text, denies) in [
             ("没有", true),
             ("不是的", true),

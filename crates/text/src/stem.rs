@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_a_word_meet_in_every_language() {
+    fn forms_of_a_word_have_one_stem_in_every_language() {
         for (question, text) in [
             ("Where are my cats?", "I have a cat"),
             ("¿Dónde viven mis hermanas?", "mi hermana es de Madrid"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_meets_its_text_whatever_the_language() {
+    fn one_word_matches_its_text_in_every_language() {
         assert!(shares_a_stem("Schwestern", "meine Schwester ist in Berlin"));
         assert!(shares_a_stem("hermanas", "mi hermana es de Madrid"));
         assert!(shares_a_stem("¿Dónde viven mis hermanas?", "hermanas"));

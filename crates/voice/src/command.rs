@@ -36,7 +36,7 @@ const LISTENING_LIMITS: RunLimits =
 /// Maximum bytes to keep of a program's error output. The last lines show why it ended; it may have written without
 /// end.
 const COMPLAINT_BYTES_MAX: u64 = 2_048;
-/// Maximum characters of a program's error output that a message repeats.
+/// Maximum characters of a program's error output that a message repeats: enough for the reason.
 const COMPLAINT_LENGTH_MAX: usize = 200;
 
 /// Speaks with a local program.

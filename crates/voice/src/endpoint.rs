@@ -18,7 +18,7 @@ use crate::provider::VoiceError;
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// Maximum bytes of a refusal to read. It may be the whole page of a proxy.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
-/// Maximum characters of a refusal that a message repeats.
+/// Maximum characters of a refusal that a message repeats: enough for the reason.
 const QUOTED_CHARACTERS_MAX: usize = 160;
 
 /// Address and credentials of a provider.

@@ -148,7 +148,7 @@ fn without_stage_directions(sentence: &str) -> String {
 
 fn is_stage_direction(before: &str, inner: &str, after: &str) -> bool {
     /// Words that end like a verb in the third person but are not.
-    const FALSE_VERBS: [&str; 16] = [
+    const WORDS_LIKE_VERBS: [&str; 16] = [
         "this",
         "is",
         "was",
@@ -176,7 +176,7 @@ fn is_stage_direction(before: &str, inner: &str, after: &str) -> bool {
     let is_verb = word.ends_with('s') || word.ends_with("ing");
     let is_spoken_of = ["she", "he", "they"].contains(&word.as_str()) && inner.split_whitespace().count() > 1;
     first.chars().all(|letter| !letter.is_uppercase())
-        && (is_verb && !FALSE_VERBS.contains(&word.as_str()) || is_spoken_of)
+        && (is_verb && !WORDS_LIKE_VERBS.contains(&word.as_str()) || is_spoken_of)
 }
 
 #[cfg(test)]
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_comes_as_soon_as_it_is_complete() {
+    fn a_sentence_is_returned_as_soon_as_it_is_complete() {
         let mut feed = SentenceFeed::default();
         assert_eq!(feed.push("The first"), [""; 0]);
         assert_eq!(feed.push(" one. "), ["The first one."]);

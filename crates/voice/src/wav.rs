@@ -2,7 +2,7 @@
 
 use crate::sound_error::SoundError;
 
-/// Minimum and maximum samples per second.
+/// Minimum and maximum samples per second: telephone sound and the highest rate of recorders.
 const SAMPLE_RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u16 = 8;
 /// Maximum chunks before the sound. Editors add a few of their own; a file with thousands is an attack.
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_of_another_rate_keeps_its_length() {
+    fn resampling_keeps_the_length() {
         let mut sound = tone(1.0, 22_050);
         sound.append(&tone(2.0, 16_000));
         assert_eq!(sound.sample_rate(), 22_050);

@@ -26,8 +26,9 @@ const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 const PAUSE_AFTER_INVALID_SESSION: Duration = Duration::from_secs(3);
 /// Time for connecting and for the gateway's first message: without it a connection that is dead from its start would never be given up.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
-/// Code that ends the connection and keeps the session.
+/// Close code after which the session can be resumed: Discord ends it only for 1000 and 1001.
 const CLOSE_CODE_RESUMABLE: u16 = 4_000;
+/// Close code after which Discord ends the session, so that a start does not find it still running.
 const END_SESSION: u16 = 1_000;
 
 /// An event of the gateway, in its order.

@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 
-/// Number of stored limits from which those that have expired are dropped.
+/// Number of stored limits from which expired ones are dropped: each conversation has its own, and most are used
+/// once.
 const STORED_LIMITS_MAX: usize = 1_000;
 
 /// The limit of a call: routes that share a bucket share it, each for one channel.

@@ -11,8 +11,9 @@ use crate::channel::{PieceOrigin, Update, UpdateKind, with_quote};
 /// Period, as a difference of message ids, whose messages may be repeated or arrive in another order. The upper bits
 /// of an id are milliseconds.
 pub(super) const SNOWFLAKE_OVERLAP: i64 = (5 * 60 * 1_000) << SNOWFLAKE_TIME_SHIFT;
+/// Bits below the time in an id of Discord.
 const SNOWFLAKE_TIME_SHIFT: u32 = 22;
-/// The platform's epoch, in Unix milliseconds.
+/// The platform's epoch, 2015-01-01, in Unix milliseconds: ids count from there.
 const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 /// Kinds of messages that people write: an ordinary one, a reply.
 const PERSON_MESSAGE_KINDS: [u8; 2] = [0, 19];
@@ -20,7 +21,7 @@ const PERSON_MESSAGE_KINDS: [u8; 2] = [0, 19];
 const PASTE_NAME: &str = "message.txt";
 /// Largest pasted file that is read, in bytes: no message may be longer.
 pub(super) const PASTE_BYTES_MAX: usize = 4 * MESSAGE_LENGTH_MAX;
-/// Marks a voice message.
+/// Message flag of a voice message, as Discord documents it.
 pub(super) const VOICE_MESSAGE_FLAG: u64 = 1 << 13;
 
 #[derive(Deserialize)]

@@ -46,7 +46,8 @@ const WAITING_EVENTS_MAX: usize = 1_024;
 const HISTORIES_AT_ONCE: usize = 8;
 /// Maximum pages of a conversation's history that are read after a gap. They hold 5,000 messages.
 const PAGES_MAX: usize = 50;
-/// Period of history to read for an allowed account without stored messages.
+/// Period of history to read for an allowed account without stored messages: what it wrote before the bot was set up
+/// may be years old.
 const FIRST_HISTORY_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 /// Maximum conversations to open at a start: the platform treats many as spam.
 const OPENED_CONVERSATIONS_MAX: usize = 20;

@@ -23,7 +23,7 @@ use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 
 /// Most messages in one answer of the history API. The platform allows no more.
 pub(super) const HISTORY_PAGE: usize = 100;
-/// Time that an answer may take.
+/// Time limit for an answer. A longer wait would hold up the other messages of the conversation.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Wait when the platform names none. The next answer may name one.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
@@ -292,7 +292,8 @@ impl RestClient {
     }
 }
 
-/// Cloudflare, which serves the platform, has blocked the request as one of a misbehaving program.
+/// Error code of Cloudflare, in front of Discord: it blocks the request as one of a misbehaving program. Retrying at
+/// once makes it worse.
 const BLOCKED_BY_CLOUDFLARE: u64 = 40_333;
 
 fn error_of_status(status: StatusCode, code: u64, message: &str) -> ApiError {

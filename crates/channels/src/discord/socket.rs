@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-/// No event is larger.
+/// Maximum bytes of an event. The largest one, of a login with many servers, has a few MiB.
 const PAYLOAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A message of the gateway.

@@ -21,7 +21,7 @@ use crate::voice_message::VoiceMessage;
 pub(super) const POLL_SECONDS: u64 = 25;
 /// Time that any other answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// Time that sending a voice message may take.
+/// Time limit for sending a voice message, which takes longer than a text on a slow line.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time for a connection to the platform. It takes well under a second; on a bad network the next attempt does better
 /// than a longer wait.

@@ -57,7 +57,7 @@ const CHATTER_ENGLISH: [&str; 11] = [
     "The parcel came to the wrong address.",
     "There is a meeting tomorrow morning.",
 ];
-/// Longer than the session's idle time.
+/// Longer than the default of a session's idle time, so that the session ends.
 const IDLE_TIME: Duration = Duration::from_secs(31 * 60);
 /// Time that a reply of the offline provider may take. It takes milliseconds, so a demo that waits longer has failed.
 const REPLY_LIMIT: Duration = Duration::from_secs(20);

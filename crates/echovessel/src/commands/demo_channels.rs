@@ -26,9 +26,10 @@ use crate::wiring::{Services, wire};
 const TOKEN: &str = "demo";
 /// The platform's id of the account that writes to the bot.
 const PERSON: u64 = 7;
+/// Heartbeat interval of Discord's gateway, so that the mock behaves like it.
 const HEARTBEAT: Duration = Duration::from_millis(41_250);
 const HOUR: Duration = Duration::from_secs(3_600);
-/// Time of the demo between two checks of a condition.
+/// Simulated time between two checks of a condition: short beside all waits of the channels.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Real time between two checks. The other tasks of the demo run meanwhile.
 const CHECK_PAUSE: Duration = Duration::from_millis(10);

@@ -25,7 +25,8 @@ use crate::wiring::bare_host;
 
 /// Characters of a token that can't be guessed: of 64 kinds, 96 bits.
 const TOKEN_LENGTH_MIN: usize = 16;
-/// Maximum time that a message may be ahead of the clock before the clock counts as wrong.
+/// Maximum time that a message may be ahead of the clock before the clock counts as wrong. Clocks of machines that
+/// share a home differ by seconds.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Debug, Serialize)]

@@ -26,7 +26,7 @@ use crate::relay::{Client, ConnectionEnd};
 use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::{Services, wire};
 
-/// Time that an owner may take to open its socket, or to stop.
+/// Time that an owner may take to open its socket, or to stop: a stop waits for running turns for 20 seconds.
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
 /// Pause between two checks. It is short because a client waits for them at each start.
 const FILE_POLL_INTERVAL: Duration = Duration::from_millis(20);

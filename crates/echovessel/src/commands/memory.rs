@@ -20,7 +20,7 @@ use crate::home::Home;
 pub(super) const ERASE_PATH: &str = "/api/admin/memory/erase";
 /// Most characters of a memory on one line. It fits into a terminal of 80 columns with the mark before it.
 const LINE_LENGTH: usize = 70;
-/// Maximum texts that the preview of an erasure prints.
+/// Maximum texts that the preview of an erasure prints: enough to see if the right ones were found, on one screen.
 const TEXTS_SHOWN: usize = 10;
 
 pub(crate) async fn memory(
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shows_its_day_its_kind_and_who_said_it() {
+    fn a_row_shows_its_day_kind_and_speaker() {
         let event = json!({"id": "a", "node_type": "event", "description": "moved", "created_at": "2026-03-02T12:00:00Z",
             "event_time": {"start": "2019-05-01T12:00:00Z"}});
         assert_eq!(super::list_line(&event), "a  2019-05-01  event     moved");

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_tables_takes_the_place_of_the_one_before() {
+    fn a_list_of_tables_replaces_the_one_before() {
         let known = known_keys().unwrap();
         let wanted = json!({"llm": {"prices": [{"model": "m", "input": 2, "output": 0.5, "cached": null}]}});
         let wishes = changes_in(&wanted, &known).unwrap();

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn enabling_an_unimplemented_section_is_refused_with_the_way_out() {
+    fn enabling_an_unimplemented_section_is_refused_with_the_remedy() {
         let refused = with("[limits]\nupload = \"1GiB\"", &[]).unwrap_err().to_string();
         assert!(refused.contains("line 2: limits.upload: not implemented"), "{refused}");
         assert!(refused.contains("remove the key or set it to"), "{refused}");

@@ -20,7 +20,7 @@ const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Maximum bytes to read of an error answer: a proxy may send a whole page.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
-/// Maximum characters of the endpoint's error text to repeat in ours.
+/// Maximum characters of the endpoint's error text to repeat in ours: enough for the reason, too few to fill a log.
 const QUOTED_CHARACTERS_MAX: usize = 200;
 
 /// Why a request failed, grouped by how the caller reacts. The texts are for people and hold no secret.

@@ -11,7 +11,7 @@ use super::{Piece, Symbol, read_id};
 
 /// Stands for a space in pieces.
 const SPACE_MARK: char = '\u{2581}';
-/// Cost of an unknown character, added to that of the rarest piece.
+/// Cost of an unknown character, added to that of the rarest piece: SentencePiece has the same.
 const UNKNOWN_PENALTY: f32 = 10.0;
 const EMPTY: u32 = u32::MAX;
 
@@ -345,6 +345,7 @@ impl MarkedText {
     }
 }
 
+/// The offset basis of FNV with 64 bits.
 const EMPTY_HASH: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Extends a hash by more text (Fowler–Noll–Vo), with the upper half of the product mixed in.

@@ -28,7 +28,7 @@ const NUDGE_AFTER: Duration = Duration::from_secs(10);
 const CLOCK_STEP: SignedDuration = SignedDuration::from_secs(5);
 /// Maximum number of times that the clock is advanced for one session. A case that needs more will never end.
 const NUDGES_MAX: u32 = 200;
-/// Waits shorter than this only yield to other tasks.
+/// Waits shorter than this only yield to other tasks, since they pace work rather than measure time.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 /// A clock that stands still until it is set. A sleeper wakes when the clock passes its time; very short sleeps only

@@ -19,7 +19,7 @@ const PHRASES_MAX: usize = 96;
 const PIECES_PER_PHRASE: u32 = 2_000;
 /// Maximum chunks to read for their words: those with the rarest words, the newest first.
 const WORDS_MAX: usize = 300;
-/// Maximum chunks to read for their meaning, for each sentence.
+/// Maximum chunks to read for their meaning, for each sentence: each is a row to read.
 const PIECES_BY_MEANING_MAX: usize = 100;
 
 /// Chunks that may answer a query, with the weights of its words.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::names::{DiaryDate, DiaryName, Granularity};
 
-/// Maximum characters of a chunk, about as many as all-MiniLM-L6-v2 reads.
+/// Maximum characters of a chunk: about as many as all-MiniLM-L6-v2 reads, which ignores the rest.
 const PIECE_LENGTH: usize = 900;
 
 /// Splits a text at line ends; a longer line between words, else anywhere. Chunks are byte ranges of the text; blank

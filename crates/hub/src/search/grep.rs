@@ -17,7 +17,8 @@ const WORDS_MAX: usize = 64;
 /// Maximum chunks that the index returns for each word, the newest first. It bounds the time of a search for common
 /// words.
 const CHUNKS_MAX: u32 = 2_000;
-/// Maximum memories to read, one at a time, those that may contain the most words first.
+/// Maximum memories to read, one at a time, those that may contain the most words first. It bounds the time for a
+/// word that is everywhere.
 const TEXTS_MAX: usize = 500;
 /// Characters of context around the first match. They are two or three sentences.
 const CONTEXT_LENGTH: usize = 300;

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_of_a_lying_hub_is_read_as_far_as_it_can_be_true() {
+    fn impossible_claims_of_a_hub_are_ignored() {
         let memory = |slug: &str, vector: Value, content: &str| {
             json!({
                 "id": "x", "granularity": "significant", "date": "2026-07-01", "slug": slug, "content": content,

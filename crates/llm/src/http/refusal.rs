@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_inside_a_stream_has_its_kind_too() {
+    fn an_error_inside_a_stream_has_its_kind_too() {
         for (body, expected) in [
             (r#"{"error":{"code":502,"message":"upstream"}}"#, "transient"),
             (r#"{"error":{"code":"429","message":"slow"}}"#, "rate_limited"),

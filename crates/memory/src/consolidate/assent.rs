@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yes_proves_what_it_answers_and_takes_the_question_along() {
+    fn a_yes_proves_its_question_and_quotes_it() {
         let question = evidence_of_answer("真好呀。你是不是养了狗?", "嗯", "用户养了狗").unwrap().unwrap();
         assert_eq!((question.quote.as_str(), question.start), ("你是不是养了狗?", 4));
         assert!(

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_the_promise_carry_the_rule_in_both_languages() {
+    fn promises_are_recognised_in_both_languages() {
         let holds = |quoted: &str, others: &[&str]| {
             let said = persona_says(quoted);
             let others = others.iter().map(|text| persona_says(text));
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_commitment_that_nobody_said_carry_nothing() {
+    fn commitments_that_nobody_made_are_no_promises() {
         let said = persona_says("see you tomorrow");
         let promise = ProposedEvent {
             kind: NodeKind::Intention,

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seeds_own_story_is_remembered_although_it_is_short() {
+    fn the_story_of_the_seeds_is_remembered_although_it_is_short() {
         let story = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
         assert_eq!(decide(&[user_says(story), persona_says("小黑听起来很可爱呢")]), GateDecision::Substance);
         for text in ["I have a cat named Tom", "my little sister is six", "我对花生过敏", "call me Max"]

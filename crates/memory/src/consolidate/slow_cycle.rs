@@ -24,7 +24,7 @@ use crate::text;
 const CALLS_PER_CYCLE: u64 = 2;
 /// Period before a cycle whose events it reads. A week has each weekday once, so that habits show.
 const CYCLE_PERIOD: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// Maximum cycles that read the same event.
+/// Maximum cycles that read the same event, so that later ones are read at all.
 const CYCLES_PER_EVENT: u32 = 3;
 /// Maximum events that one cycle reads, the newest first. It is the limit of a reflection, for the same reason.
 const EVENTS_MAX: u32 = 30;
@@ -34,7 +34,7 @@ const THOUGHTS_MAX: u32 = 5;
 const OPEN_ITEMS_MAX: u32 = 10;
 /// Minimum memories of an entity before it is described. One or two events describe themselves.
 const LINKED_EVENTS_MIN: u32 = 3;
-/// Maximum entities that one cycle describes.
+/// Maximum entities that one cycle describes: each adds its memories to the one prompt.
 const ENTITIES_MAX: usize = 3;
 /// Maximum memories for a description, the newest first. The old description, which covers the earlier ones, is given
 /// too.
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_half_an_hour_and_a_shock_or_a_correction_does_not_wait() {
+    fn it_pauses_half_an_hour_except_after_a_shock_or_a_correction() {
         let last = |minutes| SlowCycleState { last_at: Some(at(minutes)), ..SlowCycleState::default() };
         assert_eq!(decide(&SlowCycleState::default(), false), SlowCycleDecision::Runs);
         assert_eq!(decide(&last(970), false), SlowCycleDecision::Runs);

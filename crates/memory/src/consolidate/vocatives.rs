@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_called_out_are_nobody_new() {
+    fn names_used_as_an_address_create_no_entity() {
         assert!(candidate_names(&["小雨"], &["小雨,我回来了"]).is_empty());
         assert!(candidate_names(&["Luna"], &["Luna, I'm back!", "good night, Luna"]).is_empty());
         assert!(candidate_names(&["Luna"], &["hey Luna, how are you?"]).is_empty());

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_goes_with_the_only_message_that_said_it() {
+    fn a_name_is_removed_with_its_only_message() {
         assert!(is_lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫"]));
         assert!(!is_lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫", "小黑睡了"]));
         assert!(is_lost("The user has a cat named Coal", &["He is Coal"], &["I have a cat"]));

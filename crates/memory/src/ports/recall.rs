@@ -70,7 +70,7 @@ pub struct PhraseHits {
 }
 
 impl PhraseHits {
-    /// Number at which counting stops.
+    /// Number at which counting stops: a word with more rows is common anyway, and counting costs time.
     pub const FREQUENCY_MAX: u64 = 20_000;
 }
 

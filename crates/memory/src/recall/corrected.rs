@@ -17,7 +17,7 @@ use crate::ports::{CorrectionStore, StoreError};
 use crate::scope::Scope;
 use crate::text::{Utterance, Values, content_terms, correction_cue, split_sentences};
 
-/// Maximum values that one prompt lists as no longer current.
+/// Maximum values that one prompt lists as no longer current, so that they never crowd out memories.
 const FORMER_VALUES_SHOWN_MAX: usize = 10;
 /// Share of a former value's words from which a text only repeats it. A text with other content stays.
 const REPETITION_SHARE_MIN: f64 = 0.6;

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn naming_a_thing_is_not_yet_telling_of_it() {
+    fn mentioning_a_thing_does_not_fulfil_its_expectation() {
         for (said, expected) in [
             ("面试", "面试 — 她会说起面试的结果"),
             ("明天面试好紧张,衣服还没熨,路也不熟", "面试 — 她会说起面试的结果"),

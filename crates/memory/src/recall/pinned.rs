@@ -20,7 +20,7 @@ const THOUGHTS_ABOUT_USER: usize = 10;
 const THOUGHTS_ABOUT_SELF: usize = 5;
 const INTENTIONS_MAX: usize = 10;
 const EXPECTATIONS_MAX: usize = 10;
-/// Maximum pinned events, as many as of each other kind.
+/// Maximum pinned events, as many as of each other kind, so that pinning can't fill the prompt.
 const EVENTS_MAX: u32 = 10;
 const SUMMARIES_MAX: u32 = 5;
 /// Newest thoughts among which the best are chosen. Older ones are recalled if they match the message.

@@ -13,7 +13,7 @@ use crate::scope::Scope;
 use crate::text::{QueryTerm, fold, index_terms, query_terms};
 use crate::vector_index::{READABILITY_MIN, VectorIndex};
 
-/// Maximum rows found by their words.
+/// Maximum rows found by their words: a page shows 20, and nobody turns a hundred pages.
 const WORD_MATCHES_MAX: usize = 2_000;
 /// Maximum rows found by their meaning.
 const ROWS_BY_MEANING_MAX: usize = 50;

@@ -6,7 +6,7 @@ use crate::text::{QueryTerm, fold, index_terms, is_unspaced};
 
 /// Maximum length of a snippet, in characters. It is two lines in the page and in a terminal.
 const SNIPPET_LENGTH: usize = 160;
-/// Characters of the snippet before the first mark, for context.
+/// Characters of the snippet before the first mark, so that a reader sees the start of its sentence.
 const LEAD_LENGTH: usize = 50;
 
 /// Texts to mark: phrases of index terms, and the query as it was typed.

@@ -25,7 +25,8 @@ const ROW_OVERHEAD: usize =
 
 /// Minimum rows times queries for another thread: some half a millisecond of work.
 const PRODUCTS_PER_THREAD: usize = 100_000;
-/// Rows that a thread claims at once.
+/// Rows that a thread claims at once: enough work that claiming costs nothing, few enough that all threads end
+/// together.
 const ROWS_PER_CLAIM: usize = 1_024;
 /// Maximum threads of a scan. More do not help, because the scan is limited by memory bandwidth.
 const THREADS_MAX: usize = 4;

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watcher_hears_what_comes_after_it_in_order() {
+    async fn a_subscriber_gets_later_events_in_order() {
         let broadcast = Broadcast::new("a");
         broadcast.publish(event_numbered(1));
         let mut subscriber = broadcast.subscribe();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_comes_back_goes_on_where_it_was() {
+    async fn a_returning_subscriber_continues_at_its_position() {
         let broadcast = Broadcast::new("a");
         let mut subscriber = broadcast.subscribe();
         broadcast.publish(event_numbered(1));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_saw_nothing_yet_has_a_place_too() {
+    async fn a_subscriber_without_events_has_a_position_too() {
         let broadcast = Broadcast::new("a");
         let place = broadcast.subscribe().last_event_id();
         broadcast.publish(event_numbered(1));

@@ -18,7 +18,8 @@ use super::registry::{ImportError, ImportRegistry, ImportStatusReport, Recording
 use super::uploads::ImportUpload;
 use crate::events::bodies::ImportProgress;
 
-/// Period for which an upload waits for its mapping.
+/// Period for which an upload waits for its mapping: a person may continue the next day, and private files must not
+/// stay.
 const UPLOAD_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 /// Minimum time between two progress events of one run. A bar that moves four times a second looks smooth.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);

@@ -14,7 +14,7 @@ use memory::ports::{ImportStore, ImportedDocument, StoreError};
 
 use super::record_error::RecordError;
 
-/// Hexadecimal digits of a document's digest in its name.
+/// Hexadecimal digits of a document's digest in its name: enough to tell apart documents with the same title.
 const DIGEST_LENGTH: usize = 8;
 /// Documents to write in one transaction. Turns can write between two transactions.
 const WRITTEN_AT_ONCE: usize = 100;

@@ -34,7 +34,7 @@ use super::record_error::RecordError;
 const PAGE_ITEMS_MAX: usize = 1_000;
 /// Bytes of text after which a page ends. It bounds the memory of an import, even of the largest file.
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Maximum pages that are read ahead of writing.
+/// Maximum pages that are read ahead of writing: reading and writing overlap, and memory stays bounded.
 const PAGES_AHEAD: usize = 2;
 /// Maximum length of a conversation's title, in characters. The rest is cut: some programs use the whole first
 /// message as a title.

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_cold_until_the_next_word() {
+    fn a_user_is_unresponsive_until_the_next_message() {
         let settings = ProactiveSettings::default();
         let sent =
             |at_: &str, answered: Option<&str>| SentMessage { at: at(at_), answered_at: answered.map(at) };

@@ -22,7 +22,8 @@ use crate::vectors::Vectors;
 use recalled_memory::RecalledMemory;
 use said_corrections::CorrectingMessages;
 
-/// Maximum bytes of a text that is analysed on a serving thread, where it takes about a millisecond.
+/// Maximum bytes of a text that is analysed on a serving thread, where it takes about a millisecond. Longer ones
+/// would delay other requests.
 const SERVED_TEXT_BYTES_MAX: usize = 2_048;
 
 /// Reads the memories that a prompt contains.

@@ -14,11 +14,13 @@ use tokio::sync::mpsc;
 
 use crate::turns::turn_event::TurnEvent;
 
-/// Maximum messages of one conversation that wait for their turn.
+/// Maximum messages of one conversation that wait for their turn. A person does not write as many during one reply; a
+/// program in a loop does.
 pub(crate) const WAITING_LINES_MAX: usize = 256;
-/// Messages in a row after which they are answered without further delay.
+/// Messages in a row after which they are answered without further delay: somebody who never pauses gets a reply too.
 pub(crate) const BURST_LINES_MAX: usize = 50;
-/// Characters of messages in a row after which they are answered without further delay.
+/// Characters of messages in a row after which they are answered without further delay, because a prompt has room for
+/// few more.
 pub(crate) const BURST_CHARACTERS_MAX: usize = 20_000;
 /// Maximum delay while the user is typing. Typing signals can get lost, and somebody may fall asleep while typing.
 const BURST_WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_proxy_is_believed_and_only_its_own_word() {
+    fn only_the_header_of_a_proxy_is_used() {
         let headers = [(FORWARDED_FOR, "127.0.0.1, 192.0.2.7")];
         assert_eq!(client_address(&headers, false), "10.0.0.9");
         assert_eq!(client_address(&headers, true), "192.0.2.7");

@@ -19,7 +19,7 @@ const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 const CODES_MAX: usize = 16;
 /// Random bytes of a login code. Nobody guesses 128 bits within ten minutes.
 const CODE_BYTES: usize = 16;
-/// Random bytes of a login's id.
+/// Random bytes of a login's id, which is no secret: it only has to be unique.
 const LOGIN_ID_BYTES: usize = 8;
 /// Prefix of a cookie's name with which browsers accept it only from this host, over TLS.
 const HOST_PREFIX: &str = "__Host-";

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::respond::Accepted;
 use crate::state::App;
 
-/// Maximum length of a client's own id of a message, in characters.
+/// Maximum length of a client's own id of a message, in characters: it is stored with each message.
 const EXTERNAL_REF_LENGTH_MAX: usize = 256;
 
 #[derive(Deserialize, JsonSchema)]

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_is_believed_who_its_client_is() {
+    fn the_client_address_of_a_daemon_is_used() {
         let secret = HeaderValue::from_static("shared");
         for address in ["192.0.2.7:555", "[2001:db8::1]:80"] {
             let sender = Sender { peer: Some(peer_address(address)), is_daemon: false };

@@ -25,7 +25,7 @@ use crate::mcp::{ToolContext, answer_program, greeting_line};
 
 /// Path for connections that another daemon forwards from its socket.
 pub(super) const PATH: &str = "/daemon/hub";
-/// Buffer of bytes on their way back to a program.
+/// Buffer of bytes on their way back to a program: most answers fit, so that the writer does not wait.
 const PIPE_BYTES: usize = 256 * 1024;
 /// Pause after a connection could not be accepted, so that the loop does not spin.
 const FAILURE_PAUSE: Duration = Duration::from_millis(100);

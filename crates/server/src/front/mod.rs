@@ -46,7 +46,8 @@ const BUFFERED_BODY_MAX: usize = 1024 * 1024;
 /// Maximum bytes of all buffered bodies. Further bodies are sent once, so that waiting requests can't fill the
 /// memory.
 const BUFFERED_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Time limit for receiving a body that is buffered for forwarding.
+/// Time limit for receiving a body that is buffered for forwarding. A client that sends slowly must not occupy the
+/// buffer.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// `Retry-After` of a request that could not be forwarded, in seconds. A stopped daemon is replaced within about this
 /// time.

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_does_not_fit_is_said_with_its_place() {
+    fn every_invalid_argument_is_reported_with_its_path() {
         let schema = json!({
             "required": ["category", "content"],
             "properties": {

@@ -22,7 +22,7 @@ use crate::home_socket::{HomeSocket, SocketError, listen_at};
 const GREETING_BYTES_MAX: u64 = 1_024;
 /// Time limit for the greeting. A process on the same machine sends it at once.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
-/// Time that running calls may take to finish when the socket is closed.
+/// Time that running calls may take to finish when the socket is closed: short, since the program that asked is gone.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The first line that a process sends.

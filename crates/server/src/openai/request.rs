@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_user_message_is_what_is_said() {
+    fn the_last_user_message_is_the_message() {
         let messages = serde_json::json!([
             {"role": "system", "content": "be brief"}, {"role": "user", "content": "first"},
             {"role": "assistant", "content": null, "tool_calls": []}, {"role": "user", "content": "second"},
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_of_the_program_is_nobodys_words() {
+    fn a_task_of_the_program_is_no_message() {
         let task = |around: &str, inside: &str| {
             let text = format!("### Task:\nDo it.\n### Output:\nJSON.\n<{around}>\n{inside}\n</{around}>\n");
             words(serde_json::json!([{"role": "user", "content": text}]))

@@ -158,7 +158,7 @@ async fn every_event_of_a_talk_carries_the_same_fields() {
 }
 
 #[tokio::test]
-async fn one_that_comes_back_goes_on_where_it_was() {
+async fn a_returning_subscriber_continues_at_its_position() {
     let home = Home::new().await;
     let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
     home.talk("first").await;

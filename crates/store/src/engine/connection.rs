@@ -12,7 +12,7 @@ use crate::engine::database_file::create;
 use crate::engine::failure::Failure;
 use crate::engine::{StoreOptions, migrate};
 
-/// `EVsl` in the file's header identifies our databases.
+/// `EVsl` in the file's header identifies our databases, so that another program's file is never taken for one.
 const APPLICATION_ID: i32 = 0x4556_736C;
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Maximum prepared statements of a connection: more than this crate has.

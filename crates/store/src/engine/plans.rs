@@ -46,7 +46,7 @@ fn lists_are_read_from_their_index_in_its_order() {
 }
 
 #[test]
-fn the_diary_looks_at_what_it_has_not_told_alone() {
+fn the_diary_reads_only_events_that_it_lacks() {
     let plan = explain_plan(&empty_database(), crate::hub::EVENTS_WITHOUT_DIARY_LINE);
     assert!(plan.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY (rowid=?)"), "{plan}");
     assert_eq!(plan.matches("SCAN").count(), 1, "{plan}");

@@ -23,7 +23,8 @@ const SIDE_FILE_MAGICS: [&[u8]; 3] =
 /// Maximum size of a file to rewrite, in bytes: it is held in memory meanwhile. In a larger file only the deleted
 /// rows are overwritten.
 const REWRITTEN_MAX: u64 = 1 << 30;
-/// Divisor of the share of free pages from which the file is also rewritten without an erasure.
+/// Divisor of the share of free pages from which the file is also rewritten without an erasure: below a quarter the
+/// space is reused soon.
 const FREE_PAGE_SHARE: u64 = 4;
 
 /// Minimum number of rows whose words are overwritten together in the indexes. The groups of a large erasure are

@@ -237,7 +237,7 @@ mod tests {
     use crate::engine::plans::{empty_database, explain_plan};
 
     #[test]
-    fn only_documents_that_wait_are_walked_over() {
+    fn only_waiting_documents_are_read() {
         let plan = explain_plan(&empty_database(), UNREAD_LINES);
         assert!(!plan.contains("hub_"), "{plan}");
     }

@@ -139,7 +139,7 @@ mod tests {
     use crate::engine::plans::explain_plan;
 
     #[test]
-    fn drawing_costs_what_is_new_and_not_what_was() {
+    fn extraction_costs_grow_with_new_memories_only() {
         let connection = empty_database();
         let sessions = explain_plan(&connection, UNREAD_SESSIONS);
         assert!(sessions.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY"), "{sessions}");

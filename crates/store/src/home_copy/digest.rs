@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn order_of_rows_is_nothing_and_every_value_is_something() {
+    fn the_digest_depends_on_values_and_not_on_row_order() {
         let (one, two) =
             ([ValueRef::Text(b"a"), ValueRef::Null], [ValueRef::Text(b""), ValueRef::Text(b"a")]);
         assert_eq!(digest(&[&one, &two]), digest(&[&two, &one]));

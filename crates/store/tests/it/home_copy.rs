@@ -78,8 +78,8 @@ macro_rules! copied_after {
 }
 
 copied_after! {
-    an_extraction_is_written_once a_correction_keeps_the_old_text_and_can_be_taken_back
-    a_document_keeps_every_version chunks_follow_their_document a_face_and_a_voice_are_kept costs_are_stored
+    an_extraction_is_written_once a_correction_stores_the_old_text_and_can_be_undone
+    a_document_keeps_every_version chunks_follow_their_document a_picture_and_a_voice_are_stored costs_are_stored
     vectors_follow_their_rows forgetting_records_the_places_of_the_text silenced_words_are_known_by_message transcripts_expire_and_counts_stay
     labels_instances_and_snapshots_are_stored a_word_of_any_length_is_found
 }

@@ -39,7 +39,7 @@ async fn a_used_database_is_whole() -> testkit::store_suite::Outcome {
 async fn costs_and_edits_are_in_the_file() -> testkit::store_suite::Outcome {
     let (store, folder) = fresh().await?;
     testkit::store_suite::costs_are_stored(&store).await?;
-    testkit::store_suite::core_blocks_belong_to_whom_they_should(&store).await?;
+    testkit::store_suite::core_blocks_belong_to_the_right_users(&store).await?;
     store.close().await?;
     let calls = "SELECT task, input_tokens, CASE WHEN turn_id IS NULL THEN 1 ELSE 0 END FROM llm_calls ORDER BY number";
     let max = i64::MAX;

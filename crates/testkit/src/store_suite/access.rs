@@ -24,7 +24,7 @@ fn token(name: &str, prefix: &str) -> NamedToken {
 }
 
 /// A token is found by its prefix, listed by its name, marked as used, and removed when it is revoked.
-pub async fn a_token_is_kept_until_it_is_revoked(store: &dyn AccessStore) -> Outcome {
+pub async fn a_token_is_stored_until_it_is_revoked(store: &dyn AccessStore) -> Outcome {
     let phone = NamedToken {
         user: Some(UserId::new("ann")?),
         expires_at: Some(at(9_000)),

@@ -8,7 +8,7 @@ use super::Outcome;
 use super::stage::{Stage, at};
 
 /// Messages are stored verbatim, and their session counts them.
-pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
+pub async fn a_message_is_read_back_unchanged(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let line = NewMessage { incomplete: true, ..stage.user_line("  Ｈéllo 小黑\n\u{0}’", 1) };
     let captured = stage.capture(line.clone()).await?;
@@ -34,7 +34,7 @@ pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
 }
 
 /// A message of another speaker has their name. A name without that role, or the role without a name, is refused.
-pub async fn a_message_of_another_keeps_their_name(store: &dyn Store) -> Outcome {
+pub async fn a_message_of_another_person_keeps_their_name(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let tom = Some("Tom 汤姆".to_owned());
     let line = NewMessage { role: Role::Other, speaker: tom.clone(), ..stage.user_line("I quit my job", 1) };
@@ -105,7 +105,7 @@ pub async fn each_channel_has_its_own_open_session(store: &dyn Store) -> Outcome
 }
 
 /// A reply belongs to the session of its question while that is open; otherwise a new one opens.
-pub async fn a_reply_goes_where_its_turn_is(store: &dyn Store) -> Outcome {
+pub async fn a_reply_is_stored_on_the_channel_of_its_turn(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn_id = Some(stage.turn_id());
     let question = stage.capture(NewMessage { turn_id, ..stage.user_line("question", 0) }).await?.message;

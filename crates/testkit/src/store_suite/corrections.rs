@@ -24,7 +24,7 @@ fn correction(node: &NewNode, text: &str, seconds: i64) -> Correction {
 
 /// A new text is found at once by words and by vectors, and the former one no longer. The former one stays in the
 /// history and can be restored.
-pub async fn a_correction_keeps_the_old_text_and_can_be_taken_back(store: &dyn Store) -> Outcome {
+pub async fn a_correction_stores_the_old_text_and_can_be_undone(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
     let seq = stage.seq(event.id).await?;
@@ -76,7 +76,7 @@ pub async fn a_correction_keeps_the_old_text_and_can_be_taken_back(store: &dyn S
 }
 
 /// Replaced values are found by the words of a text, also after later changes and undos.
-pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Outcome {
+pub async fn texts_find_replaced_values_that_they_state(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let cat = stage.remember("The user's cat is called Mochi", 0).await?;
     let colour = stage.remember("用户最喜欢的颜色是绿色", 5).await?;
@@ -114,7 +114,7 @@ pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Ou
 }
 
 /// A node can be pinned and unpinned; a missing one can't be pinned.
-pub async fn a_pin_is_set_and_taken_away(store: &dyn Store) -> Outcome {
+pub async fn a_pin_is_set_and_removed(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
     for pinned in [true, false] {
@@ -129,7 +129,7 @@ pub async fn a_pin_is_set_and_taken_away(store: &dyn Store) -> Outcome {
 }
 
 /// Undoing a merge restores both memories, each with its own quotes.
-pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> Outcome {
+pub async fn undoing_a_merge_restores_both_memories(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user plays chess", 0).await?;
     let before = store.node(older.id).await?.ok_or("it is there")?;
@@ -177,7 +177,7 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
 
 /// Both memories become current again, whichever of them is named. No memory replaces itself, directly or through
 /// others.
-pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn Store) -> Outcome {
+pub async fn a_supersession_can_be_undone_and_never_forms_a_cycle(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut line: Vec<NewNode> = Vec::new();
     for (number, text) in ["user lives in Bonn", "user lives in Ulm", "user lives in Jena"].iter().enumerate()

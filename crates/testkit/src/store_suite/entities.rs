@@ -259,7 +259,7 @@ pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
 }
 
 /// For an entity with many memories, the newest are returned and those of the highest impact among the older ones.
-pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn Store) -> Outcome {
+pub async fn of_many_links_the_newest_and_the_heaviest_are_returned(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let kim = new_person(&stage, "Kim");
     let kim_id = kim.id;

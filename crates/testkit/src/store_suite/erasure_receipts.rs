@@ -10,7 +10,7 @@ use super::stage::{Stage, at};
 
 /// A confirmed erasure that would erase something other than its preview showed does nothing. The receipt is written
 /// in the same transaction.
-pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
+pub async fn only_previewed_texts_are_erased(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     stage.say("first zebra", 0).await?;
     let shown = store.preview_forgetting(act(&stage, select_text("zebra"), ForgetMode::Cascade)).await?;

@@ -88,7 +88,7 @@ pub async fn an_extraction_needs_a_claim(store: &dyn Store) -> Outcome {
 }
 
 /// A quote of a missing message is dropped; a node that depends only on it is not written.
-pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
+pub async fn missing_evidence_is_left_out(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("one thing", 0).await?;
     let mut gone = quote_all(&message);
@@ -191,7 +191,7 @@ pub async fn a_merged_mention_is_counted(store: &dyn Store) -> Outcome {
 }
 
 /// Two entities never share a name within a scope; other scopes have their own.
-pub async fn a_taken_name_stays_where_it_is(store: &dyn Store) -> Outcome {
+pub async fn a_name_in_use_is_not_moved(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, second, theirs) = (stage.entity_id(), stage.entity_id(), stage.entity_id());
     let new = |id, name: &str| NewEntity::settled(id, name, EntityKind::Person);

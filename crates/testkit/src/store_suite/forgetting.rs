@@ -75,12 +75,12 @@ pub(super) fn node_with_quotes(stage: &Stage<'_>, description: &str, quotes: &[&
 }
 
 /// Erasing a message erases memories without other evidence; thoughts about them stay, marked.
-pub async fn a_message_takes_what_rests_on_it(store: &dyn Store) -> Outcome {
+pub async fn erasing_a_message_erases_memories_without_other_evidence(store: &dyn Store) -> Outcome {
     delete_message_in_mode(store, ForgetMode::Orphan).await
 }
 
 /// Erasing a message erases memories without other evidence, and every thought about them.
-pub async fn thoughts_go_with_what_they_rest_on(store: &dyn Store) -> Outcome {
+pub async fn thoughts_are_erased_with_their_last_event(store: &dyn Store) -> Outcome {
     delete_message_in_mode(store, ForgetMode::Cascade).await
 }
 
@@ -206,7 +206,7 @@ pub async fn a_mention_preserves_a_memory_without_its_first_evidence(store: &dyn
 }
 
 /// A name is removed with the last text that contains it, an entity with the last of its names.
-pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> Outcome {
+pub async fn names_are_erased_with_the_last_text_that_contains_them(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) =
         talk(&stage, &["my cat Coal", "小黑 is what I call Coal", "Tom came by"], 0).await?;
@@ -296,7 +296,7 @@ pub async fn a_text_is_erased_everywhere(store: &dyn Store) -> Outcome {
 }
 
 /// Results computed before an erasure are not committed after it; the session is resumed.
-pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> Outcome {
+pub async fn an_erasure_releases_the_claim_of_a_session(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["my secret", "my cat"], 0).await?;
     let stale =

@@ -81,7 +81,7 @@ async fn labels<S: Store + GraphStore>(
 }
 
 /// Writing an edge again increases its weight; a missing end is reported, and nothing else is lost.
-pub async fn an_edge_is_written_once_and_gains_what_it_rests_on<S: Store + GraphStore>(store: &S) -> Outcome {
+pub async fn an_edge_is_written_once_and_gains_sources<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let first = store.write_graph(&stage.scope, stage.likes_topic("tea", 1, Some("m1"))).await?;
     assert!(first.nodes.iter().all(|node| node.is_new) && first.edges[0].is_new);
@@ -137,7 +137,7 @@ pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(st
 }
 
 /// Nodes and edges of an archive are added where they are missing, with all their sources.
-pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore>(store: &S) -> Outcome {
+pub async fn a_graph_is_restored_from_an_archive<S: Store + GraphStore + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let written = store.write_graph(&stage.scope, stage.likes_topic("tea", 1, Some("m1"))).await?;
     let mut kim = stage.likes_topic("rain", 2, None);
@@ -178,7 +178,7 @@ pub async fn dependent_memories_are_deleted_with_their_source<S: Store + GraphSt
 }
 
 /// A session is read once; one that changed meanwhile is read again, and nothing of the first reading stays.
-pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store: &S) -> Outcome {
+pub async fn facts_are_extracted_once_from_new_memories<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("Kim loves tea", 0).await?;
     let event = stage.event("Kim loves tea", &message);
@@ -246,7 +246,7 @@ async fn draw_edge<S: Store + GraphStore>(
 }
 
 /// A fact ends when its memory is replaced, and is erased when its memory is erased.
-pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(store: &S) -> Outcome {
+pub async fn facts_are_erased_and_restored_with_their_memories<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Ulm", 0).await?;
     draw_edge(&stage, store, older.id, "lives_in", 1).await?;
@@ -274,7 +274,7 @@ pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(
 }
 
 /// A search with a name finds the diary of the day whose event mentions it, once.
-pub async fn names_lead_to_the_diaries_that_tell_of_them<S: Store + HubStore + GraphStore>(
+pub async fn names_lead_to_the_diaries_that_mention_them<S: Store + HubStore + GraphStore>(
     store: &S,
 ) -> Outcome {
     let stage = Stage::set(store).await?;

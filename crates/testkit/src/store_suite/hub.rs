@@ -135,7 +135,7 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
 }
 
 /// A prompt receives identity and the memories that it names: the beginnings of their shown texts.
-pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S) -> Outcome {
+pub async fn a_prompt_reads_only_the_documents_that_it_names<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     for (counter, (kind, stem, content)) in (1..).zip([
         ("self", "my_wants", "the sea"),
@@ -369,7 +369,7 @@ pub async fn the_diary_contains_every_event_once<S: Store + HubStore>(store: &S)
 }
 
 /// An erased name keeps the latest time of erasure, whatever an older archive contains.
-pub async fn an_erasure_is_not_taken_back_by_an_older_one<S: Store + HubStore>(store: &S) -> Outcome {
+pub async fn an_older_erasure_does_not_undo_a_newer_one<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     store.set_own_instance(&laptop_instance()?).await?;
     let event = document_name("significant", "2024-10-04_blue-dolphin")?;

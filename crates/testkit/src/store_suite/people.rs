@@ -49,7 +49,7 @@ pub async fn facts_are_stored_separately(store: &dyn Store) -> Outcome {
 }
 
 /// A new picture replaces the old one. A reset removes picture, voice and card.
-pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
+pub async fn a_picture_and_a_voice_are_stored(store: &dyn Store) -> Outcome {
     let luna = PersonaId::new("luna")?;
     store.ensure_persona(&luna, "Luna", at(0)).await?;
     assert_eq!(store.persona_appearance(&luna).await?, Appearance::default());

@@ -87,7 +87,7 @@ pub async fn the_first_persona_is_written_once(store: &dyn Store) -> Outcome {
 }
 
 /// The block `user` belongs to each user; the others are shared.
-pub async fn core_blocks_belong_to_whom_they_should(store: &dyn Store) -> Outcome {
+pub async fn core_blocks_belong_to_the_right_users(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     assert_eq!(store.core_blocks(&stage.scope).await?, CoreBlocks::default());
     let write =

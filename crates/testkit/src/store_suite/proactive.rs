@@ -46,7 +46,7 @@ fn query(seconds: i64) -> ProactiveQuery {
 }
 
 /// A decision is stored before it is carried out, and settled in one transaction with its message.
-pub async fn a_message_without_a_question_is_kept_with_its_decision<S: Store + ProactiveStore>(
+pub async fn a_proactive_message_is_stored_with_its_decision<S: Store + ProactiveStore>(
     store: &S,
 ) -> Outcome {
     let stage = Stage::set(store).await?;

@@ -328,7 +328,7 @@ pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
 }
 
 /// One combined read returns the same as the single ones.
-pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
+pub async fn one_read_equals_several_single_ones(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
     let (message, session) = stage.claimed_session("the cat is at the vet", 0).await?;

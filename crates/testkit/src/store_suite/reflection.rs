@@ -34,7 +34,7 @@ pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
 }
 
 /// A reflection without thoughts is settled, but not counted.
-pub async fn a_reflection_without_thoughts_leaves_only_its_mark(store: &dyn Store) -> Outcome {
+pub async fn a_reflection_without_thoughts_only_records_its_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("hello", 0).await?;
     let baseless = stage.thought("nothing speaks for this", &[NodeId(stage.id())]);

@@ -63,7 +63,7 @@ pub async fn costs_are_added_up(store: &dyn Store) -> Outcome {
 }
 
 /// A trace belongs to its turn, the last one replaces earlier ones, and it expires.
-pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome {
+pub async fn traces_of_turns_are_stored_for_a_limited_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut heads = Vec::new();
     for seconds in [10, 20] {
@@ -106,7 +106,7 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
 }
 
 /// The phases of a session are listed in order, each from its last attempt.
-pub async fn traces_of_sessions_are_kept_for_a_while(store: &dyn Store) -> Outcome {
+pub async fn traces_of_sessions_are_stored_for_a_limited_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (_, session) = stage.claimed_session("hello", 10).await?;
     let phase = |phase, seconds| PhaseTrace { phase, detail: json!({"at": seconds}), at: at(seconds) };

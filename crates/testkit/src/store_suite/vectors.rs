@@ -119,7 +119,7 @@ pub async fn the_newest_vectors_come_first(store: &dyn Store) -> Outcome {
 }
 
 /// While one model replaces another, rows have vectors of both; afterwards only those of the newer one.
-pub async fn one_model_takes_the_place_of_another(store: &dyn Store) -> Outcome {
+pub async fn one_model_replaces_another(store: &dyn Store) -> Outcome {
     const NEXT_MODEL: &str = "next model";
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.say("one", 0).await?, stage.say("two", 1).await?);

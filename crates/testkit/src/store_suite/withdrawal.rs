@@ -26,7 +26,7 @@ fn edit(message: &Message, content: &str, seconds: i64) -> MessageEdit {
 
 /// The former text is not found any more, memories that depended on it are deleted, those that they had replaced are
 /// current again, and the session is consolidated again.
-pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Outcome {
+pub async fn an_edit_erases_memories_of_the_earlier_text(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
     let (message, session) = stage.claimed_session("I moved to Ulm", 10).await?;
@@ -79,7 +79,7 @@ pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Ou
 
 /// Only the user's own messages can be edited. An edit to the same text changes nothing. A worker loses its claim on
 /// the session.
-pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Outcome {
+pub async fn an_edit_releases_the_claim_of_its_session(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_session("I moved to Ulm", 0).await?;
     let same = store.edit_message(edit(&message, "I moved to Ulm", 1)).await?.ok_or("it is there")?;
@@ -167,7 +167,7 @@ pub async fn thoughts_are_orphaned_or_deleted(store: &dyn Store) -> Outcome {
 }
 
 /// A second reply replaces the first one in its session, and what depended on the first is erased.
-pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> Outcome {
+pub async fn a_second_reply_replaces_the_first(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn = stage.turn_id();
     let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
@@ -247,7 +247,7 @@ pub async fn replies_replaced_together_are_erased_with_their_memories(store: &dy
 }
 
 /// Erasing finds former texts of messages and memories like present ones.
-pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) -> Outcome {
+pub async fn erasing_includes_earlier_texts_of_a_message(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let said = stage.say("the word is zebra", 0).await?;
     store.edit_message(edit(&said, "the word is horse", 1)).await?;

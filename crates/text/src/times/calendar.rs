@@ -8,7 +8,7 @@ pub(super) type Days = (Date, Date);
 
 /// Numbers that are interpreted as years. Others with four digits are mostly prices, rooms and parts of addresses.
 pub(super) const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
-/// Maximum number in "… ago", in its own unit.
+/// Maximum number in "… ago", in its own unit: larger ones are figures of speech, and date arithmetic stays in range.
 const AGO_MAX: i64 = 1_000;
 /// Days of tolerance for "three weeks ago", which nobody means exactly.
 const WEEKS_AGO_SLACK: i64 = 3;

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_needs_another_is_taken_with_it() {
+    fn a_setting_is_imported_with_those_it_needs() {
         let voice = "[voice]\nenabled = true\ntts_provider = \"fishaudio\"\nstt_provider = \"whisper_api\"\n";
         let (taken, report) = merge_into("", voice);
         assert_eq!(taken["voice"]["enabled"].as_bool(), Some(true), "{report:?}");

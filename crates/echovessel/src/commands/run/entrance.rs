@@ -15,7 +15,8 @@ use crate::home::{Home, RunFile};
 use crate::owner::OwnerCredential;
 use crate::wiring::{bare_host, server_settings, shown_host};
 
-/// Minimum length of an owner's token that is accepted on an address beyond this machine.
+/// Minimum length of an owner's token that is accepted on an address beyond this machine: shorter ones can be
+/// guessed.
 const OWNER_TOKEN_BYTES_MIN: usize = 16;
 
 /// A daemon's listening sockets, opened before its home is.

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_taken_out_of_the_text() {
+    fn names_of_files_are_removed_from_the_text() {
         for (line, name, kind, caption) in [
             ("<Media omitted>", None, AttachmentKind::File, ""),
             ("\u{200E}image omitted", None, AttachmentKind::Image, ""),

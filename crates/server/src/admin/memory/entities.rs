@@ -18,9 +18,9 @@ use crate::problem::Problem;
 use crate::respond::OkResponse;
 use crate::state::App;
 
-/// Maximum length of a name, in characters.
+/// Maximum length of a name, in characters: it is part of prompts.
 const NAME_LENGTH_MAX: usize = 256;
-/// Maximum length of a description, in characters.
+/// Maximum length of a description, in characters: it is part of prompts.
 const DESCRIPTION_LENGTH_MAX: usize = 4_000;
 /// Maximum names besides the main one. Each is compared with the words of every message.
 const ALIASES_MAX: usize = 100;

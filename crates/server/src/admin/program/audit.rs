@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_a_path_are_not_kept() {
+    fn words_in_a_path_are_not_stored() {
         assert_eq!(
             id_or_blank("019c0000-0000-7000-8000-000000000000"),
             "019c0000-0000-7000-8000-000000000000"

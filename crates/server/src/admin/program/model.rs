@@ -22,7 +22,8 @@ use crate::state::App;
 
 /// The path for trying a model.
 pub(crate) const TRY_PATH: &str = "/api/admin/model/try";
-/// Maximum bytes of an address, name or key.
+/// Maximum bytes of an address, name or key. Keys of some providers have hundreds; the field is stored in the
+/// configuration.
 const FIELD_LENGTH_MAX: usize = 2_048;
 
 impl From<ModelSetupError> for Problem {
