@@ -19,9 +19,9 @@ pub(crate) struct SingleDaemon {
 }
 
 impl SingleDaemon {
-    pub(crate) fn new(url: &str, wired: &Services) -> Self {
-        let clock = wired.runtime.shared_clock();
-        Self { url: url.to_owned(), database: wired.database.clone(), started_at: clock.now(), clock }
+    pub(crate) fn new(url: &str, services: &Services) -> Self {
+        let clock = services.runtime.shared_clock();
+        Self { url: url.to_owned(), database: services.database.clone(), started_at: clock.now(), clock }
     }
 }
 

@@ -181,7 +181,7 @@ impl LiveConfig {
             Some(model) => model.context_tokens(),
             None => self.model.context_tokens(),
         };
-        let life = runtime_settings(&running, context_tokens).map_err(|error| refused(&error))?;
+        let new_settings = runtime_settings(&running, context_tokens).map_err(|error| refused(&error))?;
         if let Some(text) = text {
             replace_file(&self.home.config(), text.as_bytes()).map_err(|error| {
                 ConfigurationError::Unwritable(format!(
@@ -207,7 +207,7 @@ impl LiveConfig {
             self.prices.store(Arc::new(configured_prices(&running)));
         }
         if !live.is_empty() {
-            self.runtime.change_settings(life);
+            self.runtime.change_settings(new_settings);
             self.server.store(Arc::new(server));
         }
         *state = ConfigState { running, wanted };

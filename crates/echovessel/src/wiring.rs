@@ -248,8 +248,8 @@ pub(crate) fn own_instance(config: &Config) -> anyhow::Result<InstanceId> {
 }
 
 fn host_name() -> String {
-    let told = std::fs::read_to_string("/etc/hostname").or_else(|_| std::env::var("HOSTNAME"));
-    told.map(|name| name.trim().to_owned()).unwrap_or_default()
+    let hostname = std::fs::read_to_string("/etc/hostname").or_else(|_| std::env::var("HOSTNAME"));
+    hostname.map(|name| name.trim().to_owned()).unwrap_or_default()
 }
 
 fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {

@@ -55,31 +55,31 @@ impl Hub {
         let store = &self.shared_parts().parts.store;
         let texts = store.shown_texts(scope, wanted.into_iter().collect(), LENGTH_MAX).await?;
         let mut documents = Vec::new();
-        let mut told: Vec<(DiaryName, String)> = Vec::new();
+        let mut summaries: Vec<(DiaryName, String)> = Vec::new();
         for shown in texts {
             let text = without_tags(&shown.text).trim().to_owned();
             match shown.name {
-                DocumentName::Diary(name) => told.push((name, without_title(&text))),
+                DocumentName::Diary(name) => summaries.push((name, without_title(&text))),
                 name if text.is_empty() || core_block_of(&name, scope).is_some() => {}
                 name => documents.push((name, shown.prompt_label, text)),
             }
         }
         documents.sort_by(|(one, ..), (other, ..)| in_order_of_the_prompt(one, other));
         let was_mentioned =
-            |name: &DiaryName| told.iter().any(|(known, text)| known == name && !text.is_empty());
+            |name: &DiaryName| summaries.iter().any(|(known, text)| known == name && !text.is_empty());
         let chosen: BTreeSet<&DiaryName> = spans
             .iter()
             .filter_map(|tiers| tiers.iter().find(|names| names.iter().any(was_mentioned)))
             .flatten()
             .collect();
-        told.retain(|(name, text)| chosen.contains(name) && !text.is_empty());
-        told.sort_by_key(|(name, _)| name.date());
+        summaries.retain(|(name, text)| chosen.contains(name) && !text.is_empty());
+        summaries.sort_by_key(|(name, _)| name.date());
         Ok(PromptDocuments {
             documents: documents
                 .into_iter()
                 .map(|(name, label, text)| (label_or_stem(label.as_deref(), &name), text))
                 .collect(),
-            periods: told.into_iter().map(|(name, text)| (name.date().to_string(), text)).collect(),
+            periods: summaries.into_iter().map(|(name, text)| (name.date().to_string(), text)).collect(),
             related: Vec::new(),
             lore: Vec::new(),
         })

@@ -99,6 +99,7 @@ pub(crate) struct HubInner {
     pub(crate) lore: LoreCache,
     pub(crate) failures: Retries<(Scope, DiaryName)>,
     instance: ArcSwap<InstanceId>,
+    /// Time of the last switch to a new author, which happens at most once an hour.
     last_renewal: parking_lot::Mutex<Option<Timestamp>>,
     /// The address of the hub that this home follows.
     followed: ArcSwapOption<String>,

@@ -255,8 +255,8 @@ fn is_new(facts: &[Relation], fact: &Relation) -> bool {
 }
 
 /// Normalises a relation: `lives_in` for "Lives in" or "lives-in". `None` unless it is a few English words.
-fn relation_word(told: &str) -> Option<String> {
-    let spaced: String = told
+fn relation_word(phrase: &str) -> Option<String> {
+    let spaced: String = phrase
         .trim()
         .to_lowercase()
         .chars()
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_relation_is_a_few_english_words() {
-        for (told, word) in [
+        for (phrase, word) in [
             ("lives_in", Some("lives_in")),
             (" Lives In ", Some("lives_in")),
             ("works-at", Some("works_at")),
@@ -330,7 +330,7 @@ mod tests {
             ("<script>", None),
             ("7th_of", None),
         ] {
-            assert_eq!(relation_word(told).as_deref(), word, "{told}");
+            assert_eq!(relation_word(phrase).as_deref(), word, "{phrase}");
         }
         assert_eq!(relation_word(&"a".repeat(RELATION_LENGTH_MAX + 1)), None);
     }

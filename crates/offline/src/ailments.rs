@@ -37,8 +37,9 @@ impl AilmentQuestion {
             let about = subjects_in(source);
             !about.is_empty() && !about.iter().any(|subject| subjects.contains(subject))
         };
-        let told = sources.into_iter().filter(|source| states_ailment(source) && !is_about_another(source));
-        let mut ailing: Vec<&str> = told.collect();
+        let ailment_statement =
+            sources.into_iter().filter(|source| states_ailment(source) && !is_about_another(source));
+        let mut ailing: Vec<&str> = ailment_statement.collect();
         ailing.dedup();
         let is_only_one = match ailing.as_slice() {
             [] => false,
@@ -95,25 +96,25 @@ mod tests {
 
     #[test]
     fn an_ailment_is_found_under_the_name() {
-        let told = "Biscuit was diagnosed with arthritis last Tuesday";
-        let passages = json!([{"speaker": "user", "text": "My dog is called Biscuit."}, {"speaker": "user", "text": told}]);
+        let ailment_statement = "Biscuit was diagnosed with arthritis last Tuesday";
+        let passages = json!([{"speaker": "user", "text": "My dog is called Biscuit."}, {"speaker": "user", "text": ailment_statement}]);
         for nothing_found in [false, true] {
             let answer = reply_to_inputs(json!({
                 "user_text": "What is wrong with my dog?", "passages": passages, "nothing_found": nothing_found,
             }));
-            assert!(answer.contains(told) && !answer.contains("not sure"), "{answer}");
+            assert!(answer.contains(ailment_statement) && !answer.contains("not sure"), "{answer}");
             assert!(!answer.contains("is called"), "only the ailment answers: {answer}");
         }
         let alone = reply_to_inputs(json!({
-            "user_text": "What is wrong with my dog?", "recent": [{"speaker": "user", "text": told}],
+            "user_text": "What is wrong with my dog?", "recent": [{"speaker": "user", "text": ailment_statement}],
         }));
-        assert!(alone.contains(told), "{alone}");
+        assert!(alone.contains(ailment_statement), "{alone}");
         let beside = reply_to_inputs(json!({
             "user_text": "What is wrong with my dog?",
-            "recent": [{"speaker": "user", "text": "I am so scared, my father died today."}, {"speaker": "user", "text": told}],
+            "recent": [{"speaker": "user", "text": "I am so scared, my father died today."}, {"speaker": "user", "text": ailment_statement}],
         }));
         assert!(
-            beside.contains(told) && !beside.contains("father"),
+            beside.contains(ailment_statement) && !beside.contains("father"),
             "what ails another does not count: {beside}"
         );
         let chinese = reply_to_inputs(json!({

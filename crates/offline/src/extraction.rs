@@ -274,7 +274,7 @@ impl RuleContext<'_> {
                 if mentioned.iter().any(|entity| entity.canonical_name == *name) {
                     continue;
                 }
-                let told =
+                let stated =
                     self.find_known_entity(name).and_then(|entity| Kind::from_word(entity.kind.as_deref()?));
                 let named = self.named.iter().find(|named| named.name == *name).map(|named| named.kind);
                 let around = || {
@@ -283,7 +283,7 @@ impl RuleContext<'_> {
                 mentioned.push(MentionedEntity {
                     canonical_name: name.clone(),
                     aliases: Vec::new(),
-                    kind: told.or(named).unwrap_or_else(around),
+                    kind: stated.or(named).unwrap_or_else(around),
                 });
             }
         }
@@ -399,8 +399,8 @@ fn describe_feeling(impact: i32, language: Language) -> Option<&'static str> {
 }
 
 fn summary(events: &[Event], language: Language) -> Option<String> {
-    let told: Vec<&str> = events.iter().map(|event| event.description.as_str()).collect();
-    (!told.is_empty()).then(|| clip_text(&told.join(language.choose("", " ")), SUMMARY_CHARACTERS_MAX))
+    let stated: Vec<&str> = events.iter().map(|event| event.description.as_str()).collect();
+    (!stated.is_empty()).then(|| clip_text(&stated.join(language.choose("", " ")), SUMMARY_CHARACTERS_MAX))
 }
 
 fn self_check_text(events: &[Event], dropped: usize, language: Language) -> String {

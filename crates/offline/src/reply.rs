@@ -44,8 +44,11 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
     let noted = language.choose("记下了。", "I've noted that.");
     match remembered_fact(inputs, text, language, false).fitting.first() {
         Some(memory) => {
-            let told = with_full_stop(memory, language);
-            language.choose(format!("{noted}我还记得：{told}"), format!("{noted} I also remember: {told}"))
+            let stated_text = with_full_stop(memory, language);
+            language.choose(
+                format!("{noted}我还记得：{stated_text}"),
+                format!("{noted} I also remember: {stated_text}"),
+            )
         }
         None => noted.to_owned(),
     }
@@ -53,20 +56,22 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
 
 fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
     let separator = language.choose("；", "; ");
-    let told = lines_of_periods(&inputs.periods);
-    if !told.is_empty() {
-        let told = with_full_stop(&told.join(separator), language);
-        return language.choose(format!("我记得：{told}"), format!("I remember: {told}"));
+    let stated_text = lines_of_periods(&inputs.periods);
+    if !stated_text.is_empty() {
+        let stated_text = with_full_stop(&stated_text.join(separator), language);
+        return language.choose(format!("我记得：{stated_text}"), format!("I remember: {stated_text}"));
     }
     let remembered = remembered_fact(inputs, text, language, true);
     if !remembered.fitting.is_empty() {
-        let told = with_full_stop(&remembered.fitting.join(separator), language);
-        return language.choose(format!("我记得：{told}"), format!("I remember: {told}"));
+        let stated_text = with_full_stop(&remembered.fitting.join(separator), language);
+        return language.choose(format!("我记得：{stated_text}"), format!("I remember: {stated_text}"));
     }
     if !remembered.others.is_empty() {
-        let told = with_full_stop(&remembered.others.join(separator), language);
-        return language
-            .choose(format!("我不太确定。我记得：{told}"), format!("I'm not sure. I remember: {told}"));
+        let stated_text = with_full_stop(&remembered.others.join(separator), language);
+        return language.choose(
+            format!("我不太确定。我记得：{stated_text}"),
+            format!("I'm not sure. I remember: {stated_text}"),
+        );
     }
     let unknown = language.choose(
         "这个我不知道。我现在只能凭记得的事回答。",
@@ -89,11 +94,11 @@ fn lines_of_periods(periods: &[Period]) -> Vec<String> {
 }
 
 /// Adds a full stop, unless the text was cut, or ends with a quoted sentence that has one.
-fn with_full_stop(told: &str, language: Language) -> String {
-    let inner = told.trim_end_matches(['」', '"']);
-    let has_own = inner.len() < told.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);
-    let stop = if has_own || told.ends_with('…') { "" } else { language.choose("。", ".") };
-    format!("{told}{stop}")
+fn with_full_stop(stated_text: &str, language: Language) -> String {
+    let inner = stated_text.trim_end_matches(['」', '"']);
+    let has_own = inner.len() < stated_text.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);
+    let stop = if has_own || stated_text.ends_with('…') { "" } else { language.choose("。", ".") };
+    format!("{stated_text}{stop}")
 }
 
 /// Restated memories and passages: those that share a word with the text, and the others.
@@ -158,7 +163,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
     });
     let mut found = RememberedFact::default();
     let mut sources: Vec<&str> = Vec::new();
-    for (source, told, recalled, by) in memories.chain(passages).chain(recent) {
+    for (source, stated_text, recalled, by) in memories.chain(passages).chain(recent) {
         let about = terms(source);
         let fits = match of_self {
             _ if ailment.is_some() => by != StatementSource::Other && answers_ailment(&ailment, source),
@@ -174,7 +179,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         let repeats = sources.iter().any(|other| source.contains(other) || has_same_content(other, &about));
         let list = if fits { &mut found.fitting } else { &mut found.others };
         if (fits || recalled) && !repeats && list.len() < RESTATED_MAX {
-            list.push(told);
+            list.push(stated_text);
             sources.push(source);
         }
     }

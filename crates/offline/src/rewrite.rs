@@ -215,15 +215,16 @@ fn add_third_person_s(verb: &str) -> String {
 pub(super) fn second_person(description: &str) -> String {
     let description = description.trim();
     if description.contains("用户") {
-        let told = [
+        let rewritten = [
             ("用户说：「", "你说过：「"),
             ("用户问：「", "你问过：「"),
             ("用户说:「", "你说过：「"),
             ("用户问:「", "你问过：「"),
         ];
-        let told =
-            told.iter().fold(description.to_owned(), |text, (third, second)| text.replace(third, second));
-        return told.replace("用户自己", "你自己").replace("用户", "你");
+        let rewritten = rewritten
+            .iter()
+            .fold(description.to_owned(), |text, (third, second)| text.replace(third, second));
+        return rewritten.replace("用户自己", "你自己").replace("用户", "你");
     }
     quoting_second_person_en(description)
 }
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn chinese_sentences_turn_to_the_third_person() {
-        for (said, told) in [
+        for (said, rewritten) in [
             ("我养了只白猫,叫小黑。", "用户养了只白猫,叫小黑。"),
             ("我妈妈对花生过敏", "用户的妈妈对花生过敏"),
             ("我的狗叫旺财", "用户的狗叫旺财"),
@@ -354,7 +355,7 @@ mod tests {
             ("我喜欢自我介绍", "用户喜欢自我介绍"),
             ("我爸带我去钓鱼", "用户的爸带用户去钓鱼"),
         ] {
-            assert_eq!(third_person(said, Language::Chinese), told);
+            assert_eq!(third_person(said, Language::Chinese), rewritten);
         }
         assert_eq!(
             continue_about("他超调皮,老在半夜跳到我脸上。", Language::Chinese),
@@ -372,7 +373,7 @@ mod tests {
 
     #[test]
     fn english_sentences_turn_to_the_third_person() {
-        for (said, told) in [
+        for (said, rewritten) in [
             ("I have a white cat named Tom.", "The user has a white cat named Tom."),
             ("I'm a nurse", "The user is a nurse"),
             ("I’ve got two kids", "The user has got two kids"),
@@ -393,7 +394,7 @@ mod tests {
             ("My mom died when I was ten", "The user's mom died when the user was ten"),
             ("I told Anna my secret", "The user told Anna the user's secret"),
         ] {
-            assert_eq!(third_person(said, Language::English), told);
+            assert_eq!(third_person(said, Language::English), rewritten);
         }
         assert_eq!(
             continue_about("He jumps on my face at night.", Language::English),
@@ -421,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_new_memory_is_announced_to_the_user() {
-        for (description, told) in [
+        for (description, rewritten) in [
             ("用户养了只白猫,叫小黑。", "你养了只白猫,叫小黑。"),
             ("用户说：「我们分手了」", "你说过：「我们分手了」"),
             ("用户说:「我们分手了」", "你说过：「我们分手了」"),
@@ -445,7 +446,7 @@ mod tests {
             ("The user was born in May", "you were born in May"),
             ("Anna told the user their plan", "Anna told you their plan"),
         ] {
-            assert_eq!(second_person(description), told);
+            assert_eq!(second_person(description), rewritten);
         }
     }
 }

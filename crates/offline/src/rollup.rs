@@ -42,19 +42,19 @@ pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
         }
     }
     let all: usize = sources.iter().map(|(_, lines)| lines.len()).sum();
-    let told: Vec<String> = chosen
+    let summary: Vec<String> = chosen
         .iter()
         .map(|(place, line)| {
             let (date, lines) = &sources[*place];
             format!("{date}: {}", lines[*line])
         })
         .collect();
-    let words = told.join(" ");
+    let words = summary.join(" ");
     let said = match Language::from_text(&words).unwrap_or_default() {
-        Language::Chinese => format!("（没有语言模型：从{all}条记录里按顺序抄下{}条）", told.len()),
-        _ => format!("(no language model: {} of {all} lines, copied in order)", told.len()),
+        Language::Chinese => format!("（没有语言模型：从{all}条记录里按顺序抄下{}条）", summary.len()),
+        _ => format!("(no language model: {} of {all} lines, copied in order)", summary.len()),
     };
-    RollUp { bullets: std::iter::once(said).chain(told).collect() }
+    RollUp { bullets: std::iter::once(said).chain(summary).collect() }
 }
 
 /// The lines of a period or a day, without list marks and without the notice of an earlier roll-up.
@@ -78,12 +78,12 @@ mod tests {
     fn every_source_has_its_share_and_the_rule_is_named() {
         let source = |date: &str, text: &str| Source { date: date.to_owned(), text: text.to_owned() };
         let many: String = (0..20).map(|number| format!("- line {number} [via:home]\n")).collect();
-        let told = roll_up(&RollUpInputs {
+        let summary = roll_up(&RollUpInputs {
             sources: vec![source("2026-03-09", &many), source("2026-03-10", "- rain")],
         });
-        assert_eq!(told.bullets.len(), LINES_MAX + 1);
-        assert_eq!(told.bullets[0], "(no language model: 12 of 21 lines, copied in order)");
-        assert!(told.bullets.contains(&"2026-03-10: rain".to_owned()));
+        assert_eq!(summary.bullets.len(), LINES_MAX + 1);
+        assert_eq!(summary.bullets[0], "(no language model: 12 of 21 lines, copied in order)");
+        assert!(summary.bullets.contains(&"2026-03-10: rain".to_owned()));
         let chinese = roll_up(&RollUpInputs {
             sources: vec![source("2026-03-09", "- 下雨了,我们在家里看书")],
         });

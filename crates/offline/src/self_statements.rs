@@ -142,9 +142,9 @@ fn chinese_statement(text: &str) -> Option<SelfStatement> {
         || [names::FAMILY.chinese, names::ACQUAINTANCE.chinese, names::PET.chinese].iter().any(|words| {
             starts(*words) || words.iter().any(|word| text.contains(word) && word.starts_with('我'))
         });
-    let told = starts(self_statements::HAVING.chinese)
+    let is_possession = starts(self_statements::HAVING.chinese)
         || starts(self_statements::HABIT.chinese) && felt_for_something;
-    (told || theirs).then_some(fact_with_impact(0))
+    (is_possession || theirs).then_some(fact_with_impact(0))
 }
 
 fn english_statement(words: &str) -> Option<SelfStatement> {

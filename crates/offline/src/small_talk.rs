@@ -126,8 +126,8 @@ pub(super) fn answer_to_wish(text: &str, language: Language) -> Option<&'static 
         ));
     }
     // 妈妈提醒我 is about others.
-    let told = text.contains(['他', '她', '妈', '爸', '们']) && !text.contains('你');
-    let speak_up = (small_talk::SPEAK_UP.chinese.occur_in(text) && !told)
+    let is_about_others = text.contains(['他', '她', '妈', '爸', '们']) && !text.contains('你');
+    let speak_up = (small_talk::SPEAK_UP.chinese.occur_in(text) && !is_about_others)
         || asks_politely(first, small_talk::SPEAK_UP.english);
     speak_up.then(|| {
         language.choose(

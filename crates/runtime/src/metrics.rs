@@ -188,7 +188,7 @@ mod tests {
         metrics.request("GET", 200, Duration::from_millis(1));
         let watching = metrics.count_until_dropped("sse_subscribers");
         assert_eq!(metrics.turns(), 1);
-        let told = metrics.to_prometheus_text().unwrap();
+        let exported = metrics.to_prometheus_text().unwrap();
         for line in [
             r#"echovessel_turns_total{outcome="answered"} 1"#,
             r#"echovessel_turn_seconds_bucket{le="0.01",phase="embed"} 1"#,
@@ -196,7 +196,7 @@ mod tests {
             r#"echovessel_http_requests_total{method="GET",status="200"} 1"#,
             r#"echovessel_live{what="sse_subscribers"} 1"#,
         ] {
-            assert!(told.contains(line), "{line} is not in\n{told}");
+            assert!(exported.contains(line), "{line} is not in\n{exported}");
         }
         drop(watching);
         assert!(

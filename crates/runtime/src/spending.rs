@@ -71,8 +71,8 @@ impl RuntimeCore {
             }
         };
         let Some(reason) = spending.notice() else { return true };
-        let told = self.told_of_cap_until.lock().replace(spending.resumes_at);
-        if told != Some(spending.resumes_at) {
+        let previous = self.told_of_cap_until.lock().replace(spending.resumes_at);
+        if previous != Some(spending.resumes_at) {
             tracing::warn!("{reason}");
             let scope = Scope::new(self.settings().persona.clone(), UserId::owner());
             self.publish(&scope, WorkFailed::paused(reason, spending.resumes_at));

@@ -63,6 +63,7 @@ impl ReservedBytes {
         if !self.app.held_bytes.try_add(bytes, self.limit) {
             return Err(Refusal::NoRoom);
         }
+        // Relaxed: only this body adds to it, and the drop that reads it comes after.
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }

@@ -140,13 +140,13 @@ impl App {
         let named = NamedTokens::new(parts.access.clone());
         let limits = Limits::new(parts.runtime.shared_clock());
         let local_guesses = Limits::new(parts.runtime.shared_clock());
-        let desk = mcp::ToolContext {
+        let tools = mcp::ToolContext {
             hub: parts.hub.clone(),
             graph: parts.graph.clone(),
             runtime: parts.runtime.clone(),
             access: parts.access.clone(),
         };
-        let mcp = mcp::http::Service::new(desk, shutdown.clone());
+        let mcp = mcp::http::Service::new(tools, shutdown.clone());
         Self(Arc::new(SharedState {
             parts,
             shutdown,

@@ -94,8 +94,8 @@ mod tests {
             assert_eq!(statement_by_persona(text), Statement::Nothing, "{text}");
             assert_ne!(statement_by_user(text), Statement::Nothing, "{text}");
         }
-        let told = statement_by_persona("这个我不知道。不过你养了只猫。");
-        assert_eq!(told, Statement::Only("不过你养了只猫。".to_owned()));
+        let statement_text = statement_by_persona("这个我不知道。不过你养了只猫。");
+        assert_eq!(statement_text, Statement::Only("不过你养了只猫。".to_owned()));
         assert_eq!(statement_by_persona("You told me about Ann."), Statement::Everything);
     }
 }

@@ -107,6 +107,7 @@ impl Listener for CommandListener {
     }
 
     async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError> {
+        // Relaxed: the number only has to be unique.
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("listening-{}-{number}.wav", std::process::id()));
         let file = TemporaryFile(path);

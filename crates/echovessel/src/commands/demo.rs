@@ -104,12 +104,12 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
         debounce.0 = Duration::ZERO;
     }
     let clock = Arc::new(SkippableClock::new());
-    let wired = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
-    wired.runtime.start().await?;
-    let scope = wired.runtime.scope(None, UserId::owner());
-    wired.runtime.ensure_scope_exists(&scope).await?;
-    let events = wired.runtime.broadcast().subscribe();
-    let mut story = DemoStory { language, runtime: wired.runtime.clone(), clock, scope, events };
+    let services = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
+    services.runtime.start().await?;
+    let scope = services.runtime.scope(None, UserId::owner());
+    services.runtime.ensure_scope_exists(&scope).await?;
+    let events = services.runtime.broadcast().subscribe();
+    let mut story = DemoStory { language, runtime: services.runtime.clone(), clock, scope, events };
     println!(
         "{}\n",
         language.choose(
@@ -122,8 +122,8 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     story.advance_past_idle_time().await?;
     story.talk_of_other_things().await?;
     story.ask_about_cat().await?;
-    wired.runtime.stop().await;
-    wired.close().await?;
+    services.runtime.stop().await;
+    services.close().await?;
     println!(
         "\n{}",
         language.choose(
@@ -323,9 +323,9 @@ impl DemoStory {
     ) -> anyhow::Result<()> {
         let heard = async {
             while let Some(delivery) = self.events.next().await {
-                if let Delivery::Event(_, told) = delivery
-                    && told.name == name
-                    && fits(&told.data)
+                if let Delivery::Event(_, wire_event) = delivery
+                    && wire_event.name == name
+                    && fits(&wire_event.data)
                 {
                     return Ok(());
                 }

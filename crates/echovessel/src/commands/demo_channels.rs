@@ -106,8 +106,8 @@ impl ChannelStory {
     async fn talk(&self) -> anyhow::Result<()> {
         println!("\n2. The same persona on both. Memory has no channel.");
         let language = self.language;
-        let told = language.choose("我养了只白猫,叫小黑。", "I have a white cat called Pepper.");
-        self.say_on_channel("discord", told).await?;
+        let cat_message = language.choose("我养了只白猫,叫小黑。", "I have a white cat called Pepper.");
+        self.say_on_channel("discord", cat_message).await?;
         self.say_on_channel("telegram", language.choose("我的猫叫什么名字?", "What is my cat called?")).await
     }
 

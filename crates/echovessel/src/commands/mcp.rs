@@ -145,9 +145,10 @@ async fn find_remote_daemons(
 
 /// The home, held by this process.
 struct HostHome {
-    desk: Arc<ToolContext>,
+    tools: Arc<ToolContext>,
     socket: Option<HubSocket>,
-    wired: Services,
+    services: Services,
+    /// The connections of other programs, so that the end can wait for them.
     serving: parking_lot::Mutex<Vec<JoinHandle<()>>>,
     abandon: CancellationToken,
     _lock: HomeLock,
@@ -155,14 +156,15 @@ struct HostHome {
 
 impl HostHome {
     async fn open(config: &Config, home: &Home, lock: HomeLock) -> anyhow::Result<Self> {
-        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
-        outbound::add_channels(config, home, &wired)?;
-        wired.runtime.start().await?;
-        wired.channels.start(&wired.runtime);
-        let desk = wired.tool_context();
-        let socket = open_hub_socket(home, desk.clone());
+        let services =
+            wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
+        outbound::add_channels(config, home, &services)?;
+        services.runtime.start().await?;
+        services.channels.start(&services.runtime);
+        let tools = services.tool_context();
+        let socket = open_hub_socket(home, tools.clone());
         let (abandon, serving) = (CancellationToken::new(), parking_lot::Mutex::default());
-        Ok(Self { desk: Arc::new(desk), socket, wired, serving, abandon, _lock: lock })
+        Ok(Self { tools: Arc::new(tools), socket, services, serving, abandon, _lock: lock })
     }
 
     /// Opens a connection within the process.
@@ -170,11 +172,11 @@ impl HostHome {
         let (ours, theirs): (DuplexStream, DuplexStream) = tokio::io::duplex(PIPE_BYTES);
         let speaker = match instance {
             Some(instance) => Speaker::for_instance(instance.clone()),
-            None => Speaker::owner(self.desk.instance().clone()),
+            None => Speaker::owner(self.tools.instance().clone()),
         };
         let (reader, writer) = tokio::io::split(theirs);
         let serving =
-            tokio::spawn(serve_stream(self.desk.clone(), speaker, reader, writer, self.abandon.clone()));
+            tokio::spawn(serve_stream(self.tools.clone(), speaker, reader, writer, self.abandon.clone()));
         self.serving.lock().push(serving);
         let (reader, writer) = tokio::io::split(ours);
         (Box::new(reader), Box::new(writer))
@@ -191,9 +193,9 @@ impl HostHome {
             // Its panic was reported already and must not keep the database open.
             let _ = connection.await;
         }
-        self.wired.channels.stop().await;
-        self.wired.runtime.stop().await;
-        let closed = self.wired.close().await;
+        self.services.channels.stop().await;
+        self.services.runtime.stop().await;
+        let closed = self.services.close().await;
         closed.context("the database could not be closed in order; nothing is lost")
     }
 }

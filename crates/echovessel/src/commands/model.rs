@@ -157,14 +157,14 @@ async fn fetch(folder: &Path, model: &'static ModelDescription) -> anyhow::Resul
             "{msg:18} {bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
         )?);
     }
-    let mut told = 0;
+    let mut reported = 0;
     let mut show = |progress: Progress| {
         bar.set_message(progress.file);
         bar.set_length(progress.total);
         bar.set_position(progress.received);
         let tenth = progress.received * 10 / progress.total.max(1);
-        if bar.is_hidden() && tenth != told {
-            told = tenth;
+        if bar.is_hidden() && tenth != reported {
+            reported = tenth;
             eprintln!("{} {}%", progress.file, tenth * 10);
         }
     };

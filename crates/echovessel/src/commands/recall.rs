@@ -56,11 +56,11 @@ pub(crate) async fn recall(
 
 async fn recall_without_daemon(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<Value> {
     let _lock = home.lock_home()?;
-    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
-    let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
-    let remembered = wired.runtime.recall().recall_for_text(scope, asked.text.clone(), None).await?;
+    let services = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
+    let scope = services.runtime.scope(None, UserId::new(asked.user.clone())?);
+    let remembered = services.runtime.recall().recall_for_text(scope, asked.text.clone(), None).await?;
     let (recalled, documents) = (remembered.recalled, remembered.documents.related);
-    wired.close().await?;
+    services.close().await?;
     Ok(json!({
         "candidates": recalled.candidates,
         "support": recalled.support,

@@ -102,8 +102,10 @@ impl Stage {
         self.runtime.sessions().close(session).await?;
         for _ in 0..NUDGES_MAX {
             match tokio::time::timeout(NUDGE_AFTER, self.events.next()).await {
-                Ok(Some(Delivery::Event(_, told))) => {
-                    if told.name == "chat.session.boundary" && !told.data["closed_session_id"].is_null() {
+                Ok(Some(Delivery::Event(_, wire_event))) => {
+                    if wire_event.name == "chat.session.boundary"
+                        && !wire_event.data["closed_session_id"].is_null()
+                    {
                         return Ok(());
                     }
                 }
@@ -148,7 +150,7 @@ impl Stage {
     async fn check_events(&self, expected: &Expectation) -> anyhow::Result<Vec<String>> {
         let kinds = [NodeKind::Event, NodeKind::Intention];
         let events = self.runtime.store().nodes_before(&self.scope, &kinds, None, EVENTS_MAX).await?;
-        let told: Vec<String> = events
+        let event_lines: Vec<String> = events
             .iter()
             .map(|event| format!("{:+} {}", event.emotional_impact, event.description))
             .collect();
@@ -159,10 +161,10 @@ impl Stage {
             };
             let fitting: Vec<&Node> = events.iter().filter(fits).collect();
             if fitting.is_empty() {
-                failures.push(format!("no event holds {:?}; there are {told:?}", expected.holds));
+                failures.push(format!("no event holds {:?}; there are {event_lines:?}", expected.holds));
             } else if !fitting.iter().any(|event| has_expected_impact_and_time(event, expected)) {
                 failures.push(format!(
-                    "no event that holds {:?} is as expected; there are {told:?}",
+                    "no event that holds {:?} is as expected; there are {event_lines:?}",
                     expected.holds
                 ));
             }

@@ -201,10 +201,10 @@ mod tests {
     fn archives_beyond_the_limits_are_not_written() {
         let most = (ARCHIVE_BYTES_MAX, vec![INDEX_BYTES_MAX; 6]);
         assert_eq!(check_sizes(most.0, &most.1), Ok(()));
-        let told = |bytes: usize, sizes: &[u64]| check_sizes(bytes, sizes).unwrap_err();
-        assert_eq!(told(most.0 + 1, &most.1), "it has 52428801 bytes, and 52428800 are taken");
-        assert_eq!(told(1, &vec![1; FILES_MAX + 1]), "it holds 100001 files, and 100000 are taken");
-        assert!(told(1, &[INDEX_BYTES_MAX; 7]).starts_with("its files have 469762048 bytes unpacked"));
-        assert!(told(1, &[INDEX_BYTES_MAX + 1]).starts_with("its largest file has"));
+        let refusal = |bytes: usize, sizes: &[u64]| check_sizes(bytes, sizes).unwrap_err();
+        assert_eq!(refusal(most.0 + 1, &most.1), "it has 52428801 bytes, and 52428800 are taken");
+        assert_eq!(refusal(1, &vec![1; FILES_MAX + 1]), "it holds 100001 files, and 100000 are taken");
+        assert!(refusal(1, &[INDEX_BYTES_MAX; 7]).starts_with("its files have 469762048 bytes unpacked"));
+        assert!(refusal(1, &[INDEX_BYTES_MAX + 1]).starts_with("its largest file has"));
     }
 }

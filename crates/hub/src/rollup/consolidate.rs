@@ -111,8 +111,8 @@ impl Hub {
         consolidations: &mut Vec<Consolidation>,
     ) -> Result<(), HubError> {
         for name in self.due_periods(scope, granularity).await? {
-            let told = self.write_rollup(scope, &name).await?;
-            consolidations.push(consolidation(&name, told.err()));
+            let summary_result = self.write_rollup(scope, &name).await?;
+            consolidations.push(consolidation(&name, summary_result.err()));
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ struct VectorCache {
 pub(crate) struct ChunkVectorCache {
     /// Not locked while vectors are loaded. Each scope has its own lock for that, so that a large one delays no
     /// other.
-    shelf: Mutex<VectorCache>,
+    cache: Mutex<VectorCache>,
 }
 
 impl ChunkVectorCache {
@@ -83,30 +83,30 @@ impl ChunkVectorCache {
     }
 
     pub(crate) fn clear(&self) {
-        self.shelf.lock().by_scope.clear();
+        self.cache.lock().by_scope.clear();
     }
 
     pub(crate) fn drop_scope(&self, scope: &Scope) {
-        self.shelf.lock().by_scope.retain(|(held, _), _| held != scope);
+        self.cache.lock().by_scope.retain(|(held, _), _| held != scope);
     }
 
     fn vectors_of_scope(&self, scope: &Scope, fingerprint: &str) -> Arc<RwLock<ScopeVectors>> {
-        let mut shelf = self.shelf.lock();
-        shelf.uses += 1;
-        let now = shelf.uses;
-        let shelved = shelf.by_scope.entry((scope.clone(), fingerprint.to_owned())).or_default();
-        shelved.used = now;
-        shelved.held.clone()
+        let mut cache = self.cache.lock();
+        cache.uses += 1;
+        let now = cache.uses;
+        let entry = cache.by_scope.entry((scope.clone(), fingerprint.to_owned())).or_default();
+        entry.used = now;
+        entry.held.clone()
     }
 
     fn evict_until_fits(&self, kept: (Scope, String)) {
-        let mut shelf = self.shelf.lock();
-        let bytes = |shelved: &CacheEntry| shelved.held.read().matrix.bytes();
-        while shelf.by_scope.values().map(bytes).sum::<usize>() > BYTES_MAX {
-            let others = shelf.by_scope.iter().filter(|(key, _)| **key != kept);
-            let oldest = others.min_by_key(|(_, shelved)| shelved.used).map(|(key, _)| key.clone());
+        let mut cache = self.cache.lock();
+        let bytes = |entry: &CacheEntry| entry.held.read().matrix.bytes();
+        while cache.by_scope.values().map(bytes).sum::<usize>() > BYTES_MAX {
+            let others = cache.by_scope.iter().filter(|(key, _)| **key != kept);
+            let oldest = others.min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
             let Some(oldest) = oldest else { return };
-            shelf.by_scope.remove(&oldest);
+            cache.by_scope.remove(&oldest);
         }
     }
 }

@@ -303,9 +303,9 @@ impl Consolidator<'_> {
     ) -> Result<Vec<Entity>, StoreError> {
         let of_answer = named.identities.iter().flat_map(|settled| [settled.entity, settled.other]);
         let ids: Vec<EntityId> = named.hits.iter().map(|hit| hit.entity.id).chain(of_answer).collect();
-        let (mut told, mut entities) = (BTreeSet::new(), Vec::new());
+        let (mut seen, mut entities) = (BTreeSet::new(), Vec::new());
         for id in ids {
-            if !told.insert(id) {
+            if !seen.insert(id) {
                 continue;
             }
             let entity = self.store.entity(&session.scope, id).await?;

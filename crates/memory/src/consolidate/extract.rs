@@ -345,7 +345,8 @@ fn remove_unwanted_names(
     messages: &[Message],
     accepted: &[CheckedEvent],
 ) {
-    let told: Vec<String> = accepted.iter().map(|checked| fold_name(&checked.event.description)).collect();
+    let descriptions: Vec<String> =
+        accepted.iter().map(|checked| fold_name(&checked.event.description)).collect();
     let known = |name: &str| {
         let is_name = |known: &String| fold_name(known) == name;
         input
@@ -353,7 +354,7 @@ fn remove_unwanted_names(
             .iter()
             .any(|entity| is_name(&entity.canonical_name) || entity.aliases.iter().any(is_name))
     };
-    let stays = |name: &str| known(name) || told.iter().any(|text| is_named_in_text(text, name));
+    let stays = |name: &str| known(name) || descriptions.iter().any(|text| is_named_in_text(text, name));
     let folded = |messages: &[Message]| -> Vec<String> {
         messages.iter().map(|message| fold_name(&message.content)).collect()
     };

@@ -46,9 +46,10 @@ impl Consolidator<'_> {
         let k = (2 * KNOWN_NODES_MAX / looks.len().max(1)).max(KNOWN_NODES_PER_LOOK_MIN);
         let found = self.nearest_memories(session, looks, k, parties).await?;
         // An event does not make an impression untrue; the next reflection writes another one.
-        let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
-        let nodes =
-            |found: Vec<ScoredNode>| found.into_iter().map(|scored| scored.node).filter(told).collect();
+        let is_extracted_kind = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
+        let nodes = |found: Vec<ScoredNode>| {
+            found.into_iter().map(|scored| scored.node).filter(is_extracted_kind).collect()
+        };
         Ok(interleave_nodes(found.into_iter().map(nodes).collect()))
     }
 

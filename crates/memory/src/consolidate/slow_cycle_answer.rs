@@ -97,8 +97,8 @@ impl AnswerCheck<'_> {
     fn expectation(&mut self, expectation: ProposedExpectation) {
         let reasoning = self.filter_shown(expectation.reasoning);
         let parts = [expectation.about.trim(), expectation.prediction.trim()];
-        let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let description = truncate_text(&told.join(" — "), DESCRIPTION_LENGTH_MAX);
+        let proposed: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let description = truncate_text(&proposed.join(" — "), DESCRIPTION_LENGTH_MAX);
         let ends = expectation.due.map(end_of_time_range);
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if reasoning.is_empty() {
@@ -274,14 +274,14 @@ mod tests {
     #[test]
     fn an_expectation_needs_a_reason_and_a_time_to_come() {
         let event = node_about_user(NodeKind::Event, "她下周搬家");
-        let told = [
+        let proposed = [
             expectation("她会发来新家的照片", Some(24), &[event.id]),
             expectation("没有理由的预感", Some(24), &[]),
             expectation("没有期限的事情", None, &[event.id]),
             expectation("昨天就该发生了", Some(-24), &[event.id]),
             expectation("", Some(24), &[event.id]),
         ];
-        let answer = SlowCycle { expectations: told.to_vec(), ..SlowCycle::default() };
+        let answer = SlowCycle { expectations: proposed.to_vec(), ..SlowCycle::default() };
         let sifted = check_answer(answer, &test_input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!(descriptions_of(&sifted), ["搬家 — 她会发来新家的照片"]);
         assert_eq!(sifted.nodes[0].kind, NodeKind::Expectation);

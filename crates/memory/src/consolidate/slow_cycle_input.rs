@@ -29,8 +29,8 @@ pub(super) fn cut_to_tokens(mut input: SlowCycleInput, tokens: u32) -> SlowCycle
     input.events.reverse();
     input.thoughts = take_items_that_fit(std::mem::take(&mut input.thoughts), &mut room, node_cost);
     input.expectations = take_items_that_fit(std::mem::take(&mut input.expectations), &mut room, node_cost);
-    let told: BTreeSet<_> = input.events.iter().map(|event| event.id).collect();
-    input.entities.retain(|entity| entity.events.iter().any(|event| told.contains(&event.id)));
+    let included: BTreeSet<_> = input.events.iter().map(|event| event.id).collect();
+    input.entities.retain(|entity| entity.events.iter().any(|event| included.contains(&event.id)));
     input.entities = take_items_that_fit(std::mem::take(&mut input.entities), &mut room, entity_cost);
     input
 }
@@ -120,8 +120,8 @@ mod tests {
         let events: Vec<Node> =
             (0..30).map(|n| node_about_user(NodeKind::Event, &"事".repeat(100 + n * 37))).collect();
         let fitted = cut_to_tokens(input(events), 8_000);
-        let told = fitted.events.iter().chain(&fitted.thoughts).map(|node| node.description.as_str());
-        let tokens: u32 = told.chain([fitted.core_blocks.persona.as_str()]).map(estimate_tokens).sum();
+        let included = fitted.events.iter().chain(&fitted.thoughts).map(|node| node.description.as_str());
+        let tokens: u32 = included.chain([fitted.core_blocks.persona.as_str()]).map(estimate_tokens).sum();
         assert!(tokens + 2_400 <= 8_000, "{tokens}");
     }
 }

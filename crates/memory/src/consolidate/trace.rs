@@ -180,7 +180,7 @@ pub(super) fn transcript_json(
     sifted: &CheckedCycle,
     nodes: &[NewNode],
 ) -> Value {
-    let told = |node: &Node| {
+    let node_json = |node: &Node| {
         json!({"id": node.id, "type": node.kind, "description": node.description,
             "emotional_impact": node.emotional_impact, "created_at": node.created_at})
     };
@@ -200,11 +200,11 @@ pub(super) fn transcript_json(
     json!({
         "persona_id": scope.persona, "user_id": scope.user, "session_id": input.session_id, "now_iso": input.now,
         "input": {
-            "recent_thoughts": input.thoughts.iter().map(told).collect::<Vec<_>>(),
+            "recent_thoughts": input.thoughts.iter().map(node_json).collect::<Vec<_>>(),
             "elapsed_hours": input.elapsed.map(|elapsed| elapsed.as_secs_f64() / 3_600.0),
             "now_iso": input.now,
-            "recent_events": input.events.iter().map(told).collect::<Vec<_>>(),
-            "expectations": input.expectations.iter().map(told).collect::<Vec<_>>(),
+            "recent_events": input.events.iter().map(node_json).collect::<Vec<_>>(),
+            "expectations": input.expectations.iter().map(node_json).collect::<Vec<_>>(),
             "salient_questions": input.salient_questions,
         },
         "output": {

@@ -48,13 +48,13 @@ pub(super) async fn fulfilled_by(
     };
     let terms = query.sentences.iter().flat_map(|sentence| &sentence.terms).map(|term| (term, 1.0));
     let statistics = find_words(store, &request.scope, Corpus::Nodes, terms, 0).await?.statistics;
-    let told = index_terms(&request.text);
-    let told = IndexedText::new(&told);
+    let user_text = index_terms(&request.text);
+    let user_text = IndexedText::new(&user_text);
     let fulfils = |node: &&Node| match readable_vector(vectors.get(&node.seq)) {
         Some(vector) if query.vectors().next().is_some() => {
             query.vectors().any(|sentence| cosine(sentence, vector) >= FULFILLED_COSINE_MIN)
         }
-        _ => is_fulfilled_in_words(&query.sentences, &statistics, &told, &node.description),
+        _ => is_fulfilled_in_words(&query.sentences, &statistics, &user_text, &node.description),
     };
     Ok(pending.iter().filter(fulfils).cloned().collect())
 }
@@ -67,7 +67,7 @@ fn readable_vector(stored: Option<&StoredVector>) -> Option<&[f32]> {
 fn is_fulfilled_in_words(
     sentences: &[Sentence],
     statistics: &WordStatistics,
-    told: &IndexedText<'_>,
+    user_text: &IndexedText<'_>,
     expected: &str,
 ) -> bool {
     let expected_terms = query_terms(expected);
@@ -78,8 +78,8 @@ fn is_fulfilled_in_words(
             && shared_term_count(&sentence.terms, &expected) >= FULFILLED_WORDS_COMMON
     };
     sentences.iter().any(forward)
-        || (statistics.relevance(&expected_terms, told) >= FULFILLED_RELEVANCE_MIN
-            && shared_term_count(&expected_terms, told) >= FULFILLED_WORDS_COMMON)
+        || (statistics.relevance(&expected_terms, user_text) >= FULFILLED_RELEVANCE_MIN
+            && shared_term_count(&expected_terms, user_text) >= FULFILLED_WORDS_COMMON)
 }
 
 fn shared_term_count(terms: &[QueryTerm], text: &IndexedText<'_>) -> usize {
@@ -93,8 +93,8 @@ mod tests {
 
     fn was_mentioned(said: &str, expected: &str) -> bool {
         let sentences = [Sentence { terms: query_terms(said), vector: None }];
-        let told = index_terms(said);
-        is_fulfilled_in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&told), expected)
+        let user_text = index_terms(said);
+        is_fulfilled_in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&user_text), expected)
     }
 
     #[test]

@@ -253,9 +253,9 @@ mod tests {
 
     fn draft(at: usize, (impact, sentences, identity, disliked, intended, entity): Made) -> Event {
         let chinese = at % 7 == 3;
-        let told =
+        let stated =
             if chinese { format!("用户说了第{at}件事") } else { format!("The user told thing {at}") };
-        let mut event = Event::user_event(if intended { "intention" } else { "event" }, told);
+        let mut event = Event::user_event(if intended { "intention" } else { "event" }, stated);
         event.emotional_impact = impact;
         let quote = |number| Evidence { message: format!("m{at}"), quote: format!("{at}/{number}") };
         event.evidence = (0..sentences).map(quote).collect();

@@ -134,30 +134,30 @@ fn only_related_sentences_are_merged() {
         "I'm a nurse.",
         "Bruno loves the sea and I adore him.",
     ]);
-    let told: Vec<(&str, i64)> = answer["events"]
+    let descriptions: Vec<(&str, i64)> = answer["events"]
         .as_array()
         .unwrap()
         .iter()
         .map(|event| (event["description"].as_str().unwrap(), event["emotional_impact"].as_i64().unwrap()))
         .collect();
-    assert_eq!(told.len(), 3, "{told:?}");
-    for (description, impact) in &told {
-        assert!(!(description.contains("boss") && description.contains("Bruno")), "{told:?}");
-        assert!(!description.contains("nurse") || *impact >= 0, "{told:?}");
+    assert_eq!(descriptions.len(), 3, "{descriptions:?}");
+    for (description, impact) in &descriptions {
+        assert!(!(description.contains("boss") && description.contains("Bruno")), "{descriptions:?}");
+        assert!(!description.contains("nurse") || *impact >= 0, "{descriptions:?}");
     }
-    assert!(told.iter().any(|(description, _)| description.contains("nurse")), "{told:?}");
+    assert!(descriptions.iter().any(|(description, _)| description.contains("nurse")), "{descriptions:?}");
 }
 
 #[test]
 fn a_name_stays_beside_what_is_felt() {
     let answer = said(&["我叫王小明。", "我最近很焦虑。", "我奶奶去世了。", "我失业了。"]);
-    let told: Vec<&str> = answer["events"]
+    let descriptions: Vec<&str> = answer["events"]
         .as_array()
         .unwrap()
         .iter()
         .map(|event| event["description"].as_str().unwrap())
         .collect();
-    assert_eq!(told, ["用户的奶奶去世了。", "用户失业了。", "用户叫王小明。"]);
+    assert_eq!(descriptions, ["用户的奶奶去世了。", "用户失业了。", "用户叫王小明。"]);
 }
 
 #[test]
@@ -306,13 +306,13 @@ fn plain_facts_beyond_the_third_are_merged() {
         "我对花生过敏",
     ]);
     let events = answer["events"].as_array().unwrap();
-    let told: Vec<&str> = events.iter().map(|event| event["description"].as_str().unwrap()).collect();
-    assert_eq!(told.len(), 3);
-    let with = |word: &str| told.iter().position(|description| description.contains(word)).unwrap();
-    assert_eq!((with("林晚"), with("小黑")), (with("过敏"), with("过敏")), "{told:?}");
+    let descriptions: Vec<&str> = events.iter().map(|event| event["description"].as_str().unwrap()).collect();
+    assert_eq!(descriptions.len(), 3);
+    let with = |word: &str| descriptions.iter().position(|description| description.contains(word)).unwrap();
+    assert_eq!((with("林晚"), with("小黑")), (with("过敏"), with("过敏")), "{descriptions:?}");
     assert!(
         with("结婚") != with("焦虑") && with("结婚") != with("林晚") && with("焦虑") != with("林晚"),
-        "{told:?}"
+        "{descriptions:?}"
     );
     assert_eq!(events[with("林晚")]["evidence"].as_array().unwrap().len(), 3);
 }

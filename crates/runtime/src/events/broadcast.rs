@@ -54,10 +54,10 @@ impl Broadcast {
     }
 
     /// Sends an event to all subscribers. Never waits, never fails.
-    pub fn publish(&self, told: WireEvent) {
+    pub fn publish(&self, wire_event: WireEvent) {
         let newest = {
             let mut backlog = self.shared.backlog.lock();
-            backlog.kept.push_back(Some(Arc::new(told)));
+            backlog.kept.push_back(Some(Arc::new(wire_event)));
             if backlog.kept.len() > BACKLOG_MAX {
                 backlog.kept.pop_front();
                 backlog.first += 1;
@@ -75,19 +75,19 @@ impl Broadcast {
     /// Withdraws all stored events of a scope, as part of forgetting. Subscribers that have not read them are told
     /// that events were lost.
     pub fn withdraw(&self, scope: &Scope) {
-        self.withdraw_where(|told| told.scope == *scope);
+        self.withdraw_where(|wire_event| wire_event.scope == *scope);
     }
 
     /// Withdraws all stored events of a persona, and returns their scopes.
     pub fn withdraw_persona(&self, persona: &PersonaId) -> BTreeSet<Scope> {
-        self.withdraw_where(|told| told.scope.persona == *persona)
+        self.withdraw_where(|wire_event| wire_event.scope.persona == *persona)
     }
 
     fn withdraw_where(&self, withdrawn: impl Fn(&WireEvent) -> bool) -> BTreeSet<Scope> {
         let mut scopes = BTreeSet::new();
         for kept in &mut self.shared.backlog.lock().kept {
-            if let Some(told) = kept.take_if(|told| withdrawn(told)) {
-                scopes.insert(told.scope.clone());
+            if let Some(wire_event) = kept.take_if(|wire_event| withdrawn(wire_event)) {
+                scopes.insert(wire_event.scope.clone());
             }
         }
         scopes
@@ -150,14 +150,14 @@ impl Subscription {
             return Some(Delivery::Lagged);
         }
         let place = usize::try_from(self.next - backlog.first).ok()?;
-        let Some(told) = backlog.kept.get(place)?.clone() else {
+        let Some(wire_event) = backlog.kept.get(place)?.clone() else {
             let withdrawn = backlog.kept.iter().skip(place).take_while(|kept| kept.is_none()).count();
             self.next += withdrawn as u64;
             return Some(Delivery::Lagged);
         };
         let id = format!("{}-{}", self.shared.run, self.next);
         self.next += 1;
-        Some(Delivery::Event(id, told))
+        Some(Delivery::Event(id, wire_event))
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
 
     async fn number(subscription: &mut Subscription) -> Option<u64> {
         match subscription.next().await {
-            Some(Delivery::Event(_, told)) => told.data["n"].as_u64(),
+            Some(Delivery::Event(_, wire_event)) => wire_event.data["n"].as_u64(),
             _ => None,
         }
     }

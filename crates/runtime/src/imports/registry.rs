@@ -142,6 +142,7 @@ pub(super) struct ImportRegistry {
     pub(super) store: Arc<dyn ImportStore>,
     pub(super) uploads: UploadFolder,
     pub(super) prices: Arc<ArcSwap<Prices>>,
+    /// State of the imports that are being recorded. Locked only for a look-up or a change, never during work.
     pub(super) running: Mutex<RunningImports>,
     /// Locked while an import is started, resumed or undone: each of these first checks the others, and then acts.
     pub(super) change: tokio::sync::Mutex<()>,

@@ -69,6 +69,7 @@ pub(crate) async fn run_turn(turns: &Arc<Turns>, turn: ReadyTurn) {
 async fn run_to_its_end(turns: &Arc<Turns>, turn: &ReadyTurn) {
     let core = &turns.core;
     let began = Instant::now();
+    // Relaxed: others only read how many there are, and no other memory depends on it.
     core.turns_running.fetch_add(1, Ordering::Relaxed);
     let mut record = TurnRecord::begin(core, turn);
     let work = AssertUnwindSafe(answer_turn(turns, turn, &mut record)).catch_unwind();

@@ -176,12 +176,12 @@ impl ServerHandler for Handler {
         let progress = context.meta.get_progress_token().filter(|_| tool.is_long);
         let mut running = std::pin::pin!(self.run(tool, speaker, arguments));
         let Some(token) = progress else { return Ok(tool_result(tool.name, running.await).into()) };
-        let mut told = 0.0;
+        let mut step_number = 0.0;
         loop {
             // A client that closed its notifications still gets the answer.
-            let step = ProgressNotificationParam::new(token.clone(), told).with_message(tool.name);
+            let step = ProgressNotificationParam::new(token.clone(), step_number).with_message(tool.name);
             let _ = context.peer.notify_progress(step).await;
-            told += 1.0;
+            step_number += 1.0;
             tokio::select! {
                 answer = &mut running => return Ok(tool_result(tool.name, answer).into()),
                 () = self.context.runtime.clock().sleep(PROGRESS_EVERY) => {}

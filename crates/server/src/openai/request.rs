@@ -197,8 +197,11 @@ mod tests {
         assert_eq!(task("chat_history", "USER: I went to the river."), None);
         assert_eq!(task("context", "a document"), None);
         assert!(task("b", "bold").is_some());
-        let told = "### Task:\nI have to mow the lawn.";
-        assert_eq!(words(serde_json::json!([{"role": "user", "content": told}])).as_deref(), Some(told));
+        let prompt_text = "### Task:\nI have to mow the lawn.";
+        assert_eq!(
+            words(serde_json::json!([{"role": "user", "content": prompt_text}])).as_deref(),
+            Some(prompt_text)
+        );
     }
 
     #[test]

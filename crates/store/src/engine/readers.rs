@@ -22,6 +22,7 @@ struct ReaderJob {
 
 pub(crate) struct Readers {
     queue: Arc<Queue<ReaderJob>>,
+    /// One for each thread, so that a close can wait for all of them.
     finished: Mutex<Vec<oneshot::Receiver<()>>>,
 }
 

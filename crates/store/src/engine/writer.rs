@@ -145,6 +145,7 @@ struct Commits {
 pub(crate) struct Writer {
     queue: Arc<Queue<Command>>,
     commits: Arc<Commits>,
+    /// The result of the thread. The first close takes it; later ones have nothing to wait for.
     finished: Mutex<Option<oneshot::Receiver<Result<(), StoreError>>>>,
 }
 
@@ -224,6 +225,7 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(closed_error()))
     }
 
+    /// Number of commits so far, for benches and tests. Relaxed: nothing else depends on it.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.count.load(Ordering::Relaxed)
     }

@@ -29,7 +29,7 @@ pub(super) fn count_links_by_memory(
          SELECT s.memory FROM graph_edges e JOIN graph_sources s ON s.edge_id = e.id
          WHERE (e.from_id = ?1 OR e.to_id = ?1) AND e.deleted_at IS NULL AND s.memory <> ''",
     )?;
-    let mut told = connection.prepare_cached(
+    let mut diaries = connection.prepare_cached(
         "SELECT d.kind || '-' || d.stem FROM hub_lines l JOIN hub_documents d ON d.number = l.document
          WHERE l.node_id = ?1",
     )?;
@@ -39,7 +39,7 @@ pub(super) fn count_links_by_memory(
         for memory in memories.query_map([id], |row| row.get::<String>(0))? {
             let memory = memory?;
             if let Ok(event) = Uuid::parse_str(&memory) {
-                for document in told.query_map([event.into_bytes()], |row| row.get(0))? {
+                for document in diaries.query_map([event.into_bytes()], |row| row.get(0))? {
                     linked_to.insert(document?);
                 }
             }

@@ -215,7 +215,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
     // A memory that lost its evidence leaves no tombstone, but no longer exists.
     let withdrawn = numbers.collect::<Result<Vec<_>>>()?.contains(&None);
     let forgotten = withdrawn || count_tombstones(connection, scope)? != commit.tombstones;
-    let (asked, told) = match forgotten {
+    let (asked, answered) = match forgotten {
         true => (&[][..], None),
         false => (commit.salient_questions.as_slice(), commit.transcript.as_ref()),
     };
@@ -235,7 +235,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
             whole(commit.usage.output_tokens),
             commit.outcome,
             to_json(&asked)?,
-            told.map(to_json).transpose()?,
+            answered.map(to_json).transpose()?,
         ])?;
     if forgotten {
         return Ok(SlowCycleReport { forgotten, ..SlowCycleReport::default() });

@@ -47,10 +47,10 @@ pub async fn a_correction_stores_the_old_text_and_can_be_undone(store: &dyn Stor
     assert_eq!(waiting, [event.id], "the vector is made afterwards");
 
     let history = store.node_history(event.id, 10).await?.ok_or("it is there")?;
-    let told: Vec<_> =
+    let listed: Vec<_> =
         history.iter().map(|version| (version.text.as_deref(), version.by, version.change)).collect();
     assert_eq!(
-        told,
+        listed,
         [
             (Some("user has a horse"), Author::Person, VersionKind::Correction),
             (Some("user has a dog"), Author::Person, VersionKind::Correction),
@@ -143,9 +143,9 @@ pub async fn undoing_a_merge_restores_both_memories(store: &dyn Store) -> Outcom
     store.commit_extraction(commit).await?;
     store.finish_session(session.id, at(12)).await?;
     let history = store.node_history(older.id, 10).await?.ok_or("it is there")?;
-    let told: Vec<_> = history.iter().map(|version| (version.change, version.text.as_deref())).collect();
+    let listed: Vec<_> = history.iter().map(|version| (version.change, version.text.as_deref())).collect();
     assert_eq!(
-        told,
+        listed,
         [
             (VersionKind::MentionMerge, Some("user plays chess again")),
             (VersionKind::Written, Some("user plays chess")),
@@ -201,8 +201,8 @@ pub async fn a_supersession_can_be_undone_and_never_forms_a_cycle(store: &dyn St
     assert_eq!((by(bonn).await?, by(ulm).await?, by(jena).await?), (Some(ulm), Some(jena), None));
     for asked in [bonn, ulm, jena] {
         let history = store.node_history(asked, 10).await?.ok_or("it is there")?;
-        let told: Vec<_> = history.iter().map(|version| (version.node_id, version.superseded_by)).collect();
-        assert_eq!(told, [(jena, None), (ulm, Some(jena)), (bonn, Some(ulm))]);
+        let listed: Vec<_> = history.iter().map(|version| (version.node_id, version.superseded_by)).collect();
+        assert_eq!(listed, [(jena, None), (ulm, Some(jena)), (bonn, Some(ulm))]);
         assert_eq!(history[1].replaced_at, Some(at(201)));
     }
     let undone = store.undo_last_change(jena, at(300)).await?.ok_or("it replaced one")?;

@@ -210,8 +210,8 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
     let owned =
         change(&stage, id, EntityChange::Describe { description: "my old cat".to_owned() }, 4).await?;
     assert_eq!((owned[0].description.as_deref(), owned[0].owner_override), (Some("my old cat"), true));
-    let told = store.timeline(scope, None, 9).await?;
-    assert!(told.iter().any(|(time, item)| {
+    let listed = store.timeline(scope, None, 9).await?;
+    assert!(listed.iter().any(|(time, item)| {
         *time == at(4) && matches!(item, TimelineItem::EntityDescribed(entity) if entity.id == id)
     }));
     let renamed = change(&stage, id, EntityChange::Rename { name: "Blackie".to_owned() }, 5).await?;

@@ -64,10 +64,10 @@ async fn live_edge_types<S: Store + GraphStore>(
 ) -> Result<Vec<(String, usize)>, Box<dyn std::error::Error>> {
     let mut edges = store.graph_edges(&stage.scope).await?;
     edges.retain(|edge| edge.is_valid_at(at(seconds)));
-    let mut told: Vec<_> =
+    let mut listed: Vec<_> =
         edges.into_iter().map(|edge| (edge.edge_type, edge.source_memory_ids.len())).collect();
-    told.sort();
-    Ok(told)
+    listed.sort();
+    Ok(listed)
 }
 
 async fn labels<S: Store + GraphStore>(

@@ -119,8 +119,8 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
     let documents = vec![write(&week, vec![gone])];
     commit(store, &stage.scope, HubCommit { documents, ..HubCommit::default() }).await?;
     let kept = store.document_versions(&stage.scope, &week, 10).await?;
-    let told: Vec<_> = kept.iter().map(|kept| (kept.number, kept.content.as_deref())).collect();
-    assert_eq!(told, [(3, None), (2, Some("第二")), (1, Some("first"))]);
+    let listed: Vec<_> = kept.iter().map(|kept| (kept.number, kept.content.as_deref())).collect();
+    assert_eq!(listed, [(3, None), (2, Some("第二")), (1, Some("first"))]);
     assert_eq!(store.document_versions(&stage.scope, &week, 1).await?.len(), 1);
     assert_eq!(store.memory_names(&stage.scope).await?, []);
     let all = |deleted| DocumentFilter { deleted, ..DocumentFilter::all_memories() };
@@ -161,13 +161,13 @@ pub async fn a_prompt_reads_only_the_documents_that_it_names<S: Store + HubStore
         asked.push(month);
     }
     let shown = store.shown_texts(&stage.scope, asked.clone(), 4).await?;
-    let told: Vec<_> = shown
+    let listed: Vec<_> = shown
         .iter()
         .map(|shown| (shown.name.to_string(), shown.prompt_label.as_deref(), shown.text.as_str()))
         .collect();
     let path = |kind: &str, stem: &str| document_name(kind, stem).map(|name| name.to_string());
     assert_eq!(
-        told,
+        listed,
         [
             (path("self", "my_wants")?, None, "the "),
             (path("user", "user_life")?, None, "nigh"),
@@ -227,8 +227,8 @@ pub async fn conflicts_stay_open_until_they_are_resolved<S: Store + HubStore>(st
     )
     .await?;
     let document = store.document(&stage.scope, &wants).await?.ok_or("it is there")?;
-    let told: Vec<_> = document.heads.iter().filter_map(|head| head.content.as_deref()).collect();
-    assert_eq!((document.content(), told), (Some("the hills"), vec!["the hills", "the sea"]));
+    let listed: Vec<_> = document.heads.iter().filter_map(|head| head.content.as_deref()).collect();
+    assert_eq!((document.content(), listed), (Some("the hills"), vec!["the hills", "the sea"]));
     let open = store.conflicts(&stage.scope, true).await?;
     assert_eq!(open.len(), 1);
     assert_eq!(
@@ -342,7 +342,7 @@ pub async fn the_diary_contains_every_event_once<S: Store + HubStore>(store: &S)
     assert_eq!(store.events_without_diary(1).await?.len(), 1);
     let day = document_name("daily", "2024-10-04_laptop")?;
     let line = |description: &str| format!("- {description} [chat:1] [via:laptop]");
-    let told = |event: &hub::ports::DiaryEvent| DiaryLine {
+    let line_of_event = |event: &hub::ports::DiaryEvent| DiaryLine {
         document: day.clone(),
         node: event.node,
         session: event.session,
@@ -350,7 +350,7 @@ pub async fn the_diary_contains_every_event_once<S: Store + HubStore>(store: &S)
     };
     let content = format!("{}\n{}\n", line("tea in Jena"), line("rain in Ulm"));
     let documents = vec![write(&day, vec![laptop_version(&content, 1)?])];
-    let lines = waiting.iter().map(told).collect();
+    let lines = waiting.iter().map(line_of_event).collect();
     commit(store, &stage.scope, HubCommit { documents, lines, ..HubCommit::default() }).await?;
     assert_eq!(store.events_without_diary(10).await?, []);
 
@@ -359,7 +359,7 @@ pub async fn the_diary_contains_every_event_once<S: Store + HubStore>(store: &S)
         let content = version.content.ok_or("the day is there")?;
         assert!(!content.contains("Jena") && content.contains("Ulm"), "{content}");
     }
-    let late = HubCommit { lines: vec![told(&waiting[0])], ..HubCommit::default() };
+    let late = HubCommit { lines: vec![line_of_event(&waiting[0])], ..HubCommit::default() };
     let expected = store.hub_state(&stage.scope).await?.revision;
     let outcome = store.commit_hub(&stage.scope, HubCommit { expected, ..late }).await?;
     assert_eq!(outcome, HubCommitOutcome::Changed, "what is forgotten gets no line any more");

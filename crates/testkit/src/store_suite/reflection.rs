@@ -89,7 +89,7 @@ pub async fn the_timeline_is_merged(store: &dyn Store) -> Outcome {
     stage.say("a new session, still open", 40).await?;
 
     let timeline = store.timeline(&stage.scope, None, 10).await?;
-    let told: Vec<_> = timeline.iter().map(|(time, item)| (*time, item_name(item))).collect();
+    let listed: Vec<_> = timeline.iter().map(|(time, item)| (*time, item_name(item))).collect();
     let expected = [
         (at(30), "closed with 1 events and 1 thoughts".to_owned()),
         (at(20), "user likes animals".to_owned()),
@@ -97,7 +97,7 @@ pub async fn the_timeline_is_merged(store: &dyn Store) -> Outcome {
         (at(10), "user has a dog".to_owned()),
         (at(10), "Rex".to_owned()),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(listed, expected);
     let older = store.timeline(&stage.scope, Some(at(20)), 1).await?;
     assert_eq!(older.iter().map(|(_, item)| item_name(item)).collect::<Vec<_>>(), ["glad"]);
     assert!(store.timeline(&stage.other, None, 10).await?.is_empty());

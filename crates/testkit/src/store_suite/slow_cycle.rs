@@ -130,8 +130,9 @@ pub async fn an_expectation_ends_once(store: &dyn Store) -> Outcome {
     assert_eq!(stage.pending_expectations().await?, ["she moves", "she tells of it"]);
     assert_eq!(store.expectation_end(soon.id).await?, None);
 
-    let told = stage.say("the interview went well", 500).await?;
-    let fulfilled = ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by: Some(told.id), at: at(500) };
+    let stated = stage.say("the interview went well", 500).await?;
+    let fulfilled =
+        ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by: Some(stated.id), at: at(500) };
     let ids = [soon.id, event.id, NodeId(stage.id())];
     assert!(store.settle_expectations(&stage.other, &ids, fulfilled).await?.is_empty(), "another memory");
     assert_eq!(store.settle_expectations(&stage.scope, &ids, fulfilled).await?, [soon.id]);
@@ -179,9 +180,9 @@ pub async fn entities_are_described_from_their_memories(store: &dyn Store) -> Ou
     let mut commit = stage.run_cycle(100, &events, Vec::new()).await?;
     commit.descriptions = vec![(cat, "一只白猫".to_owned()), (stage.entity_id(), "nobody".to_owned())];
     let written = store.commit_slow_cycle(commit).await?;
-    let told: Vec<_> =
+    let stated: Vec<_> =
         written.described.iter().map(|entity| (entity.id, entity.description.as_deref())).collect();
-    assert_eq!(told, [(cat, Some("一只白猫"))]);
+    assert_eq!(stated, [(cat, Some("一只白猫"))]);
     let described = store.describe_entity(&stage.scope, cat, "一只爱跳的白猫", at(200)).await?;
     let described = described.ok_or("it was left alone")?;
     assert_eq!((described.description.as_deref(), described.updated_at), (Some("一只爱跳的白猫"), at(200)));
@@ -201,8 +202,8 @@ pub async fn thoughts_about_withdrawn_memories_are_erased(store: &dyn Store) -> 
     let hoped = stage.expectation("she sends a shell", event.id, at(9_000));
     let kept = stage.run_cycle(100, &[event.id, other.id], vec![expected.clone(), hoped.clone()]).await?;
     store.commit_slow_cycle(kept.clone()).await?;
-    let (told, _) = stage.claimed_session("the interview went well", 200).await?;
-    let by = ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by: Some(told.id), at: at(200) };
+    let (stated, _) = stage.claimed_session("the interview went well", 200).await?;
+    let by = ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by: Some(stated.id), at: at(200) };
     store.settle_expectations(&stage.scope, &[expected.id, hoped.id], by).await?;
     let thought = stage.thought("she longs for the sea", &[other.id]);
     let thinking = stage.run_cycle(300, &[event.id, other.id], vec![thought.clone()]).await?;
@@ -217,7 +218,7 @@ pub async fn thoughts_about_withdrawn_memories_are_erased(store: &dyn Store) -> 
     assert_eq!((store.node(thought.id).await?, store.transcript(thinking.id).await?), (None, None));
 
     assert_eq!(store.expectation_end(expected.id).await?, Some(by));
-    store.withdraw_evidence(&[told.id], ThoughtPolicy::Recheck, at(500)).await?;
+    store.withdraw_evidence(&[stated.id], ThoughtPolicy::Recheck, at(500)).await?;
     assert_eq!(store.expectation_end(expected.id).await?, None, "it is expected again");
     Ok(())
 }

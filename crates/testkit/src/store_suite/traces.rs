@@ -38,12 +38,12 @@ pub async fn costs_are_added_up(store: &dyn Store) -> Outcome {
         store.record_call(call.clone()).await?;
     }
     let sums = store.call_sums_since(at(0)).await?;
-    let told: Vec<_> = sums
+    let listed: Vec<_> = sums
         .iter()
         .map(|sum| (sum.quarter, sum.task.as_str(), sum.calls, sum.unpriced_calls, sum.cost_usd))
         .collect();
     assert_eq!(
-        told,
+        listed,
         [(at(0), "extraction", 1, 0, 0.25), (at(0), "reply", 2, 1, 0.5), (at(900), "reply", 1, 0, 1.0)]
     );
     assert_eq!(sums[1].usage, TokenUsage { input_tokens: 2_000, output_tokens: 40, cached_tokens: 800 });

@@ -22,10 +22,10 @@ pub(super) fn print_address(
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
         return;
     }
-    let wired = &open_home.wired;
-    let model = wired.model_state();
-    let vectors = wired.embedding.host().map(|host| format!("{host} for vectors"));
-    let hub = wired.hub.followed_hub().map(|hub| format!("{hub} for shared documents"));
+    let services = &open_home.services;
+    let model = services.model_state();
+    let vectors = services.embedding.host().map(|host| format!("{host} for vectors"));
+    let hub = services.hub.followed_hub().map(|hub| format!("{hub} for shared documents"));
     let (memory, memory_host) = match database {
         HomeDatabase::File(_) => (home.folder().display().to_string(), None),
         HomeDatabase::Server(address) => {
@@ -39,7 +39,7 @@ pub(super) fn print_address(
     let hosts: Vec<String> = memory_host
         .into_iter()
         .chain(vectors)
-        .chain(wired.voice_hosts.clone())
+        .chain(services.voice_hosts.clone())
         .chain(open_home.channel_hosts.iter().cloned())
         .chain(hub)
         .collect();
@@ -58,7 +58,7 @@ pub(super) fn print_address(
     if let Some(notice) = model.notice() {
         println!("  model     {notice}");
     }
-    if let Some(notice) = wired.embedding.startup_notice() {
+    if let Some(notice) = services.embedding.startup_notice() {
         println!("  vectors   {notice}");
     }
     println!(

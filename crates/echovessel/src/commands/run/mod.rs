@@ -57,12 +57,12 @@ async fn run_alone(
     database: &HomeDatabase,
 ) -> anyhow::Result<()> {
     let owner = home.owner_credential(random_bytes)?;
-    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
+    let services = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let (entrance, sockets) = Entrance::open(config, home, asked, &owner).await?;
-    let daemons = Arc::new(SingleDaemon::new(&entrance.url, &wired));
-    let (open_home, parts) = OpenHome::start(config, home, wired, &entrance, daemons).await?;
+    let daemons = Arc::new(SingleDaemon::new(&entrance.url, &services));
+    let (open_home, parts) = OpenHome::start(config, home, services, &entrance, daemons).await?;
     let login =
-        entrance.tokens.mint_login_code(open_home.wired.runtime.clock().now()).login_url(&entrance.url);
+        entrance.tokens.mint_login_code(open_home.services.runtime.clock().now()).login_url(&entrance.url);
     let mut serving =
         tokio::spawn(server::serve(sockets.network, sockets.home, parts, entrance.shutdown.clone()));
     entrance.write_run_file(home)?;

@@ -23,7 +23,7 @@ use crate::wiring::Services;
 
 /// An open home with all services that use it.
 pub(super) struct OpenHome {
-    pub(super) wired: Services,
+    pub(super) services: Services,
     /// Hosts of channels, as `api.telegram.org for Telegram`.
     pub(super) channel_hosts: Vec<String>,
     socket: Option<HubSocket>,
@@ -36,19 +36,19 @@ impl OpenHome {
     pub(super) async fn start(
         config: &Config,
         home: &Home,
-        wired: Services,
+        services: Services,
         entrance: &Entrance,
         daemons: Arc<dyn Daemons>,
     ) -> anyhow::Result<(Self, ServerParts)> {
-        let channel_hosts = outbound::add_channels(config, home, &wired)?;
-        wired.runtime.start().await?;
-        wired.channels.start(&wired.runtime);
-        let socket = open_hub_socket(home, wired.tool_context());
+        let channel_hosts = outbound::add_channels(config, home, &services)?;
+        services.runtime.start().await?;
+        services.channels.start(&services.runtime);
+        let socket = open_hub_socket(home, services.tool_context());
         let parts = server_parts(
             config,
             home,
-            &wired,
-            Some(wired.channels.clone()),
+            &services,
+            Some(services.channels.clone()),
             Access {
                 tokens: entrance.tokens.clone(),
                 settings: entrance.settings.clone(),
@@ -61,7 +61,7 @@ impl OpenHome {
             let clock = Arc::new(SystemClock);
             tokio::spawn(crate::commands::backup::repeat_backups(config.clone(), home.clone(), every, clock))
         });
-        Ok((Self { wired, channel_hosts, socket, reloading, backups }, parts))
+        Ok((Self { services, channel_hosts, socket, reloading, backups }, parts))
     }
 
     /// Returns when the program must end: `stop` was requested, or something failed.
@@ -75,7 +75,7 @@ impl OpenHome {
             biased;
             () = stop => Ok(()),
             ended = serving => Err(anyhow::anyhow!("the server ended unexpectedly: {ended:?}")),
-            () = self.wired.runtime.wait_for_background_failure() => Err(anyhow::anyhow!(
+            () = self.services.runtime.wait_for_background_failure() => Err(anyhow::anyhow!(
                 "background work panicked; every message is stored, start EchoVessel again"
             )),
         }
@@ -98,8 +98,8 @@ impl OpenHome {
         if let Some(socket) = self.socket {
             socket.close().await;
         }
-        self.wired.channels.stop().await;
-        stop(self.wired, serving).await
+        self.services.channels.stop().await;
+        stop(self.services, serving).await
     }
 }
 
@@ -114,17 +114,17 @@ pub(crate) fn open_hub_socket(home: &Home, context: ToolContext) -> Option<HubSo
 /// Stops in reverse order of the start: new messages are refused, replies finish, unfinished work returns to the
 /// queue, and the database log is merged.
 pub(super) async fn stop<T: Send + 'static>(
-    wired: Services,
+    services: Services,
     serving: Option<JoinHandle<T>>,
 ) -> anyhow::Result<()> {
     let second_signal = lifecycle::second_signal();
     let orderly = async {
-        wired.runtime.stop().await;
+        services.runtime.stop().await;
         // It has the same limit of 20 s; its panic was reported already and must not keep the database log open.
         if let Some(serving) = serving {
             let _ = serving.await;
         }
-        wired.close().await
+        services.close().await
     };
     tokio::select! {
         closed = orderly => closed,
@@ -142,22 +142,22 @@ pub(super) struct Access {
 pub(super) fn server_parts(
     config: &Config,
     home: &Home,
-    wired: &Services,
+    services: &Services,
     channels: Option<Channels>,
     access: Access,
     daemons: Arc<dyn Daemons>,
 ) -> ServerParts {
-    let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
+    let (model, embedding) = (services.model.clone(), services.embedding.clone());
     let models = move || ActiveModels {
         llm: LlmSummary::from_provider(&*model).state(),
         embedding: embedding.embedding_state(),
     };
     let configuration = LiveConfig {
         home: home.clone(),
-        runtime: wired.runtime.clone(),
-        model: wired.model.clone(),
-        prices: wired.prices.clone(),
-        ledger: wired.ledger.clone(),
+        runtime: services.runtime.clone(),
+        model: services.model.clone(),
+        prices: services.prices.clone(),
+        ledger: services.ledger.clone(),
         server: access.settings.clone(),
         channels,
         state: Mutex::new(ConfigState::new(config.clone())),
@@ -170,12 +170,12 @@ pub(super) fn server_parts(
     };
     let configuration = Arc::new(configuration);
     ServerParts {
-        runtime: wired.runtime.clone(),
-        hub: wired.hub.clone(),
-        graph: wired.graph.clone(),
+        runtime: services.runtime.clone(),
+        hub: services.hub.clone(),
+        graph: services.graph.clone(),
         tokens: access.tokens,
-        access: wired.database.clone(),
-        archives: wired.database.clone(),
+        access: services.database.clone(),
+        archives: services.database.clone(),
         settings: access.settings,
         configuration: configuration.clone(),
         model_setup: configuration.clone(),
@@ -184,6 +184,6 @@ pub(super) fn server_parts(
         daemons,
         tls: access.tls,
         models: Box::new(models),
-        started_at: wired.runtime.clock().now(),
+        started_at: services.runtime.clock().now(),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct PrivateDaemon {
     /// The connection to the private daemon.
     daemon: Daemon,
     _lock: HomeLock,
-    wired: Services,
+    services: Services,
     shutdown: CancellationToken,
     serving: JoinHandle<()>,
 }
@@ -35,7 +35,8 @@ pub(crate) struct PrivateDaemon {
 impl PrivateDaemon {
     async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock_home()?;
-        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
+        let services =
+            wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
         let port = listener.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
@@ -44,19 +45,19 @@ impl PrivateDaemon {
         let tokens = Tokens::new(&token, Box::new(random_bytes))?;
         let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, &url)?));
         let access = Access { tokens: Arc::new(tokens), settings, tls: None };
-        let daemons = Arc::new(SingleDaemon::new(&url, &wired));
-        let parts = server_parts(config, home, &wired, None, access, daemons);
+        let daemons = Arc::new(SingleDaemon::new(&url, &services));
+        let parts = server_parts(config, home, &services, None, access, daemons);
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, None, parts, shutdown.clone());
         // If it fails, the next request fails and reports it.
         let serving = tokio::spawn(async move { _ = served.await });
         let daemon = Daemon::connect_to_address(RunFile { pid: std::process::id(), port, url }, token)?;
-        Ok(Self { daemon, _lock: lock, wired, shutdown, serving })
+        Ok(Self { daemon, _lock: lock, services, shutdown, serving })
     }
 
     async fn close(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
-        stop(self.wired, Some(self.serving)).await
+        stop(self.services, Some(self.serving)).await
     }
 }
 
@@ -92,7 +93,7 @@ impl AnyDaemon {
     pub(crate) async fn start_work(&self) -> anyhow::Result<()> {
         match self {
             Self::Running(_) => Ok(()),
-            Self::Private(private) => Ok(private.wired.runtime.start().await?),
+            Self::Private(private) => Ok(private.services.runtime.start().await?),
         }
     }
 

@@ -255,17 +255,17 @@ impl SharingDaemon<'_> {
         let clock = Arc::new(SystemClock);
         let ids = Arc::new(SystemIdGenerator::default());
         let database = Arc::new(database);
-        let wired =
+        let services =
             wire_with_store(database, self.config, self.home, self.metrics.clone(), clock, ids).await?;
-        let database = wired.database.clone();
+        let database = services.database.clone();
         let daemons = Arc::new(SharingDaemons(database.clone()));
         let (open_home, parts) =
-            OpenHome::start(self.config, self.home, wired, &self.entrance, daemons).await?;
+            OpenHome::start(self.config, self.home, services, &self.entrance, daemons).await?;
         self.set_answering_daemon(AnsweringDaemon::Here(HomeServer {
             router: server::router(parts, self.entrance.shutdown.clone()),
-            tools: Arc::new(open_home.wired.tool_context()),
+            tools: Arc::new(open_home.services.tool_context()),
         }));
-        let now = open_home.wired.runtime.clock().now();
+        let now = open_home.services.runtime.clock().now();
         if self.has_stood_by {
             tracing::info!("this daemon has taken the home, and answers by itself");
         }

@@ -219,9 +219,9 @@ proptest! {
         };
         let one_way = memory.after_loss(&first).and_then(|left| left.after_loss(&rest(&first, &then)));
         let other_way = memory.after_loss(&then).and_then(|left| left.after_loss(&rest(&then, &first)));
-        let told = |left: Option<Memory>| left.map(|memory| (memory.description, memory.lines));
-        let at_once = told(memory.after_loss(&at_once));
-        prop_assert_eq!(told(one_way), at_once.clone());
-        prop_assert_eq!(told(other_way), at_once);
+        let visible = |left: Option<Memory>| left.map(|memory| (memory.description, memory.lines));
+        let at_once = visible(memory.after_loss(&at_once));
+        prop_assert_eq!(visible(one_way), at_once.clone());
+        prop_assert_eq!(visible(other_way), at_once);
     }
 }
