@@ -29,7 +29,7 @@ pub(crate) fn has_pinned_files(
     directory: &Path,
     description: &'static ModelDescription,
 ) -> Result<bool, ModelError> {
-    /// Size below which progress is not worth reporting.
+    /// Size below which the content is checked too. Hashing the weights would delay the caller; their length has to do.
     const SMALL_FILE_BYTES: u64 = 1 << 20;
     for file in description.files {
         let path = directory.join(file.name);

@@ -21,8 +21,7 @@ const DAYS_OF_MONTHS: i32 = 25;
 const DAYS_OF_WEEKS: i32 = 6;
 /// Maximum periods for one time span. Each is a summary of up to a page.
 const PERIODS_MAX: usize = 12;
-/// Maximum time spans to look up for one text, in the order of their mention: each is a read of its own, and a
-/// sentence names one or two.
+/// Maximum time spans to look up for one text, in the order of their mention: a sentence names one or two.
 const NAMED_SPANS_MAX: usize = 4;
 /// Characters of a text to read: more than any prompt has room for.
 const LENGTH_MAX: u32 = 20_000;

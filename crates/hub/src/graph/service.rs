@@ -17,7 +17,7 @@ use crate::retries::Retries;
 
 use super::ports::{GraphNode, GraphStore, GraphWithdrawal, UnembeddedNode};
 
-/// Maximum nodes to embed when a search finds nodes without a vector, because the search waits for them.
+/// Nodes to embed in one batch, which bounds the memory; further batches follow until every node has its vector.
 const EMBEDDED_AT_ONCE: u32 = 256;
 
 /// The graph of all scopes.

@@ -183,8 +183,8 @@ pub trait RecallStore: Send + Sync {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError>;
-    /// Like [`Self::phrase_hits`], but with all rows of a phrase that has at most about `rows_named_at_once`, if the
-    /// store finds these as quickly as the newest ones.
+    /// Like [`Self::phrase_hits`], but with all rows of a phrase that has at most about `_all_up_to`, if the store finds
+    /// these as quickly as the newest ones.
     async fn phrase_rows(
         &self,
         scope: &Scope,
