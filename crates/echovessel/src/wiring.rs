@@ -38,8 +38,7 @@ use crate::language_model::{self, LlmSummary};
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::voice_setup::{voice_hosts, voice_settings};
 
-/// Tokens of a reply's prompt if neither the configuration nor the model sets a limit: every current model accepts as
-/// many.
+/// Tokens of a reply's prompt if neither the configuration nor the model sets a limit.
 const PROMPT_TOKENS: u32 = 8_000;
 /// Minimum tokens of the prompt if the model states its limit; the maximum follows.
 const PROMPT_TOKENS_MIN: u32 = 1_000;

@@ -46,7 +46,7 @@ pub const NESTED_ZIP_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Maximum depth of folders. It also ends a circle of links.
 pub const FOLDER_DEPTH_MAX: usize = 16;
 
-/// Bytes at the start of a file by which its format is detected: the first messages of every format are within them.
+/// Bytes at the start of a file by which its format is detected.
 pub const HEAD_BYTES: usize = 256 * 1024;
 
 /// Maximum length of a speaker's name or a conversation's title, in characters. The rest is cut.

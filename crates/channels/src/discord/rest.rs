@@ -292,8 +292,8 @@ impl RestClient {
     }
 }
 
-/// Error code of Cloudflare, in front of Discord: it blocks the request as one of a misbehaving program. Retrying at
-/// once makes it worse.
+/// Error code of Cloudflare, in front of Discord: it blocks the request as one of a misbehaving program. Unlike other
+/// client errors it says nothing about the request itself.
 const BLOCKED_BY_CLOUDFLARE: u64 = 40_333;
 
 fn error_of_status(status: StatusCode, code: u64, message: &str) -> ApiError {

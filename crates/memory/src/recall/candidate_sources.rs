@@ -25,7 +25,7 @@ const NEAREST_ROWS: usize = 120;
 const NEAREST_ROWS_MIN: usize = 40;
 /// Nodes to consider for the named entities, in equal shares: the newest and those of the highest impact.
 const LINKED_CANDIDATES: u32 = 200;
-/// Maximum pairs of entities that the persona may ask about: more questions at once would be an interrogation.
+/// Maximum pairs of entities that the persona may ask about: a person answers few questions at once.
 const DOUBTS_MAX: u32 = 2;
 /// Nodes to consider because of their event time.
 const TIME_CANDIDATES: u32 = 100;

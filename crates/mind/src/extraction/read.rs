@@ -12,7 +12,7 @@ use crate::parsed::ParsedAnswer;
 const REQUIRED_MEMBERS: [&str; 2] = ["events", "self_check_notes"];
 /// Maximum length of an entity's name, in characters. Longer names are descriptions.
 const NAME_LENGTH_MAX: usize = 100;
-/// Maximum entities in one answer. No conversation of one session names so many; more are an answer out of control.
+/// Maximum entities in one answer. No session names so many; an answer with more is wrong.
 const ENTITIES_MAX: usize = 50;
 /// Maximum aliases of one entity. Each is compared with the words of every message.
 const ALIASES_MAX: usize = 20;

@@ -29,7 +29,7 @@ use crate::state::App;
 pub(crate) const PATH: &str = "/api/admin/export";
 /// Bytes per chunk. A slow client holds this much, however long the export is.
 const CHUNK_SIZE: usize = 64 * 1024;
-/// Maximum chunks that are written ahead of the client, so that a slow client bounds the memory.
+/// Maximum chunks that are written ahead of the client, so that memory stays bounded with a slow one.
 const CHUNKS_AHEAD: usize = 8;
 /// Sessions per read. It bounds the memory of an export of many years.
 const SESSIONS_AT_ONCE: u32 = 1_000;

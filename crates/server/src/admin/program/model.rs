@@ -22,8 +22,7 @@ use crate::state::App;
 
 /// The path for trying a model.
 pub(crate) const TRY_PATH: &str = "/api/admin/model/try";
-/// Maximum bytes of an address, name or key. Keys of some providers have hundreds; the field is stored in the
-/// configuration.
+/// Maximum bytes of an address, name or key. Keys of some providers have hundreds.
 const FIELD_LENGTH_MAX: usize = 2_048;
 
 impl From<ModelSetupError> for Problem {
