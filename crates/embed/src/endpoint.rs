@@ -200,6 +200,7 @@ impl EndpointEmbedder {
                 }
                 Err(Refusal::Text(_)) if part.len() > 1 => {
                     let (first, second) = part.split_at(part.len() / 2);
+                    // The first half is taken next, so that vectors stay in the order of the texts.
                     waiting.push(second);
                     waiting.push(first);
                 }
@@ -238,6 +239,7 @@ impl EndpointEmbedder {
             host = self.host(),
             "a text is found by its words alone, the endpoint refuses it: {reason}"
         );
+        // Any unit vector, because vectors have to be normalized; readability 0 excludes it from comparisons.
         vector.fill(0.0);
         vector.iter_mut().take(1).for_each(|component| *component = 1.0);
         Ok(Embedding { vector, readability: 0.0 })
@@ -291,6 +293,7 @@ impl Embedder for EndpointEmbedder {
     }
 
     async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        // A turn is waiting: while the endpoint fails, it goes on without vectors at once.
         let resting = self.trouble.lock().clone().filter(|trouble| self.clock.now() < trouble.until);
         if let Some(FailureState { reason, .. }) = resting {
             return Err(EmbedError::Failed(reason));

@@ -17,6 +17,7 @@ pub(crate) struct ForgetEpochs {
     /// Locked exclusively by an act of forgetting, and shared by commits of earlier work, which do not wait for each
     /// other. An asynchronous lock, because it is held during writes.
     lock: RwLock<()>,
+    /// Not part of `lock`, so that work can note its epoch while an act of forgetting writes.
     counts: Mutex<EpochCounts>,
     /// Previews of erasures that wait for confirmation.
     pub(crate) confirmations: Confirmations,

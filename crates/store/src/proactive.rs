@@ -135,6 +135,7 @@ impl ProactiveStore for HomeStore {
     }
 
     async fn drop_decisions(&self, before: Timestamp) -> Result<u32, StoreError> {
+        // Decisions that used up their trigger stay: without them it would be used again.
         self.write(move |unit| {
             let dropped = unit
                 .connection

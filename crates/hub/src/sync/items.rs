@@ -129,6 +129,7 @@ pub(super) fn read_identity(
         written_at,
         note,
         vector: item.version_vector.clone(),
+        // `modified_by` may name a person, which is no instance.
         author: author.parse().unwrap_or_else(|_| pusher.clone()),
         edited_by: modified,
         by_person: item.by_person,

@@ -128,6 +128,7 @@ impl<P: Protocol> SharedState<P> {
         let mut response = self.post_request(request, true, first).await?;
         self.refuse_other_than_stream(&mut response, first).await?;
         let mut answer = StreamedAnswer::new(Arc::clone(self), request, response, first, whole, permit);
+        // A failure up to here is retried. Later, a part of the reply has been delivered.
         let event = answer.next().await?;
         Ok((event, answer))
     }
@@ -155,6 +156,7 @@ impl<P: Protocol> SharedState<P> {
                 response.map_err(|error| refusal::transport_error(self.protocol.host(), &error))?;
             let status = response.status();
             if status.is_success() {
+                // Remembered on success only: the refusal may have had another reason than the form.
                 self.remember_capabilities(model, accepts);
                 return Ok(response);
             }

@@ -67,7 +67,7 @@ pub use personas::{
 pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeLimits, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
-    NodeQuery, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection,
+    NodeQuery, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection, SpanMessages,
 };
 pub use reconciliation::{
     Counterpart, NewPair, OlderStatement, OpenPair, PAIR_ATTEMPTS_MAX, PairOutcome, PairQuestion,

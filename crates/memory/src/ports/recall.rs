@@ -53,6 +53,16 @@ pub enum Corpus {
     Nodes,
 }
 
+/// The messages within a time span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpanMessages {
+    /// Numbers of all of them, in the order of their times.
+    All(Vec<i64>),
+    /// The lowest and the highest number among the first and the last messages of a span with too many. Imported messages
+    /// have later numbers than their times suggest, so a few may be outside of this range.
+    Between(i64, i64),
+}
+
 /// Counts of a scope's rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CorpusSize {
@@ -229,14 +239,15 @@ pub trait RecallStore: Send + Sync {
     ) -> Result<Vec<i64>, StoreError>;
     /// Outlines of live messages of the scope by number, in no order.
     async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError>;
-    /// Numbers of the first and the last message within the span; `None` if there are none. The cost must not depend
-    /// on the length of the past.
-    async fn message_span(
+    /// The messages within the span, all of them if there are at most `limit`. The cost must not depend on the length
+    /// of the past.
+    async fn messages_within(
         &self,
         scope: &Scope,
         start: Timestamp,
         end: Timestamp,
-    ) -> Result<Option<(i64, i64)>, StoreError>;
+        limit: u32,
+    ) -> Result<SpanMessages, StoreError>;
     /// Live, current (not superseded) nodes of the scope by number, in no order.
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError>;
     /// The newest live, current nodes of a kind about a subject, newest first, always including pinned ones.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::message_query::MessageQuery;
 use super::signals::{MessageWeights, Signal};
 use super::word_search::WordHits;
-use crate::ports::{MessageOutline, Store, StoreError};
+use crate::ports::{MessageOutline, SpanMessages, Store, StoreError};
 use crate::scope::Scope;
 
 /// BM25's saturation of repetition; the usual value.
@@ -27,8 +27,9 @@ const NAMED_TIMES_MAX: usize = 8;
 /// Longest time span whose messages are considered even without words of the question. "What did I do last weekend?"
 /// has no word of the answers. A month has too many messages to read.
 const SHORT_TIME_SPAN_MAX: SignedDuration = SignedDuration::from_hours(72);
-/// Maximum messages of a short time span to consider without words of the question.
-const WORDLESS_MAX: i64 = 400;
+/// Maximum messages of a time span to list one by one: about as many as a person writes in three busy days. Of more,
+/// only those with words of the question are considered.
+const LISTED_MESSAGES_MAX: u32 = 400;
 
 /// The messages that can rank best according to what is known before they are read: how much of the question they
 /// contain, their length, and their time.
@@ -41,10 +42,15 @@ pub(super) async fn fill_pool(
 ) -> Result<Vec<i64>, StoreError> {
     let mut seqs: BTreeSet<i64> = words.seqs.iter().copied().collect();
     for &(start, end) in question.times.iter().take(NAMED_TIMES_MAX) {
-        let Some((first, last)) = store.message_span(scope, start, end).await? else { continue };
-        seqs.extend(words.best_rows_between(first, last, SCORED_MESSAGES_OF_NAMED_TIME_MAX));
-        if end.duration_since(start) <= SHORT_TIME_SPAN_MAX && last - first < WORDLESS_MAX {
-            seqs.extend(first..=last);
+        let is_short = end.duration_since(start) <= SHORT_TIME_SPAN_MAX;
+        match store.messages_within(scope, start, end, LISTED_MESSAGES_MAX).await? {
+            SpanMessages::All(all) if is_short => seqs.extend(all),
+            SpanMessages::All(all) => {
+                seqs.extend(all.into_iter().filter(|&seq| words.share_bound(seq) > 0.0));
+            }
+            SpanMessages::Between(first, last) => {
+                seqs.extend(words.best_rows_between(first, last, SCORED_MESSAGES_OF_NAMED_TIME_MAX));
+            }
         }
     }
     if seqs.len() <= POOL_SIZE && question.times.is_empty() {

@@ -16,6 +16,7 @@ pub(super) struct NodeCandidate {
     /// Bounds of the signal V; equal if it is exact.
     pub(super) nearness: RangeInclusive<f64>,
     pub(super) known: ScoreInputs,
+    /// Folded when first compared: most candidates never are.
     pub(super) folded: OnceLock<String>,
 }
 

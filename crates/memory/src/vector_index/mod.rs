@@ -16,7 +16,7 @@ pub use matrix::Matrix;
 
 use parking_lot::{Mutex, RwLock};
 
-use crate::ports::{Corpus, Store, StoreError, StoredVector};
+use crate::ports::{Corpus, StoreError, StoredVector, VectorIndexStore};
 use crate::scope::{PersonaId, Scope};
 
 /// Minimum readability of a usable vector: with an English embedder 用户怀孕了 and 用户离婚了 have cosine 1.
@@ -99,7 +99,7 @@ impl VectorIndex {
     /// the query itself was readable.
     pub async fn nearest(
         &self,
-        store: &dyn Store,
+        store: &dyn VectorIndexStore,
         scope: &Scope,
         corpus: Corpus,
         fingerprint: &str,
@@ -115,7 +115,7 @@ impl VectorIndex {
     /// if needed.
     pub async fn load(
         &self,
-        store: &dyn Store,
+        store: &dyn VectorIndexStore,
         scope: &Scope,
         corpus: Corpus,
         fingerprint: &str,
@@ -210,7 +210,7 @@ impl LoadedVectors {
     /// that, the store is not asked for their vectors.
     pub async fn exactly_nearest(
         &self,
-        store: &dyn Store,
+        store: &dyn VectorIndexStore,
         queries: &[&[f32]],
         cosine_min: f32,
         wanted: usize,
@@ -257,7 +257,7 @@ impl LoadedVectors {
 /// Fills an empty shard of messages with the newest, so that nothing older is read. False if rows were erased
 /// meanwhile, which must not come back.
 async fn fill_with_newest(
-    store: &dyn Store,
+    store: &dyn VectorIndexStore,
     key: &ShardKey,
     shard: &RwLock<Shard>,
 ) -> Result<bool, StoreError> {
@@ -288,7 +288,7 @@ async fn fill_with_newest(
 
 /// Inserts doubtful rows again if they have a vector. Others get theirs later, or are deleted.
 async fn reload_doubtful_rows(
-    store: &dyn Store,
+    store: &dyn VectorIndexStore,
     key: &ShardKey,
     shard: &RwLock<Shard>,
 ) -> Result<(), StoreError> {
@@ -310,7 +310,11 @@ async fn reload_doubtful_rows(
 }
 
 /// Inserts all vectors that were written since the last call.
-async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
+async fn catch_up(
+    store: &dyn VectorIndexStore,
+    key: &ShardKey,
+    shard: &RwLock<Shard>,
+) -> Result<(), StoreError> {
     reload_doubtful_rows(store, key, shard).await?;
     let is_new = || key.corpus == Corpus::Messages && shard.read().revision == 0;
     while is_new() {

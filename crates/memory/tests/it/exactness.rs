@@ -11,7 +11,7 @@ use memory::text::{index_terms, query_terms};
 use memory::vector_index::cosine;
 use proptest::prelude::*;
 
-use crate::fake_store::{FINGERPRINT, FakeStore, blank_node, scope};
+use crate::home::{FINGERPRINT, Home, blank_node};
 use crate::recall::{NOW, ask};
 
 const DIMENSION: usize = 12;
@@ -62,7 +62,8 @@ proptest! {
         memories in prop::collection::vec(stories(), 1..48),
         query in prop::collection::vec(-1.0f32..1.0, DIMENSION),
     ) {
-        let (store, me, settings) = (FakeStore::default(), scope("me"), RecallSettings::default());
+        let (home, settings) = (Home::shared(), RecallSettings::default());
+        let me = home.new_scope();
         let query = unit(&query);
         let mut nodes = Vec::new();
         for (number, (words, emotional_impact, days, nearness, rest)) in memories.iter().enumerate() {
@@ -71,8 +72,8 @@ proptest! {
             let created_at = NOW - SignedDuration::from_hours(24 * days);
             let node = Node { description, emotional_impact: *emotional_impact, created_at, ..blank_node() };
             let vector = vector_of(&query, *nearness, rest);
-            let seq = store.add(&me, Node { kind: NodeKind::Event, ..node.clone() });
-            store.put_vector(&me, Corpus::Nodes, seq, &vector, 1.0);
+            let seq = home.add(&me, Node { kind: NodeKind::Event, ..node.clone() });
+            home.put_vector(Corpus::Nodes, seq, &vector, 1.0);
             nodes.push((node, vector));
         }
 
@@ -104,7 +105,7 @@ proptest! {
         let expected: Vec<(String, f64)> =
             expected.iter().take(settings.k).map(|(node, total)| (node.description.clone(), *total)).collect();
 
-        let recalled = ask(&store, &me, QUESTION, Some(&One(query)));
+        let recalled = ask(home, &me, QUESTION, Some(&One(query)));
         let found: Vec<(String, f64)> =
             recalled.nodes.iter().map(|scored| (scored.node.description.clone(), scored.score.total)).collect();
         prop_assert_eq!(found, expected);

@@ -6,7 +6,7 @@ use memory::recall::RecallSettings;
 use memory::recall::score::{Score, ScoreInputs, score_node, vector_relevance};
 use proptest::prelude::*;
 
-use crate::fake_store::blank_node;
+use crate::home::blank_node;
 
 const NOW: Timestamp = Timestamp::constant(1_700_000_000, 0);
 

@@ -9,7 +9,7 @@ use memory::recall::{MessageWeights, RecallRequest, RecallResult, RecallSettings
 use memory::vector_index::VectorIndex;
 use proptest::prelude::*;
 
-use crate::fake_store::{FakeStore, run, scope};
+use crate::home::{Home, run, scope};
 use crate::recall::NOW;
 
 /// Words from which memories and questions are generated, in both languages.
@@ -43,17 +43,16 @@ fn when(hours: i64) -> Timestamp {
     NOW - SignedDuration::from_hours(hours)
 }
 
-/// Each memory as a message of a session of its own, and as an event. A session belongs to one user.
-fn remember(store: &FakeStore, scope: &Scope, memories: &[Memory]) {
-    let others = if scope.user.as_str() == "me" { 0 } else { 1_000 };
+/// Each memory as a message of a session of its own, and as an event.
+fn remember(home: &Home, scope: &Scope, memories: &[Memory]) {
     for (hours, by_user, words) in memories {
         let role = if *by_user { Role::User } else { Role::Persona };
-        store.add_message(scope, others + *hours as u128, role, &text(words), when(*hours));
-        store.add_node(scope, NodeKind::Event, &text(words), when(*hours));
+        home.add_message(scope, *hours as u128, role, &text(words), when(*hours));
+        home.add_node(scope, NodeKind::Event, &text(words), when(*hours));
     }
 }
 
-fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> RecallResult {
+fn ask(home: &Home, scope: &Scope, words: &[usize]) -> RecallResult {
     let request = RecallRequest {
         scope: scope.clone(),
         text: text(words),
@@ -61,7 +60,7 @@ fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> RecallResult {
         zone: TimeZone::UTC,
         window: Vec::new(),
     };
-    run(recall(store, &VectorIndex::default(), None, &RecallSettings::default(), request)).unwrap()
+    run(recall(&home.store, &VectorIndex::default(), None, &RecallSettings::default(), request)).unwrap()
 }
 
 /// Text, time, score and result of a candidate.
@@ -87,12 +86,12 @@ proptest! {
         let mut distinct: Vec<Memory> = memories;
         distinct.sort();
         distinct.dedup_by_key(|memory| memory.0);
-        let me = scope("me");
-        let (first, second) = (FakeStore::default(), FakeStore::default());
-        remember(&first, &me, &distinct);
+        let home = Home::shared();
+        let (first, second) = (home.new_scope(), home.new_scope());
+        remember(home, &first, &distinct);
         distinct.reverse();
-        remember(&second, &me, &distinct);
-        prop_assert_eq!(seen(&ask(&first, &me, &question)), seen(&ask(&second, &me, &question)));
+        remember(home, &second, &distinct);
+        prop_assert_eq!(seen(&ask(home, &first, &question)), seen(&ask(home, &second, &question)));
     }
 
     #[test]
@@ -101,14 +100,14 @@ proptest! {
         theirs in memories(),
         question in prop::collection::vec(0usize..12, 1..5),
     ) {
-        let (me, them) = (scope("me"), scope("them"));
-        let (alone, together) = (FakeStore::default(), FakeStore::default());
-        remember(&alone, &me, &mine);
-        remember(&together, &them, &theirs);
-        remember(&together, &me, &mine);
-        remember(&together, &them, &mine);
+        let home = Home::shared();
+        let (alone, me, them) = (home.new_scope(), home.new_scope(), home.new_scope());
+        remember(home, &alone, &mine);
+        remember(home, &them, &theirs);
+        remember(home, &me, &mine);
+        remember(home, &them, &mine);
         // Not even a score depends on the other user.
-        prop_assert_eq!(seen(&ask(&alone, &me, &question)), seen(&ask(&together, &me, &question)));
+        prop_assert_eq!(seen(&ask(home, &alone, &question)), seen(&ask(home, &me, &question)));
     }
 
     #[test]
@@ -134,11 +133,11 @@ proptest! {
         words in prop::collection::vec(0usize..5, 1..5),
         other in 5usize..12,
     ) {
-        let me = scope("me");
+        let home = Home::shared();
         let support = |said: &[usize]| {
-            let store = FakeStore::default();
-            store.add_message(&me, 1, Role::User, &text(said), when(9));
-            ask(&store, &me, &words).support
+            let me = home.new_scope();
+            home.add_message(&me, 1, Role::User, &text(said), when(9));
+            ask(home, &me, &words).support
         };
         let (all, some) = (support(&words), support(&words[1..].iter().copied().chain([other]).collect::<Vec<_>>()));
         prop_assert!(all >= some, "{all} {some}");
@@ -147,9 +146,9 @@ proptest! {
 
 #[test]
 fn absence_is_stated_in_both_languages() {
-    let (store, me) = (FakeStore::default(), scope("me"));
-    store.add_message(&me, 1, Role::User, "my cat sleeps in the garden", when(30));
-    store.add_message(&me, 2, Role::User, "我妹妹在上海读大学", when(20));
+    let (home, me) = (Home::new(), scope("me"));
+    home.add_message(&me, 1, Role::User, "my cat sleeps in the garden", when(30));
+    home.add_message(&me, 2, Role::User, "我妹妹在上海读大学", when(20));
     let nothing_found = |question: &str| {
         let request = RecallRequest {
             scope: me.clone(),
@@ -158,7 +157,7 @@ fn absence_is_stated_in_both_languages() {
             zone: TimeZone::UTC,
             window: Vec::new(),
         };
-        run(recall(&store, &VectorIndex::default(), None, &RecallSettings::default(), request))
+        run(recall(&home.store, &VectorIndex::default(), None, &RecallSettings::default(), request))
             .unwrap()
             .nothing_found
     };

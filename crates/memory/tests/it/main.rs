@@ -1,12 +1,8 @@
-//! Tests of the memory: recall and the vector index with an in-memory store.
+//! Tests of the memory: recall and the vector index over a home in a file.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test ends at the first thing that is not as it should be"
-)]
+#![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 
-mod fake_store;
+mod home;
 mod defects;
 mod formula;
 mod laws;
@@ -15,3 +11,4 @@ mod old_memories;
 mod recall;
 mod exactness;
 mod vector_index;
+mod vector_rows;

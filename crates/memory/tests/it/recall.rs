@@ -11,7 +11,7 @@ use memory::recall::{RecallRequest, RecallResult, RecallSettings, recall};
 use memory::vector_index::VectorIndex;
 use proptest::prelude::*;
 
-use crate::fake_store::{FINGERPRINT, FakeStore, blank_node, run, scope};
+use crate::home::{FINGERPRINT, Home, blank_node, run, scope};
 
 pub(crate) const NOW: Timestamp = Timestamp::constant(1_718_000_000, 0);
 
@@ -52,12 +52,7 @@ impl Embedder for FixedEmbedder {
     }
 }
 
-pub(crate) fn ask(
-    store: &FakeStore,
-    scope: &Scope,
-    text: &str,
-    embedder: Option<&dyn Embedder>,
-) -> RecallResult {
+pub(crate) fn ask(home: &Home, scope: &Scope, text: &str, embedder: Option<&dyn Embedder>) -> RecallResult {
     let request = RecallRequest {
         scope: scope.clone(),
         text: text.to_owned(),
@@ -65,101 +60,101 @@ pub(crate) fn ask(
         zone: TimeZone::UTC,
         window: Vec::new(),
     };
-    run(recall(store, &VectorIndex::default(), embedder, &RecallSettings::default(), request)).unwrap()
+    run(recall(&home.store, &VectorIndex::default(), embedder, &RecallSettings::default(), request)).unwrap()
 }
 
 fn texts(recalled: &RecallResult) -> Vec<&str> {
     recalled.nodes.iter().map(|scored| scored.node.description.as_str()).collect()
 }
 
-fn event(store: &FakeStore, scope: &Scope, text: &str) -> i64 {
-    store.add_node(scope, NodeKind::Event, text, NOW)
+fn event(home: &Home, scope: &Scope, text: &str) -> i64 {
+    home.add_node(scope, NodeKind::Event, text, NOW)
 }
 
 #[test]
 fn the_cat_comes_first_by_words_alone() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     UNRELATED.iter().for_each(|text| {
-        event(&store, &me, text);
+        event(&home, &me, text);
     });
-    event(&store, &me, "用户养了一只白猫,叫小黑");
+    event(&home, &me, "用户养了一只白猫,叫小黑");
     for question in ["你还记得我的猫吗", "小黑怎么样了", "我的白猫呢"] {
-        let recalled = ask(&store, &me, question, None);
+        let recalled = ask(&home, &me, question, None);
         assert_eq!(texts(&recalled).first(), Some(&"用户养了一只白猫,叫小黑"), "{question}");
     }
-    assert_eq!(texts(&ask(&store, &me, "你还记得我的猫吗", None)).len(), 1);
-    assert_eq!(texts(&ask(&store, &me, "我妹妹在哪里", None)), ["用户的妹妹在上海读大学"]);
+    assert_eq!(texts(&ask(&home, &me, "你还记得我的猫吗", None)).len(), 1);
+    assert_eq!(texts(&ask(&home, &me, "我妹妹在哪里", None)), ["用户的妹妹在上海读大学"]);
 }
 
 #[test]
 fn an_acknowledgement_brings_nothing() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     UNRELATED.iter().for_each(|text| {
-        event(&store, &me, text);
+        event(&home, &me, text);
     });
-    event(&store, &me, "嗯,用户说好的");
+    event(&home, &me, "嗯,用户说好的");
     for text in ["嗯", "好的", "ok", "", "你还记得吗?"] {
-        let recalled = ask(&store, &me, text, None);
+        let recalled = ask(&home, &me, text, None);
         assert!(recalled.nodes.is_empty() && recalled.passages.is_empty(), "{text}");
     }
 }
 
 /// Facts about the user, among many other memories.
-fn somebody(identity: &[&str]) -> (FakeStore, Scope) {
-    let (store, me) = (FakeStore::default(), scope("me"));
+fn somebody(identity: &[&str]) -> (Home, Scope) {
+    let (home, me) = (Home::new(), scope("me"));
     for text in identity {
         let tags = vec![RelationalTag::IdentityBearing];
         let node = Node { description: (*text).to_owned(), relational_tags: tags, ..blank_node() };
-        store.add(&me, Node { created_at: NOW - SignedDuration::from_hours(24 * 400), ..node });
+        home.add(&me, Node { created_at: NOW - SignedDuration::from_hours(24 * 400), ..node });
     }
     UNRELATED.iter().for_each(|text| {
-        event(&store, &me, text);
+        event(&home, &me, text);
     });
-    (store, me)
+    (home, me)
 }
 
 #[test]
 fn questions_about_the_user_recall_their_identity() {
-    let (store, me) = somebody(&["用户叫林晚，住在成都。", "用户是护士"]);
+    let (home, me) = somebody(&["用户叫林晚，住在成都。", "用户是护士"]);
     for question in ["我叫什么名字？", "我叫什么", "你知道我是谁吗", "What's my name?", "我住在哪里"]
     {
-        let recalled = ask(&store, &me, question, None);
+        let recalled = ask(&home, &me, question, None);
         assert_eq!(texts(&recalled).first(), Some(&"用户叫林晚，住在成都。"), "{question}");
         assert!(!recalled.nothing_found, "{question}");
     }
-    assert_eq!(texts(&ask(&store, &me, "我做什么工作", None)).first(), Some(&"用户是护士"));
-    let (store, me) = somebody(&["The user is Mia and is a nurse in Lisbon.", "The user is 29 years old"]);
+    assert_eq!(texts(&ask(&home, &me, "我做什么工作", None)).first(), Some(&"用户是护士"));
+    let (home, me) = somebody(&["The user is Mia and is a nurse in Lisbon.", "The user is 29 years old"]);
     for question in ["What's my name?", "我叫什么名字？", "What do I do for a living?"] {
-        let recalled = ask(&store, &me, question, None);
+        let recalled = ask(&home, &me, question, None);
         assert_eq!(
             texts(&recalled).first(),
             Some(&"The user is Mia and is a nurse in Lisbon."),
             "{question}"
         );
     }
-    assert_eq!(texts(&ask(&store, &me, "How old am I?", None)).first(), Some(&"The user is 29 years old"));
+    assert_eq!(texts(&ask(&home, &me, "How old am I?", None)).first(), Some(&"The user is 29 years old"));
     // Other questions return none of them.
-    assert!(ask(&store, &me, "嗯", None).nodes.is_empty());
-    assert!(ask(&store, &me, "Who is my dentist?", None).nodes.is_empty());
+    assert!(ask(&home, &me, "嗯", None).nodes.is_empty());
+    assert!(ask(&home, &me, "Who is my dentist?", None).nodes.is_empty());
 }
 
 #[test]
 fn a_name_that_was_never_said_is_not_known() {
     for identity in [&["用户今年二十九岁"][..], &[]] {
-        let (store, me) = somebody(identity);
+        let (home, me) = somebody(identity);
         for question in ["我叫什么", "我叫什么名字？", "What's my name?"] {
-            assert!(ask(&store, &me, question, None).nothing_found, "{question}");
+            assert!(ask(&home, &me, question, None).nothing_found, "{question}");
         }
     }
 }
 
 #[test]
 fn a_name_in_the_log_is_found() {
-    let (store, me) = (FakeStore::default(), scope("me"));
-    store.add_message(&me, 1, Role::User, "我叫王小明，今年28岁，是个程序员。", NOW);
-    store.add_message(&me, 1, Role::Persona, "你好呀！", NOW);
+    let (home, me) = (Home::new(), scope("me"));
+    home.add_message(&me, 1, Role::User, "我叫王小明，今年28岁，是个程序员。", NOW);
+    home.add_message(&me, 1, Role::Persona, "你好呀！", NOW);
     for question in ["我叫什么？", "我叫什么名字", "你记得我的名字吗"] {
-        let recalled = ask(&store, &me, question, None);
+        let recalled = ask(&home, &me, question, None);
         assert!(!recalled.nothing_found, "{question}: {}", recalled.support);
         assert!(recalled.passages.iter().any(|p| format!("{p:?}").contains("王小明")), "{question}");
     }
@@ -181,31 +176,31 @@ fn an_unanswered_question_is_no_evidence_of_its_answer() {
         ),
     ] {
         for answer in answers {
-            let (store, me) = (FakeStore::default(), scope("me"));
+            let (home, me) = (Home::new(), scope("me"));
             for _ in 0..2 {
-                store.add_message(&me, 1, Role::User, question, NOW);
-                store.add_message(&me, 1, Role::Persona, answer, NOW);
+                home.add_message(&me, 1, Role::User, question, NOW);
+                home.add_message(&me, 1, Role::Persona, answer, NOW);
             }
-            let recalled = ask(&store, &me, question, None);
+            let recalled = ask(&home, &me, question, None);
             assert!(recalled.nothing_found && recalled.support < 1e-9, "{answer}: {}", recalled.support);
-            store.add_message(&me, 2, Role::Persona, question, NOW);
-            store.add_message(&me, 2, Role::User, "Anna, from Porto", NOW);
-            assert!(!ask(&store, &me, question, None).nothing_found, "what answers it is evidence");
+            home.add_message(&me, 2, Role::Persona, question, NOW);
+            home.add_message(&me, 2, Role::User, "Anna, from Porto", NOW);
+            assert!(!ask(&home, &me, question, None).nothing_found, "what answers it is evidence");
         }
     }
 }
 
 #[test]
 fn a_grave_memory_does_not_surface_unasked() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     let grave =
         Node { description: "The user's mother died".to_owned(), emotional_impact: -9, ..blank_node() };
-    let grave = store.add(&me, Node { created_at: NOW, ..grave });
-    let cat = event(&store, &me, "The user has a kitten");
-    store.put_vector(&me, Corpus::Nodes, grave, &[0.0, 1.0, 0.0], 1.0);
-    store.put_vector(&me, Corpus::Nodes, cat, &[0.6, 0.8, 0.0], 1.0);
+    let grave = home.add(&me, Node { created_at: NOW, ..grave });
+    let cat = event(&home, &me, "The user has a kitten");
+    home.put_vector(Corpus::Nodes, grave, &[0.0, 1.0, 0.0], 1.0);
+    home.put_vector(Corpus::Nodes, cat, &[0.6, 0.8, 0.0], 1.0);
     let embedder = FixedEmbedder(vec![("my cat?", [1.0, 0.0, 0.0], 1.0)]);
-    let recalled = ask(&store, &me, "my cat?", Some(&embedder));
+    let recalled = ask(&home, &me, "my cat?", Some(&embedder));
     assert_eq!(texts(&recalled), ["The user has a kitten"]);
     let fallen = recalled.candidates.iter().find(|candidate| !candidate.used).unwrap();
     assert!((fallen.vector_relevance.unwrap() - 0.293).abs() < 1e-3);
@@ -215,65 +210,65 @@ fn a_grave_memory_does_not_surface_unasked() {
 
 #[test]
 fn unreadable_texts_are_not_compared_by_vector() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     for text in ["用户怀孕了", "用户离婚了"] {
-        let seq = event(&store, &me, text);
-        store.put_vector(&me, Corpus::Nodes, seq, &[1.0, 0.0, 0.0], 0.1);
+        let seq = event(&home, &me, text);
+        home.put_vector(Corpus::Nodes, seq, &[1.0, 0.0, 0.0], 0.1);
     }
     let embedder = FixedEmbedder(vec![("我怀孕的事", [1.0, 0.0, 0.0], 0.1)]);
-    let recalled = ask(&store, &me, "我怀孕的事", Some(&embedder));
+    let recalled = ask(&home, &me, "我怀孕的事", Some(&embedder));
     assert_eq!(texts(&recalled), ["用户怀孕了"]);
     assert_eq!(recalled.candidates[0].vector_relevance, Some(0.0));
     // A readable question is not compared with an unreadable memory either.
     let embedder = FixedEmbedder(vec![("any news?", [1.0, 0.0, 0.0], 1.0)]);
-    assert!(ask(&store, &me, "any news?", Some(&embedder)).nodes.is_empty());
+    assert!(ask(&home, &me, "any news?", Some(&embedder)).nodes.is_empty());
 }
 
 #[test]
 fn a_failing_embedder_leaves_words_and_is_noted() {
-    let (store, me) = (FakeStore::default(), scope("me"));
-    event(&store, &me, "The user has a cat");
-    let recalled = ask(&store, &me, "my cat", Some(&FixedEmbedder(Vec::new())));
+    let (home, me) = (Home::new(), scope("me"));
+    event(&home, &me, "The user has a cat");
+    let recalled = ask(&home, &me, "my cat", Some(&FixedEmbedder(Vec::new())));
     assert_eq!(texts(&recalled), ["The user has a cat"]);
     assert_eq!(recalled.words_only.as_deref(), Some("the embedding model failed: no vector for \"my cat\""));
 }
 
 #[test]
 fn a_named_entity_brings_what_it_is_linked_to() {
-    let (store, me) = (FakeStore::default(), scope("me"));
-    let fed = event(&store, &me, "用户昨晚忘了喂它");
-    let other = event(&store, &me, "用户的狗爱吃骨头");
-    store.add_entity(&me, &["小黑"], &[fed]);
-    store.add_entity(&me, &["小黑狗"], &[other]);
-    let recalled = ask(&store, &me, "小黑狗在干嘛", None);
+    let (home, me) = (Home::new(), scope("me"));
+    let fed = event(&home, &me, "用户昨晚忘了喂它");
+    let other = event(&home, &me, "用户的狗爱吃骨头");
+    home.add_entity(&me, &["小黑"], &[fed]);
+    home.add_entity(&me, &["小黑狗"], &[other]);
+    let recalled = ask(&home, &me, "小黑狗在干嘛", None);
     assert_eq!(recalled.entities.len(), 1, "the longest name counts");
     assert!(
         texts(&recalled).contains(&"用户的狗爱吃骨头") && !texts(&recalled).contains(&"用户昨晚忘了喂它")
     );
-    assert_eq!(texts(&ask(&store, &me, "小黑呢", None)), ["用户昨晚忘了喂它"]);
+    assert_eq!(texts(&ask(&home, &me, "小黑呢", None)), ["用户昨晚忘了喂它"]);
 
-    let ann = event(&store, &me, "She moved to Lisbon");
-    store.add_entity(&me, &["Ann"], &[ann]);
-    assert_eq!(texts(&ask(&store, &me, "ANN?", None)), ["She moved to Lisbon"]);
-    assert!(ask(&store, &me, "planning", None).nodes.is_empty());
+    let ann = event(&home, &me, "She moved to Lisbon");
+    home.add_entity(&me, &["Ann"], &[ann]);
+    assert_eq!(texts(&ask(&home, &me, "ANN?", None)), ["She moved to Lisbon"]);
+    assert!(ask(&home, &me, "planning", None).nodes.is_empty());
 }
 
 #[test]
 fn a_fresh_thought_about_a_hit_comes_along_and_a_stale_one_does_not() {
-    let (store, me) = (FakeStore::default(), scope("me"));
-    let cat = event(&store, &me, "The user adopted a cat, a kitten with a violet collar");
-    let fresh = store.add_node(&me, NodeKind::Thought, "A cat keeps them company", NOW);
-    let stale = store.add_node(&me, NodeKind::Thought, "Without the cat evenings were hard", NOW);
-    let sibling = event(&store, &me, "The user bought a collar");
+    let (home, me) = (Home::new(), scope("me"));
+    let cat = event(&home, &me, "The user adopted a cat, a kitten with a violet collar");
+    let sibling = event(&home, &me, "The user bought a collar");
     let unrelated =
         Node { description: "The user's grandmother died".to_owned(), emotional_impact: -9, ..blank_node() };
-    let unrelated = store.add(&me, Node { kind: NodeKind::Event, created_at: NOW, ..unrelated });
-    store.add_edge(&me, fresh, cat, NOW);
-    store.add_edge(&me, fresh, sibling, NOW);
-    store.add_edge(&me, fresh, unrelated, NOW);
-    store.add_edge(&me, stale, cat, NOW - SignedDuration::from_hours(24 * 30));
+    let unrelated = home.add(&me, Node { kind: NodeKind::Event, created_at: NOW, ..unrelated });
+    let think = |text: &str, created_at, cited: &[i64]| {
+        let thought = Node { kind: NodeKind::Thought, created_at, ..blank_node() };
+        home.add_nodes(&me, vec![Node { description: text.to_owned(), ..thought }], cited)[0]
+    };
+    let fresh = think("A cat keeps them company", NOW, &[cat, sibling, unrelated]);
+    think("Without the cat evenings were hard", NOW - SignedDuration::from_hours(24 * 30), &[cat]);
     // One of four words is not relevant enough to be selected.
-    let recalled = ask(&store, &me, "cat kitten violet collar", None);
+    let recalled = ask(&home, &me, "cat kitten violet collar", None);
     let found = texts(&recalled);
     assert_eq!(found[0], "The user adopted a cat, a kitten with a violet collar");
     assert!(found.contains(&"A cat keeps them company") && found.contains(&"The user bought a collar"));
@@ -285,7 +280,7 @@ fn a_fresh_thought_about_a_hit_comes_along_and_a_stale_one_does_not() {
 
 #[test]
 fn a_named_time_brings_what_happened_then() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     let yesterday = NOW - SignedDuration::from_hours(24);
     let dated = |text: &str, start: Timestamp| Node {
         description: text.to_owned(),
@@ -293,15 +288,15 @@ fn a_named_time_brings_what_happened_then() {
         created_at: NOW,
         ..blank_node()
     };
-    store.add(&me, dated("用户去看了牙医", yesterday));
-    store.add(&me, dated("用户去了海边", NOW - SignedDuration::from_hours(24 * 9)));
-    assert_eq!(texts(&ask(&store, &me, "我昨天做了什么", None)), ["用户去看了牙医"]);
-    assert_eq!(texts(&ask(&store, &me, "what did I do yesterday?", None)), ["用户去看了牙医"]);
+    home.add(&me, dated("用户去看了牙医", yesterday));
+    home.add(&me, dated("用户去了海边", NOW - SignedDuration::from_hours(24 * 9)));
+    assert_eq!(texts(&ask(&home, &me, "我昨天做了什么", None)), ["用户去看了牙医"]);
+    assert_eq!(texts(&ask(&home, &me, "what did I do yesterday?", None)), ["用户去看了牙医"]);
 }
 
 #[test]
 fn near_duplicates_are_thinned() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     let texts_and_vectors = [
         ("The user has a cat", [1.0, 0.0, 0.0]),
         ("THE USER HAS A CAT", [0.999, 0.0, 0.04]),
@@ -309,11 +304,11 @@ fn near_duplicates_are_thinned() {
         ("The user has one cat", [0.999, 0.0, 0.04]),
     ];
     for (text, vector) in texts_and_vectors {
-        let seq = event(&store, &me, text);
-        store.put_vector(&me, Corpus::Nodes, seq, &vector, 1.0);
+        let seq = event(&home, &me, text);
+        home.put_vector(Corpus::Nodes, seq, &vector, 1.0);
     }
     let embedder = FixedEmbedder(vec![("cat", [0.9, 0.1, 0.42], 1.0)]);
-    let recalled = ask(&store, &me, "cat", Some(&embedder));
+    let recalled = ask(&home, &me, "cat", Some(&embedder));
     // One of the first three stays: they have the same folded text, or the same words and almost the same vector. The
     // last one contains "one".
     assert_eq!(recalled.nodes.len(), 2);
@@ -325,12 +320,12 @@ fn near_duplicates_are_thinned() {
 
 #[test]
 fn the_best_ten_are_used_and_the_others_have_a_reason() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     for n in 0..12 {
         let description = format!("The cat did trick number {n}");
-        store.add(&me, Node { description, emotional_impact: n % 10, created_at: NOW, ..blank_node() });
+        home.add(&me, Node { description, emotional_impact: n % 10, created_at: NOW, ..blank_node() });
     }
-    let recalled = ask(&store, &me, "cat", None);
+    let recalled = ask(&home, &me, "cat", None);
     assert_eq!(recalled.nodes.len(), 10);
     assert_eq!(texts(&recalled)[0], "The cat did trick number 9");
     assert!(recalled.nodes.is_sorted_by(|a, b| a.score.total >= b.score.total));
@@ -341,22 +336,22 @@ fn the_best_ten_are_used_and_the_others_have_a_reason() {
 
 #[test]
 fn nothing_of_another_scope_is_seen() {
-    let (store, me, other) = (FakeStore::default(), scope("me"), scope("other"));
-    let secret = event(&store, &other, "The user has a secret cat");
-    store.put_vector(&other, Corpus::Nodes, secret, &[1.0, 0.0, 0.0], 1.0);
-    store.add_entity(&other, &["Shadow"], &[secret]);
-    store.add_message(&other, 1, memory::messages::Role::User, "my cat Shadow", NOW);
-    store.add_node(&other, NodeKind::Thought, "They love the cat", NOW);
+    let (home, me, other) = (Home::new(), scope("me"), scope("other"));
+    let secret = event(&home, &other, "The user has a secret cat");
+    home.put_vector(Corpus::Nodes, secret, &[1.0, 0.0, 0.0], 1.0);
+    home.add_entity(&other, &["Shadow"], &[secret]);
+    home.add_message(&other, 1, memory::messages::Role::User, "my cat Shadow", NOW);
+    home.add_node(&other, NodeKind::Thought, "They love the cat", NOW);
     let embedder = FixedEmbedder(vec![("Shadow the cat", [1.0, 0.0, 0.0], 1.0)]);
-    let recalled = ask(&store, &me, "Shadow the cat", Some(&embedder));
+    let recalled = ask(&home, &me, "Shadow the cat", Some(&embedder));
     assert!(recalled.candidates.is_empty() && recalled.entities.is_empty());
     assert!(recalled.pinned.about_user.is_empty());
-    assert!(!ask(&store, &other, "Shadow the cat", Some(&embedder)).nodes.is_empty());
+    assert!(!ask(&home, &other, "Shadow the cat", Some(&embedder)).nodes.is_empty());
 }
 
 #[test]
 fn pinned_thoughts_are_the_recent_and_weighty_ones() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (home, me) = (Home::new(), scope("me"));
     let thought = |text: &str, impact: i8, days: i64| Node {
         kind: NodeKind::Thought,
         description: text.to_owned(),
@@ -365,21 +360,21 @@ fn pinned_thoughts_are_the_recent_and_weighty_ones() {
         ..blank_node()
     };
     for n in 0..12 {
-        store.add(&me, thought(&format!("thought {n}"), 1, 1));
+        home.add(&me, thought(&format!("thought {n}"), 1, 1));
     }
-    store.add(&me, thought("fresh and heavy", 8, 1));
-    store.add(&me, thought("old and heavy", 8, 120));
-    store.add(&me, Node { pinned: true, ..thought("kept by hand", 0, 300) });
-    store.add(&me, Node { subject: Subject::Persona, ..thought("I was short with them", -3, 1) });
+    home.add(&me, thought("fresh and heavy", 8, 1));
+    home.add(&me, thought("old and heavy", 8, 120));
+    home.add(&me, Node { pinned: true, ..thought("kept by hand", 0, 300) });
+    home.add(&me, Node { subject: Subject::Persona, ..thought("I was short with them", -3, 1) });
     let due = |hours: i64| {
         let time = EventTime { start: NOW + SignedDuration::from_hours(hours), end: None };
         Node { kind: NodeKind::Expectation, event_time: Some(time), ..thought(&format!("due {hours}"), 0, 1) }
     };
     [due(-1), due(48), due(2)].into_iter().for_each(|node| {
-        store.add(&me, node);
+        home.add(&me, node);
     });
-    store.add(&me, Node { kind: NodeKind::Intention, ..thought("I will ask about the exam", 0, 1) });
-    let pinned = ask(&store, &me, "嗯", None).pinned;
+    home.add(&me, Node { kind: NodeKind::Intention, ..thought("I will ask about the exam", 0, 1) });
+    let pinned = ask(&home, &me, "嗯", None).pinned;
     let shown = |nodes: &[Node]| nodes.iter().map(|node| node.description.clone()).collect::<Vec<_>>();
     assert_eq!(pinned.about_user.len(), 10);
     assert_eq!(shown(&pinned.about_user)[..2], ["kept by hand", "fresh and heavy"]);
@@ -391,11 +386,11 @@ fn pinned_thoughts_are_the_recent_and_weighty_ones() {
 
 #[test]
 fn of_a_long_message_the_best_sentence_counts() {
-    let (store, me) = (FakeStore::default(), scope("me"));
-    event(&store, &me, "The user's sister plays the violin");
+    let (home, me) = (Home::new(), scope("me"));
+    event(&home, &me, "The user's sister plays the violin");
     let long = "Work was terrible today and the meeting about quarterly budgets lasted for hours without any result. \
                 My sister called.";
-    assert_eq!(texts(&ask(&store, &me, long, None)), ["The user's sister plays the violin"]);
+    assert_eq!(texts(&ask(&home, &me, long, None)), ["The user's sister plays the violin"]);
 }
 
 proptest! {
@@ -405,12 +400,14 @@ proptest! {
     fn the_order_of_insertion_does_not_show(order in Just((0..14usize).collect::<Vec<_>>()).prop_shuffle()) {
         let memories: Vec<(String, i8)> = (0..14).map(|n| (format!("cat story {}", n % 12), (n % 3) as i8)).collect();
         let fill = |order: &[usize]| {
-            let (store, me) = (FakeStore::default(), scope("me"));
-            for &n in order {
+            let home = Home::shared();
+            let me = home.new_scope();
+            let node = |&n: &usize| {
                 let (description, emotional_impact) = memories[n].clone();
-                store.add(&me, Node { description, emotional_impact, created_at: NOW, ..blank_node() });
-            }
-            let recalled = ask(&store, &me, "my cat", None);
+                Node { description, emotional_impact, created_at: NOW, ..blank_node() }
+            };
+            home.add_nodes(&me, order.iter().map(node).collect(), &[]);
+            let recalled = ask(home, &me, "my cat", None);
             recalled.nodes.iter().map(|scored| scored.node.description.clone()).collect::<Vec<_>>()
         };
         let in_order: Vec<usize> = (0..14).collect();

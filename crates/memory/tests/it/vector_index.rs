@@ -7,20 +7,21 @@ use memory::ports::Corpus;
 use memory::vector_index::{VectorIndex, cosine};
 use proptest::prelude::*;
 
-use crate::fake_store::{FINGERPRINT, FakeStore, run, scope};
+use crate::home::{FINGERPRINT, run, scope};
+use crate::vector_rows::VectorRows;
 
-fn nearest(index: &VectorIndex, store: &FakeStore, scope: &Scope, query: &[f32], wanted: usize) -> Vec<i64> {
+fn nearest(index: &VectorIndex, store: &VectorRows, scope: &Scope, query: &[f32], wanted: usize) -> Vec<i64> {
     let found = run(index.nearest(store, scope, Corpus::Messages, FINGERPRINT, query, wanted)).unwrap();
     found.into_iter().map(|(seq, _)| seq).collect()
 }
 
-fn put(store: &FakeStore, scope: &Scope, seq: i64, vector: &[f32]) {
-    store.put_vector(scope, Corpus::Messages, seq, vector, 1.0);
+fn put(store: &VectorRows, scope: &Scope, seq: i64, vector: &[f32]) {
+    store.put(scope, Corpus::Messages, seq, vector, 1.0);
 }
 
 #[test]
 fn vectors_that_come_late_and_out_of_order_are_found() {
-    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    let (store, index, me) = (VectorRows::default(), VectorIndex::default(), scope("me"));
     put(&store, &me, 30, &[1.0, 0.0]);
     assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [30]);
     put(&store, &me, 10, &[1.0, 0.0]);
@@ -32,11 +33,11 @@ fn vectors_that_come_late_and_out_of_order_are_found() {
 
 #[test]
 fn deleted_rows_are_not_found_and_leave_the_memory() {
-    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    let (store, index, me) = (VectorRows::default(), VectorIndex::default(), scope("me"));
     (1..=3).for_each(|seq| put(&store, &me, seq, &[1.0, 0.0]));
     assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [3, 2, 1]);
     let before = index.bytes();
-    store.delete(Corpus::Messages, 2);
+    store.delete(2);
     assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [3, 1]);
     assert!(index.bytes() < before);
     let before = index.bytes();
@@ -46,7 +47,7 @@ fn deleted_rows_are_not_found_and_leave_the_memory() {
 
 #[test]
 fn a_row_that_is_taken_out_after_it_got_its_new_vector_is_found_again() {
-    let (index, store, scope) = (VectorIndex::default(), FakeStore::default(), scope("ann"));
+    let (index, store, scope) = (VectorIndex::default(), VectorRows::default(), scope("ann"));
     put(&store, &scope, 1, &[1.0, 0.0, 0.0]);
     assert_eq!(nearest(&index, &store, &scope, &[1.0, 0.0, 0.0], 5), [1]);
     // The text is changed and embedded, a search adds the new vector, and only then the old one is removed.
@@ -58,10 +59,10 @@ fn a_row_that_is_taken_out_after_it_got_its_new_vector_is_found_again() {
 
 #[test]
 fn unreadable_and_foreign_vectors_are_left_out() {
-    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
-    store.put_vector(&me, Corpus::Messages, 1, &[1.0, 0.0], 0.59);
-    store.put_vector(&me, Corpus::Messages, 2, &[1.0, 0.0], 0.6);
-    store.put_vector(&me, Corpus::Nodes, 3, &[1.0, 0.0], 1.0);
+    let (store, index, me) = (VectorRows::default(), VectorIndex::default(), scope("me"));
+    store.put(&me, Corpus::Messages, 1, &[1.0, 0.0], 0.59);
+    store.put(&me, Corpus::Messages, 2, &[1.0, 0.0], 0.6);
+    store.put(&me, Corpus::Nodes, 3, &[1.0, 0.0], 1.0);
     put(&store, &scope("other"), 4, &[1.0, 0.0]);
     assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [2]);
     let of_another_model =
@@ -71,16 +72,16 @@ fn unreadable_and_foreign_vectors_are_left_out() {
 
 #[test]
 fn a_row_that_becomes_unreadable_drops_out() {
-    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    let (store, index, me) = (VectorRows::default(), VectorIndex::default(), scope("me"));
     put(&store, &me, 1, &[1.0, 0.0]);
     assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [1]);
-    store.put_vector(&me, Corpus::Messages, 1, &[1.0, 0.0], 0.0);
+    store.put(&me, Corpus::Messages, 1, &[1.0, 0.0], 0.0);
     assert!(nearest(&index, &store, &me, &[1.0, 0.0], 5).is_empty());
 }
 
 #[test]
 fn the_least_recently_used_scope_is_evicted() {
-    let store = FakeStore::default();
+    let store = VectorRows::default();
     let scopes = ["a", "b", "c"].map(scope);
     for (n, scope) in scopes.iter().enumerate() {
         (0..10).for_each(|row| put(&store, scope, (10 * n + row) as i64, &[1.0, 0.0]));
@@ -99,7 +100,7 @@ fn the_least_recently_used_scope_is_evicted() {
 
 #[test]
 fn many_pages_are_loaded() {
-    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    let (store, index, me) = (VectorRows::default(), VectorIndex::default(), scope("me"));
     for seq in 0..4_100 {
         let angle = seq as f32 / 4_100.0;
         put(&store, &me, seq, &[angle.cos(), angle.sin()]);
@@ -110,9 +111,9 @@ fn many_pages_are_loaded() {
 
 #[test]
 fn of_messages_only_the_newest_are_loaded() {
-    let (store, me) = (FakeStore::default(), scope("me"));
+    let (store, me) = (VectorRows::default(), scope("me"));
     // The newest rows got their vectors first, as after a change of the model.
-    store.put_vectors(&me, Corpus::Messages, (0..100_100).rev(), &[1.0, 0.0]);
+    store.put_each(&me, (0..100_100).rev(), &[1.0, 0.0]);
     let loaded = |index: &VectorIndex| run(index.load(&store, &me, Corpus::Messages, FINGERPRINT)).unwrap();
     let index = VectorIndex::default();
     let vectors = loaded(&index);
@@ -140,7 +141,7 @@ proptest! {
             let length = vector.iter().map(|c| c * c).sum::<f32>().sqrt().max(1e-6);
             vector.iter().map(|c| c / length).collect::<Vec<f32>>()
         };
-        let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+        let (store, index, me) = (VectorRows::default(), VectorIndex::default(), scope("me"));
         let rows: Vec<Vec<f32>> = rows.iter().map(|row| unit(row)).collect();
         rows.iter().enumerate().for_each(|(seq, row)| put(&store, &me, seq as i64, row));
         let query = unit(&query);
@@ -195,7 +196,7 @@ fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(|c| c / length).collect()
 }
 
-fn all_of(index: &VectorIndex, store: &FakeStore, scope: &Scope, query: &[f32]) -> Vec<(i64, f32)> {
+fn all_of(index: &VectorIndex, store: &VectorRows, scope: &Scope, query: &[f32]) -> Vec<(i64, f32)> {
     run(index.nearest(store, scope, Corpus::Messages, FINGERPRINT, query, 100)).unwrap()
 }
 
@@ -206,7 +207,7 @@ proptest! {
     /// processed every change, one with a budget of 0, and a new one.
     #[test]
     fn a_life_of_changes_leaves_the_same_answers(steps in steps(), query in prop::collection::vec(-1.0f32..1.0, 4)) {
-        let store = FakeStore::default();
+        let store = VectorRows::default();
         let scopes = ["a", "b", "c"].map(scope);
         let (lived, cramped) = (VectorIndex::default(), VectorIndex::new(0));
         let query = unit(&query);
@@ -214,16 +215,16 @@ proptest! {
         for step in steps {
             match step {
                 Step::Put { user, seq, vector, readable } => {
-                    store.put_vector(&scopes[user], Corpus::Messages, seq, &vector, if readable { 1.0 } else { 0.3 });
+                    store.put(&scopes[user], Corpus::Messages, seq, &vector, if readable { 1.0 } else { 0.3 });
                     truth.insert(seq, (user, vector, readable));
                 }
                 Step::Delete { seq } => {
-                    store.delete(Corpus::Messages, seq);
+                    store.delete(seq);
                     truth.remove(&seq);
                 }
                 // An erasure removes the row from the store and from the index in memory.
                 Step::Forget { user, seq } => {
-                    store.delete(Corpus::Messages, seq);
+                    store.delete(seq);
                     truth.remove(&seq);
                     lived.forget(&scopes[user], Corpus::Messages, &[seq]);
                 }
@@ -255,7 +256,7 @@ proptest! {
     ) {
         let me = scope("me");
         let vector = |row: &[i8]| unit(&row.iter().map(|c| f32::from(*c) + 0.5).collect::<Vec<f32>>());
-        let (forward, backward) = (FakeStore::default(), FakeStore::default());
+        let (forward, backward) = (VectorRows::default(), VectorRows::default());
         for (seq, row) in (0i64..).zip(&rows) {
             put(&forward, &me, seq, &vector(row));
         }
@@ -270,7 +271,7 @@ proptest! {
 
 #[test]
 fn matrices_of_a_replaced_model_are_removed() {
-    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    let (store, index, me) = (VectorRows::default(), VectorIndex::default(), scope("me"));
     put(&store, &me, 1, &[1.0, 0.0]);
     nearest(&index, &store, &me, &[1.0, 0.0], 5);
     assert!(index.bytes() > 0);

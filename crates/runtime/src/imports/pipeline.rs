@@ -189,6 +189,7 @@ impl Imports {
 
     /// Subscribes to a run from its beginning. [`ImportError::NotStarted`] if it was not started.
     pub async fn watch_pipeline(self: &Arc<Self>, id: ImportId) -> Result<PipelineWatch, ImportError> {
+        // Subscribed before the state is read, so that no change in between is missed.
         let changes = self.core.broadcast().subscribe();
         let report = self.find(id).await?;
         if report.upload.as_ref().is_some_and(|upload| upload.started.is_none()) && report.run.is_none() {
@@ -290,6 +291,7 @@ impl PipelineWatch {
                 });
             }
             self.add_chunks(run, &mut progress, &mut steps).await?;
+            // The next chunks are read once these are delivered: an import may have tens of thousands.
             if !steps.is_empty() && progress.chunks < run.sessions {
                 return Ok((steps, progress));
             }

@@ -118,6 +118,7 @@ async fn delete_old_decisions(core: &RuntimeCore, store: &dyn ProactiveStore, sw
     if swept.is_some_and(|at| now.duration_since(at).abs() < DAY) {
         return;
     }
+    // Set before the attempt: after a failure, the next day is soon enough.
     *swept = Some(now);
     let Ok(before) = now.checked_sub(DECISION_RETENTION) else { return };
     if let Err(error) = store.drop_decisions(before).await {
@@ -186,6 +187,7 @@ async fn check_scope(
         message_id: None,
         channel_id: None,
     };
+    // Stored, so that the next tick does not find them again.
     for occasion in &late {
         let mut decision = new(Some(occasion));
         note_gate(&mut decision, ProactiveGate::TooLate);

@@ -26,6 +26,7 @@ const NOTE_FILE_NAME: &str = "note.json";
 
 pub(crate) struct VoiceFiles {
     folder: PathBuf,
+    /// Number of files written. It keeps apart the temporary files of writers at the same time.
     written: AtomicU64,
 }
 

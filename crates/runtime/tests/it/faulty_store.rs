@@ -34,9 +34,9 @@ use memory::ports::{
     OpenPair, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseCounts, PhraseHits, ProactiveStore,
     RecallStore, ReconciliationCommit, ReconciliationStore, ReflectionCandidate, ReflectionCommit,
     RowSelection, SessionFilter, SessionStore, SlowCycleCommit, SlowCycleReport, SlowCycleState,
-    SlowCycleStore, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary,
-    TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage,
-    VectorIndexStore, WaitingPair,
+    SlowCycleStore, SpanMessages, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore,
+    TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore,
+    VectorCoverage, VectorIndexStore, WaitingPair,
 };
 use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, TriggerUse};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
@@ -247,7 +247,7 @@ passing_on!(RecallStore:
     rows_beginning(scope: &Scope, corpus: Corpus, phrase: &Phrase, limit: u32) -> Vec<i64>;
     rows_containing(scope: &Scope, corpus: Corpus, folded: &str, rows: u32) -> Vec<i64>;
     message_outlines(scope: &Scope, seqs: &[i64]) -> Vec<MessageOutline>;
-    message_span(scope: &Scope, start: Timestamp, end: Timestamp) -> Option<(i64, i64)>;
+    messages_within(scope: &Scope, start: Timestamp, end: Timestamp, limit: u32) -> SpanMessages;
     outlines_about(scope: &Scope, wanted: &[NodeQuery]) -> Vec<Vec<NodeOutline>>;
     identity_events(scope: &Scope, limit: u32) -> Vec<i64>;
     edges_around(scope: &Scope, seqs: &[i64], reach: EdgeLimits) -> Vec<FillingEdge>;

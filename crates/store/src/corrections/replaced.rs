@@ -38,6 +38,8 @@ const CHANGES_OF_NODES: &str = changes!(
 );
 const CHANGES_BY_NUMBER: &str = changes!(" AND r.change IN (SELECT value FROM json_each(?2))");
 const HAS_REPLACED_VALUES: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
+/// Query for quotes of replaced values in messages. For a reply these are quotes of the user's message before it, which
+/// it may repeat.
 const REPLACED_SPANS: &str = "
     SELECT j.value, e.span_start, e.span_end, n.id, n.seq
     FROM json_each(?2) j CROSS JOIN recall_messages m ON m.seq = j.value
@@ -87,6 +89,7 @@ pub(super) fn find_replaced(
     about: &ReplacedQuery,
     by_word: &ChangesByWord,
 ) -> Result<ReplacedValues> {
+    // Without replaced values a recall pays for this short read only.
     if !connection.prepare_cached(HAS_REPLACED_VALUES)?.query_row([scope], |row| row.get(0))? {
         return Ok(ReplacedValues::default());
     }

@@ -25,7 +25,7 @@ pub(crate) fn explain_plan(connection: &Connection, statement: &str) -> String {
 
 #[test]
 fn lists_are_read_from_their_index_in_its_order() {
-    use crate::messages::outlines::ENDS_OF_SPAN;
+    use crate::messages::outlines::{FIRST_OF_SPAN, LAST_OF_SPAN};
     use crate::nodes::node_queries;
     use crate::{slow_cycles, traces};
 
@@ -34,8 +34,8 @@ fn lists_are_read_from_their_index_in_its_order() {
     for (statement, index) in [
         (node_queries::IDENTITY_EVENTS[0], "concept_nodes_identity (scope=?)".to_owned()),
         (node_queries::IDENTITY_EVENTS[1], "concept_nodes_identity (scope=?)".to_owned()),
-        (ENDS_OF_SPAN[0], "recall_messages_by_time (scope=? AND created_at>? AND created_at<?)".to_owned()),
-        (ENDS_OF_SPAN[1], "recall_messages_by_time (scope=? AND created_at>? AND created_at<?)".to_owned()),
+        (FIRST_OF_SPAN, "recall_messages_by_time (scope=? AND created_at>? AND created_at<?)".to_owned()),
+        (LAST_OF_SPAN, "recall_messages_by_time (scope=? AND created_at>? AND created_at<?)".to_owned()),
         (traces::TURN_TRACES, format!("turn_details_of_scope {by_place}")),
         (slow_cycles::TRANSCRIPTS, "slow_cycles_told (scope=? AND (created_at,id)<(?,?))".to_owned()),
     ] {

@@ -168,6 +168,7 @@ impl GraphWriter<'_> {
             }
             EdgeEnd::Label(label) => fold_name(label),
         };
+        // A label means a node of the same write rather than an older one with this label.
         if let Some((_, id)) = named.iter().find(|(name, _)| *name == label) {
             return Ok(Some(*id));
         }
@@ -212,6 +213,7 @@ impl GraphWriter<'_> {
         let occurred_at = edge.occurred_at.map(microseconds);
         let valid_until = edge.valid_until.map(microseconds);
         if let Some((_, mut properties)) = known {
+            // The greater weight stays: another mention is no reason to trust an edge less.
             merge_patch(&mut properties, &edge.properties);
             self.connection
                 .prepare_cached(

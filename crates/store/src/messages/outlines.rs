@@ -1,9 +1,9 @@
 //! Outlines of messages: their lengths and times, without their texts.
 
 use jiff::Timestamp;
-use memory::ports::MessageOutline;
+use memory::ports::{MessageOutline, SpanMessages};
 
-use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::engine::sql::{Connection, Result, params};
 use crate::rows::{microseconds, time, to_json};
 
 /// Outlines of live messages by number.
@@ -24,26 +24,37 @@ pub(crate) fn outlines_by_number(
         .collect()
 }
 
-/// Query for the first message within a time span, and the last.
-pub(crate) const ENDS_OF_SPAN: [&str; 2] = [
+/// Query for the first messages within a time span.
+pub(crate) const FIRST_OF_SPAN: &str =
     "SELECT seq FROM recall_messages WHERE scope = ?1 AND created_at BETWEEN ?2 AND ?3
-     ORDER BY created_at, seq LIMIT 1",
+     ORDER BY created_at, seq LIMIT ?4";
+/// Query for the last messages within a time span.
+pub(crate) const LAST_OF_SPAN: &str =
     "SELECT seq FROM recall_messages WHERE scope = ?1 AND created_at BETWEEN ?2 AND ?3
-     ORDER BY created_at DESC, seq DESC LIMIT 1",
-];
+     ORDER BY created_at DESC, seq DESC LIMIT ?4";
 
-/// Numbers of the first and the last message within a time span. Imported messages have later numbers than their
-/// times suggest, so some messages of the span may be outside of this range.
-pub(crate) fn message_span(
+/// The messages within a time span, all of them if there are at most `limit`.
+pub(crate) fn messages_within(
     connection: &Connection,
     scope: i64,
     start: Timestamp,
     end: Timestamp,
-) -> Result<Option<(i64, i64)>> {
-    let end_of = |statement: &str| {
-        let within = params![scope, microseconds(start), microseconds(end)];
-        connection.prepare_cached(statement)?.query_row(within, |row| row.get::<i64>(0)).optional()
+    limit: u32,
+) -> Result<SpanMessages> {
+    let (start, end) = (microseconds(start), microseconds(end));
+    let read = |statement: &str| -> Result<Vec<i64>> {
+        let within = params![scope, start, end, i64::from(limit) + 1];
+        connection.prepare_cached(statement)?.query_map(within, |row| row.get(0))?.collect()
     };
-    let ends = end_of(ENDS_OF_SPAN[0])?.zip(end_of(ENDS_OF_SPAN[1])?);
-    Ok(ends.map(|(first, last)| (first.min(last), first.max(last))))
+    let first = read(FIRST_OF_SPAN)?;
+    if first.len() <= limit as usize {
+        return Ok(SpanMessages::All(first));
+    }
+    let last = read(LAST_OF_SPAN)?;
+    // Many rows at each end, because neighbours in time may come from the conversation and from imports.
+    let ends = || first.iter().chain(&last);
+    Ok(SpanMessages::Between(
+        ends().min().copied().unwrap_or_default(),
+        ends().max().copied().unwrap_or_default(),
+    ))
 }

@@ -11,7 +11,8 @@ use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
     Corpus, CorpusSize, EdgeLimits, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
-    NodeQuery, Phrase, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection, StoreError,
+    NodeQuery, Phrase, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection, SpanMessages,
+    StoreError,
 };
 
 use crate::engine::sql::{Result, params};
@@ -135,14 +136,15 @@ impl RecallStore for HomeStore {
         .await
     }
 
-    async fn message_span(
+    async fn messages_within(
         &self,
         scope: &Scope,
         start: Timestamp,
         end: Timestamp,
-    ) -> Result<Option<(i64, i64)>, StoreError> {
-        self.read_scope(scope, move |connection, scope| {
-            Ok(messages::outlines::message_span(connection, scope, start, end)?)
+        limit: u32,
+    ) -> Result<SpanMessages, StoreError> {
+        self.read_scope_or(scope, SpanMessages::All(Vec::new()), move |connection, scope| {
+            Ok(messages::outlines::messages_within(connection, scope, start, end, limit)?)
         })
         .await
     }

@@ -65,6 +65,7 @@ pub(crate) fn commit_extraction(
     if let Some(mood) = &commit.mood {
         moods::add(connection, origin.scope, commit.session_id, mood)?;
     }
+    // Events are counted in the database, because those without remaining evidence were left out.
     connection
         .prepare_cached(
             "UPDATE sessions SET extracted = 1, trivial = ?2, summary = ?3,

@@ -340,6 +340,7 @@ fn settle(
     let origin = |session_id| CommitOrigin { scope, session_id, at: commit.at, model: None };
     let older = match (older, former) {
         (Some(older), _) => Some(older),
+        // Words of a message become a memory first, because only a memory can be marked as replaced.
         (None, Some(former)) => {
             let session = node_numbered(connection, newer)?.source_session_id;
             new_nodes::insert_evidenced(unit, &origin(session), former)?

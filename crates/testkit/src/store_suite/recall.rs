@@ -7,7 +7,7 @@ use memory::forget::{ForgetMode, ForgetRequest, Selection, ThoughtPolicy};
 use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
     Corpus, MessageEdit, MessageOutline, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, PhraseCounts,
-    RowSelection, Store, StoreError,
+    RowSelection, SpanMessages, Store, StoreError,
 };
 
 use super::Outcome;
@@ -200,10 +200,15 @@ pub async fn messages_are_outlined_and_found_by_time(store: &dyn Store) -> Outco
     });
     assert_eq!(outlines, expected.collect::<Vec<_>>());
     assert_eq!(store.message_outlines(&stage.other, &seqs).await?, []);
-    let span = async |scope, first, last| store.message_span(scope, at(first), at(last)).await;
-    assert_eq!(span(&stage.scope, 150, 300).await?, Some((seqs[1], seqs[2])));
-    assert_eq!(span(&stage.scope, 401, 900).await?, None);
-    assert_eq!(span(&stage.other, 0, 900).await?, None);
+    let within = async |scope, from, to, limit| store.messages_within(scope, at(from), at(to), limit).await;
+    assert_eq!(within(&stage.scope, 150, 300, 2).await?, SpanMessages::All(seqs[1..3].to_vec()));
+    assert_eq!(within(&stage.scope, 401, 900, 2).await?, SpanMessages::All(Vec::new()));
+    assert_eq!(within(&stage.other, 0, 900, 2).await?, SpanMessages::All(Vec::new()));
+    assert_eq!(within(&stage.scope, 100, 400, 3).await?, SpanMessages::Between(seqs[0], seqs[3]));
+    // An imported message has a later number than its time suggests.
+    let imported = stage.say("coffee", 250).await?.seq;
+    assert_eq!(within(&stage.scope, 150, 300, 3).await?, SpanMessages::All(vec![seqs[1], imported, seqs[2]]));
+    assert_eq!(within(&stage.scope, 100, 400, 4).await?, SpanMessages::Between(seqs[0], imported));
     Ok(())
 }
 
