@@ -201,21 +201,9 @@ impl Bench {
             self.store.end_session(message.session_id, CloseTrigger::Explicit).await?;
             let session = self.store.claim_closing_session(at(0)).await?.ok_or("no session to claim")?;
             let commit = ExtractionCommit {
-                session_id: session.id,
-                scope: self.scope.clone(),
-                at: at(i64::try_from(part)?),
-                trivial: false,
                 nodes: (0..500).map(|_| self.event(&message)).collect(),
                 fingerprint: Some(MODEL.to_owned()),
-                rejected: Vec::new(),
-                entities: Vec::new(),
-                aliases: Vec::new(),
-                links: Vec::new(),
-                identities: Vec::new(),
-                mentions: Vec::new(),
-                pairs: Vec::new(),
-                mood: None,
-                summary: None,
+                ..ExtractionCommit::empty(session.id, self.scope.clone(), at(i64::try_from(part)?))
             };
             let started = Instant::now();
             self.store.commit_extraction(commit).await?;

@@ -14,8 +14,9 @@ use crate::engine::failure::Failure;
 use crate::engine::postgres::{self, ProgramHeartbeats, ServerAddress};
 use crate::engine::readers::Readers;
 use crate::engine::sql::Connection;
-use crate::engine::writer::{UnitOfWork, Writer};
+use crate::engine::writer::{Batch, UnitOfWork, Writer};
 use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, check, connection, run_blocking};
+use crate::faults::{Faults, operation_of};
 use crate::index::vectors::ModelNumbers;
 use crate::index::words::Frequencies;
 use crate::scopes::{self, KnownScopeNumbers};
@@ -43,6 +44,7 @@ pub struct HomeStore {
     pub(crate) changes_by_word: Arc<ChangesByWord>,
     pub(crate) scope_numbers: Arc<KnownScopeNumbers>,
     pub(crate) model_numbers: Arc<ModelNumbers>,
+    faults: Faults,
 }
 
 impl HomeStore {
@@ -74,6 +76,7 @@ impl HomeStore {
             changes_by_word,
             scope_numbers: Arc::default(),
             model_numbers: Arc::default(),
+            faults: Faults::default(),
         })
     }
 
@@ -203,6 +206,7 @@ impl HomeStore {
             changes_by_word: Arc::default(),
             scope_numbers: Arc::default(),
             model_numbers: Arc::default(),
+            faults: Faults::default(),
         })
     }
 
@@ -273,12 +277,18 @@ impl HomeStore {
         self.writer.commits()
     }
 
+    /// Faults that tests plan for operations of this store.
+    #[cfg(feature = "faults")]
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
     pub(crate) fn write<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        self.writer.run(work)
+        self.faults.inject(operation_of::<W>(), self.writer.run(work))
     }
 
     /// Writes together with the next write; no caller waits for it.
@@ -286,7 +296,15 @@ impl HomeStore {
     where
         W: Fn(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send + 'static,
     {
-        self.writer.run_deferred(work)
+        self.faults.inject(operation_of::<W>(), self.writer.run_deferred(work))
+    }
+
+    /// Writes the item together with concurrent ones.
+    pub(crate) fn write_batched<B: Batch>(
+        &self,
+        item: B,
+    ) -> impl Future<Output = Result<B::Output, StoreError>> + Send {
+        self.faults.inject(B::OPERATION, self.writer.run_batched(item))
     }
 
     pub(crate) fn read<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
@@ -294,7 +312,7 @@ impl HomeStore {
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
-        self.readers.run(true, work)
+        self.faults.inject(operation_of::<W>(), self.readers.run(true, work))
     }
 
     /// Reads with one statement, which uses one snapshot without a transaction.
@@ -303,7 +321,7 @@ impl HomeStore {
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
-        self.readers.run(false, work)
+        self.faults.inject(operation_of::<W>(), self.readers.run(false, work))
     }
 
     /// Reads in a scope; if nothing was ever stored in it, the result is empty.
@@ -322,7 +340,10 @@ impl HomeStore {
         W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
     {
         match self.scope_numbers.get(scope).0 {
-            Some(number) => self.read_statement(move |connection| work(connection, number)).await,
+            Some(number) => {
+                let work = move |connection: &Connection| work(connection, number);
+                self.faults.inject(operation_of::<W>(), self.readers.run(false, work)).await
+            }
             None => self.read_scope(scope, work).await,
         }
     }
@@ -340,17 +361,18 @@ impl HomeStore {
     {
         let (number, generation) = self.scope_numbers.get(scope);
         if let Some(number) = number {
-            return self.read(move |connection| work(connection, number)).await;
+            let work = move |connection: &Connection| work(connection, number);
+            return self.faults.inject(operation_of::<W>(), self.readers.run(true, work)).await;
         }
         let (scope, numbers) = (scope.clone(), Arc::clone(&self.scope_numbers));
-        self.read(move |connection| match scopes::number(connection, &scope)? {
+        let find_and_work = move |connection: &Connection| match scopes::number(connection, &scope)? {
             Some(number) => {
                 numbers.note(scope, number, generation);
                 work(connection, number)
             }
             None => Ok(nothing),
-        })
-        .await
+        };
+        self.faults.inject(operation_of::<W>(), self.readers.run(true, find_and_work)).await
     }
 }
 

@@ -15,6 +15,7 @@ mod engine;
 mod home_store;
 mod rows;
 mod scopes;
+mod faults;
 mod ids;
 mod index;
 mod people;
@@ -46,8 +47,12 @@ pub use engine::{
     SIDE_FILES, ServerAddress, SharedAccess, Standby, StoreOptions, back_up, database_files, examine_backup,
     home_state, move_into_place, remove_database_file,
 };
+#[cfg(feature = "faults")]
+pub use faults::{Fault, Faults, without_faults};
 pub use home_copy::{
     CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,
 };
 pub use home_store::HomeStore;
 pub use python_home::{PythonHome, inspect_python_home, read_python_home};
+#[cfg(feature = "faults")]
+pub use sessions::recorded_commits::RecordedCommits;

@@ -295,21 +295,9 @@ impl Consolidator<'_> {
 
     fn trivial_commit(&self, session: &Session) -> ExtractionCommit {
         ExtractionCommit {
-            session_id: session.id,
-            scope: session.scope.clone(),
-            at: self.clock.now(),
             trivial: true,
-            nodes: Vec::new(),
             fingerprint: self.fingerprint(),
-            rejected: Vec::new(),
-            entities: Vec::new(),
-            aliases: Vec::new(),
-            links: Vec::new(),
-            identities: Vec::new(),
-            mentions: Vec::new(),
-            pairs: Vec::new(),
-            mood: None,
-            summary: None,
+            ..ExtractionCommit::empty(session.id, session.scope.clone(), self.clock.now())
         }
     }
 

@@ -67,6 +67,29 @@ pub struct ExtractionCommit {
     pub summary: Option<String>,
 }
 
+impl ExtractionCommit {
+    /// A commit that only marks the session as extracted.
+    pub fn empty(session_id: SessionId, scope: Scope, at: Timestamp) -> Self {
+        Self {
+            session_id,
+            scope,
+            at,
+            trivial: false,
+            nodes: Vec::new(),
+            fingerprint: None,
+            rejected: Vec::new(),
+            entities: Vec::new(),
+            aliases: Vec::new(),
+            links: Vec::new(),
+            identities: Vec::new(),
+            mentions: Vec::new(),
+            pairs: Vec::new(),
+            mood: None,
+            summary: None,
+        }
+    }
+}
+
 /// Everything that one reflection writes, in one transaction. Without thoughts it only records the decision.
 #[derive(Clone, Debug)]
 pub struct ReflectionCommit {

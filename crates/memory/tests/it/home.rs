@@ -159,23 +159,7 @@ impl Home {
         self.store.end_session(session, CloseTrigger::Explicit).await.unwrap();
         let claimed = self.store.claim_closing_session(at).await.unwrap().unwrap();
         assert_eq!(claimed.id, session);
-        let mut commit = ExtractionCommit {
-            session_id: session,
-            scope: scope.clone(),
-            at,
-            trivial: false,
-            nodes: Vec::new(),
-            fingerprint: None,
-            rejected: Vec::new(),
-            entities: Vec::new(),
-            aliases: Vec::new(),
-            links: Vec::new(),
-            identities: Vec::new(),
-            mentions: Vec::new(),
-            pairs: Vec::new(),
-            mood: None,
-            summary: None,
-        };
+        let mut commit = ExtractionCommit::empty(session, scope.clone(), at);
         fill(&mut commit);
         for node in &mut commit.nodes {
             let quote = EVIDENCE.to_owned();

@@ -220,21 +220,13 @@ impl Home {
         let cat = named.then(|| EntityId(self.ids.next(at)));
         let name = "小黑".to_owned();
         ExtractionCommit {
-            session_id,
-            scope: self.scope.clone(),
-            at,
             fingerprint: Some("bench".to_owned()),
-            trivial: false,
             links: cat.iter().flat_map(|cat| nodes.iter().take(20).map(|node| (node.id, *cat))).collect(),
             nodes,
-            rejected: Vec::new(),
             entities: cat.iter().map(|&id| NewEntity::settled(id, name.clone(), EntityKind::Pet)).collect(),
             aliases: cat.iter().map(|&id| (id, name.clone(), name.clone())).collect(),
-            identities: Vec::new(),
-            mentions: Vec::new(),
-            pairs: Vec::new(),
-            mood: None,
             summary: Some("They talked.".to_owned()),
+            ..ExtractionCommit::empty(session_id, self.scope.clone(), at)
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use memory::ports::{EmbedError, Embedder, Embedding, EmbeddingStore, MessageStore};
 use memory::recall::{Candidate, RecallResult};
 use runtime::VectorState;
+use store::{Fault, without_faults};
 use testkit::WordHashEmbedder;
 
-use crate::faulty_store::Fault;
 use crate::world::{MINUTE, SECOND, WEB, World, scope, settings, soon};
 
 fn model(name: &str) -> Arc<WordHashEmbedder> {
@@ -15,12 +15,12 @@ fn model(name: &str) -> Arc<WordHashEmbedder> {
 }
 
 async fn waiting(world: &World, name: &str) -> usize {
-    world.store.database.messages_without_vector(name, 1_000).await.unwrap().len()
-        + world.store.database.nodes_without_vector(name, 1_000).await.unwrap().len()
+    let messages = without_faults(world.store.messages_without_vector(name, 1_000)).await.unwrap();
+    messages.len() + without_faults(world.store.nodes_without_vector(name, 1_000)).await.unwrap().len()
 }
 
 async fn stored(world: &World) -> Vec<(String, u64)> {
-    let models = world.store.database.embedding_models().await.unwrap();
+    let models = without_faults(world.store.embedding_models()).await.unwrap();
     models.into_iter().map(|model| (model.fingerprint, model.vectors)).collect()
 }
 
@@ -101,7 +101,7 @@ async fn without_the_model_before_words_serve_and_the_newest_come_first() {
         .await;
     let calls = new.recorded_calls();
     let first = calls.iter().rev().find(|texts| texts.len() > 1).unwrap();
-    let newest = world.store.database.messages_before(&scope("ann"), None, 9).await.unwrap();
+    let newest = world.store.messages_before(&scope("ann"), None, 9).await.unwrap();
     assert_eq!(first.last(), newest.last().map(|message| &message.content));
 }
 
@@ -121,9 +121,9 @@ async fn a_crash_in_between_costs_nothing_that_was_done() {
 async fn changing_the_model_back_needs_no_new_vectors() {
     let (old, new) = (model("old"), model("new"));
     let mut world = with_another_model(&new, None).await;
-    world.store.plan("remove_other_vectors", Fault::DeathBefore);
+    world.store.faults().plan("remove_other_vectors", Fault::DeathBefore);
     world.until("the new vectors", || async { waiting(&world, "new").await == 0 }).await;
-    soon("the death", world.store.death()).await;
+    soon("the death", world.store.faults().death()).await;
     world.change_embedder(old.clone(), None).await;
     world
         .until("only the old ones", || async {

@@ -6,12 +6,12 @@ use memory::nodes::NodeKind;
 use memory::ports::{LedgerStore as _, NodeStore};
 use memory::sessions::{Session, SessionStatus};
 use serde_json::json;
+use store::Fault;
 use testkit::Reply;
 use testkit::scripted_model::reconciliation_answer;
 use tokio::sync::Notify;
 
 use crate::corrected::{BERLIN, BERLIN_SAID, LYON, LYON_SAID, live};
-use crate::faulty_store::Fault;
 use crate::world::{HOUR, MINUTE, WEB, World, scope, soon};
 
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -28,7 +28,7 @@ async fn everything_is_there_once(world: &World, when: &str) {
     assert_eq!(world.store.node(events[0].id).await.unwrap().unwrap().evidence.len(), 1, "{when}");
     assert_eq!(world.store.node(thoughts[0].id).await.unwrap().unwrap().filling, [events[0].id], "{when}");
     assert!(world.store.rejected(&scope("ann"), None, 10).await.unwrap().is_empty(), "{when}");
-    assert!(world.store.database.check().await.unwrap().is_intact(), "{when}");
+    assert!(world.store.check().await.unwrap().is_intact(), "{when}");
 }
 
 #[tokio::test]
@@ -51,14 +51,14 @@ async fn a_death_at_any_step_loses_nothing_and_doubles_nothing() {
         let when = format!("{fault:?} in {method}");
         let mut world = World::new().await;
         world.talk(WEB, CAT).await;
-        world.store.plan(method, fault);
+        world.store.faults().plan(method, fault);
         if method == "end_quiet_sessions" {
             world.clock.advance(MINUTE).await;
         } else {
             let session = world.sessions().await.remove(0);
             world.runtime.sessions().close(session.id).await.unwrap();
         }
-        soon(&when, world.store.death()).await;
+        soon(&when, world.store.faults().death()).await;
         world.restart_after(MINUTE).await;
         if method == "end_quiet_sessions" {
             world.silence().await;
@@ -90,11 +90,11 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
         world.model.answer_task("reconciliation", |request| reconciliation_answer(request, |_| "replaces"));
         world.pass(HOUR).await;
         world.talk(WEB, LYON_SAID).await;
-        world.store.plan(method, fault);
+        world.store.faults().plan(method, fault);
         let session =
             world.sessions().await.into_iter().find(|session| session.status == SessionStatus::Open).unwrap();
         world.runtime.sessions().close(session.id).await.unwrap();
-        soon(&when, world.store.death()).await;
+        soon(&when, world.store.faults().death()).await;
         world.restart_after(MINUTE).await;
         let is_closed = |known: &Session| known.id == session.id && known.status == SessionStatus::Closed;
         world.until(&when, || async { world.sessions().await.iter().any(is_closed) }).await;

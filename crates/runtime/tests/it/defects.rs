@@ -168,7 +168,7 @@ async fn defect_14_texts_are_embedded_in_batches() {
     world.pass(5 * MINUTE).await;
     world
         .until("all vectors", || async {
-            world.store.database.messages_without_vector(&name, 1).await.unwrap().is_empty()
+            world.store.messages_without_vector(&name, 1).await.unwrap().is_empty()
         })
         .await;
     let batches = embedder.recorded_calls().split_off(before);

@@ -12,10 +12,10 @@ use memory::ports::{ConsolidationStore, ForgetStore, TurnStore};
 use memory::sessions::SessionStatus;
 use runtime::Delivery;
 use serde_json::json;
+use store::Fault;
 use testkit::{Reply, WordHashEmbedder};
 use tokio::sync::Notify;
 
-use crate::faulty_store::Fault;
 use crate::world::{MINUTE, SECOND, WEB, World, scope, settings, soon};
 
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -75,7 +75,7 @@ async fn an_extraction_of_erased_words_is_not_committed_and_the_session_still_be
     assert!(events.iter().any(|event| event.description.contains("妹妹")), "{events:?}");
     let session = world.sessions().await.remove(0);
     assert_eq!((session.attempts, session.summary.is_some_and(|text| text.contains("小黑"))), (0, false));
-    assert!(world.store.database.check().await.unwrap().is_intact());
+    assert!(world.store.check().await.unwrap().is_intact());
 }
 
 #[tokio::test]
@@ -284,11 +284,11 @@ async fn a_death_leaves_all_or_nothing_and_the_bytes_are_overwritten_at_the_next
         let mut world = World::new().await;
         world.talk(WEB, CAT).await;
         let said: Vec<MessageId> = world.messages().await.iter().map(|message| message.id).collect();
-        world.store.plan("forget", fault.clone());
+        world.store.faults().plan("forget", fault.clone());
         let runtime = world.runtime.clone();
         let selection = Selection { messages: said.into_iter().collect(), ..Selection::default() };
         let erasing = tokio::spawn(async move { runtime.changes().erase(request(selection)).await });
-        soon("the death", world.store.death()).await;
+        soon("the death", world.store.faults().death()).await;
         erasing.abort();
         world.restart_after(MINUTE).await;
         world.settle().await;
@@ -303,7 +303,7 @@ async fn a_death_leaves_all_or_nothing_and_the_bytes_are_overwritten_at_the_next
                 })
                 .await;
         }
-        assert!(world.store.database.check().await.unwrap().is_intact());
+        assert!(world.store.check().await.unwrap().is_intact());
         assert!(world.store.pending_turns().await.unwrap().is_empty());
     }
 }

@@ -7,10 +7,10 @@ use memory::messages::Role;
 use memory::ports::{MessageStore, StoreError};
 use runtime::AcceptError;
 use serde_json::json;
+use store::Fault;
 use testkit::Reply;
 use tokio::sync::Notify;
 
-use crate::faulty_store::Fault;
 use crate::world::{MINUTE, SECOND, WEB, World, incoming, scope, section, settings, soon};
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn a_capture_that_fails_gives_its_room_back() {
     let mut world = World::new().await;
     let full = StoreError::Unwritable("there is no room left".to_owned());
     for _ in 0..300 {
-        world.store.plan("capture", Fault::Error(full.clone()));
+        world.store.faults().plan("capture", Fault::Error(full.clone()));
         let refused = world.accept("ann", WEB, "lost on a full disk").await;
         assert!(
             matches!(&refused, Err(AcceptError::Capture(CaptureError::Store(error))) if *error == full),
@@ -179,7 +179,7 @@ async fn a_capture_that_fails_gives_its_room_back() {
     }
     assert_eq!(world.take_event_names().await, Vec::<&str>::new(), "nothing happened, so there is no event");
     world.say(WEB, "still here").await;
-    world.store.plan("capture", Fault::Error(full));
+    world.store.faults().plan("capture", Fault::Error(full));
     world.accept("ann", WEB, "lost again").await.unwrap_err();
     world.clock.advance(2 * SECOND).await;
     world.hear("chat.message.done").await;
@@ -190,7 +190,7 @@ async fn a_capture_that_fails_gives_its_room_back() {
 async fn a_disk_that_is_really_full_costs_the_long_line_only() {
     let mut world = World::new().await;
     world.talk(WEB, "hello").await;
-    let pages = world.store.database.limit_pages(1).await.unwrap();
+    let pages = world.store.limit_pages(1).await.unwrap();
     let long = "word ".repeat(3_900);
     let mut refused = None;
     for _ in 0..20 {
@@ -203,19 +203,19 @@ async fn a_disk_that_is_really_full_costs_the_long_line_only() {
         matches!(refused, Some(AcceptError::Capture(CaptureError::Store(StoreError::Unwritable(_))))),
         "{refused:?}"
     );
-    world.store.database.limit_pages(pages + 10_000).await.unwrap();
+    world.store.limit_pages(pages + 10_000).await.unwrap();
     let text = "there is space again";
     let turn = world.say(WEB, text).await.turn_id;
     world.clock.advance(2 * SECOND).await;
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(turn)).await;
     assert!(world.messages().await.iter().any(|message| message.content == text));
-    assert!(world.store.database.check().await.unwrap().is_intact());
+    assert!(world.store.check().await.unwrap().is_intact());
 }
 
 #[tokio::test]
 async fn a_capture_that_panics_costs_one_line() {
     let mut world = World::new().await;
-    world.store.plan("capture", Fault::Panic);
+    world.store.faults().plan("capture", Fault::Panic);
     let refused = world.accept("ann", WEB, "unlucky").await;
     assert!(matches!(refused, Err(AcceptError::Capture(CaptureError::Store(_)))), "{refused:?}");
     world.talk(WEB, "lucky").await;

@@ -8,9 +8,9 @@ use memory::nodes::NodeKind;
 use memory::ports::{PersonaStore, StoreError};
 use memory::sessions::SessionStatus;
 use serde_json::json;
+use store::Fault;
 use testkit::{Reply, WordHashEmbedder};
 
-use crate::faulty_store::Fault;
 use crate::world::{HOUR, MINUTE, World, scope, section, settings};
 
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -66,7 +66,7 @@ async fn no_background_work_writes_a_core_block() {
     world.restart_after(HOUR).await;
     world.settle().await;
     assert_eq!(blocks(&world).await, before);
-    assert_eq!(world.store.calls("write_core_block"), 0, "nobody even tried");
+    assert_eq!(world.store.faults().calls("write_core_block"), 0, "nobody even tried");
 }
 
 #[tokio::test]
@@ -117,7 +117,10 @@ async fn nothing_is_announced_before_its_commit() {
         ("finish_session", "chat.session.boundary"),
     ];
     for (method, _) in steps {
-        world.store.plan(method, Fault::Error(StoreError::Unwritable("there is no room left".to_owned())));
+        world
+            .store
+            .faults()
+            .plan(method, Fault::Error(StoreError::Unwritable("there is no room left".to_owned())));
     }
     world.take_event_names().await;
     world.runtime.sessions().close(session.id).await.unwrap();

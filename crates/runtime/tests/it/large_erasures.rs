@@ -11,9 +11,9 @@ use memory::messages::Role;
 use memory::ports::{CaptureStore, ForgetStore, NewMessage, StoreError};
 use memory::sessions::SessionPolicy;
 use memory::text::index_terms;
+use store::Fault;
 use uuid::Uuid;
 
-use crate::faulty_store::Fault;
 use crate::world::{MINUTE, WEB, World, scope, soon, start};
 
 /// Two whole groups and part of a third.
@@ -56,7 +56,7 @@ async fn lived(world: &World) -> BTreeSet<MessageId> {
     });
     world.runtime.ensure_scope_exists(&scope("ann")).await.unwrap();
     let policy = SessionPolicy::default();
-    let captured = join_all(lines.map(|line| world.store.database.capture(line, policy, None))).await;
+    let captured = join_all(lines.map(|line| world.store.capture(line, policy, None))).await;
     captured.into_iter().map(|captured| captured.unwrap().message.id).collect()
 }
 
@@ -124,13 +124,13 @@ async fn receipt_of_an_erasure_that_a_death_cut_off_says_what_is_gone_and_the_sa
     for (fault, gone) in [(Fault::DeathBefore, 500), (Fault::DeathAfter, 1_000)] {
         let mut world = World::new().await;
         let said = lived(&world).await;
-        world.store.plan("forget", Fault::Works);
-        world.store.plan("forget", fault);
+        world.store.faults().plan("forget", Fault::Works);
+        world.store.faults().plan("forget", fault);
         let runtime = world.runtime.clone();
         let wanted = request(Selection { messages: said.clone(), ..Selection::default() });
         let asked = wanted.clone();
         let erasing = tokio::spawn(async move { runtime.changes().erase(asked).await });
-        soon("the death", world.store.death()).await;
+        soon("the death", world.store.faults().death()).await;
         erasing.abort();
         world.restart_after(MINUTE).await;
         let stored = receipts(&world).await;
@@ -139,7 +139,7 @@ async fn receipt_of_an_erasure_that_a_death_cut_off_says_what_is_gone_and_the_sa
         let rest = world.runtime.changes().erase(wanted).await.unwrap();
         assert_eq!(rest.taken.messages.len(), said.len() - gone);
         assert_eq!(world.messages().await, []);
-        assert!(world.store.database.check().await.unwrap().is_intact());
+        assert!(world.store.check().await.unwrap().is_intact());
     }
 }
 
@@ -147,8 +147,8 @@ async fn receipt_of_an_erasure_that_a_death_cut_off_says_what_is_gone_and_the_sa
 async fn a_failure_between_two_groups_is_reported_with_the_receipt() {
     let world = World::new().await;
     let said = lived(&world).await;
-    world.store.plan("forget", Fault::Works);
-    world.store.plan("forget", Fault::Error(StoreError::Failed("the disk is gone".to_owned())));
+    world.store.faults().plan("forget", Fault::Works);
+    world.store.faults().plan("forget", Fault::Error(StoreError::Failed("the disk is gone".to_owned())));
     let failed =
         world.runtime.changes().erase(request(Selection { messages: said, ..Selection::default() })).await;
     let stored = receipts(&world).await;

@@ -48,5 +48,4 @@ mod persona_year;
 mod world;
 mod workshop;
 mod facts_of_lives;
-mod faulty_store;
 mod embedders;

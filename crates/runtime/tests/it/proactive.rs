@@ -47,7 +47,7 @@ pub(crate) async fn holding(
 }
 
 async fn decisions(world: &World) -> Vec<ListedDecision> {
-    let mut decisions = world.store.database.decisions(None, None, 1_000).await.unwrap();
+    let mut decisions = world.store.decisions(None, None, 1_000).await.unwrap();
     decisions.reverse();
     decisions
 }
@@ -80,7 +80,7 @@ async fn a_promise_is_kept_when_its_time_comes_once_and_says_why() {
     assert_eq!(one.decision.reason_sentence(), "a promise was due");
     let receipt = world.store.receipt(memory::identifiers::TurnId(one.decision.id.0)).await.unwrap().unwrap();
     assert_eq!(receipt.prompt_hash.len(), 64);
-    let behind = world.store.database.decisions_behind(&[kept.seq, kept.seq + 1]).await.unwrap();
+    let behind = world.store.decisions_behind(&[kept.seq, kept.seq + 1]).await.unwrap();
     assert_eq!(behind, BTreeMap::from([(kept.seq, one.decision.id)]));
     let request = world.model.requests_for("proactive").pop().unwrap();
     assert!(request.system().contains("You are Echo.") && request.system().contains("# Writing first"));
@@ -183,9 +183,9 @@ async fn a_word_mutes_for_a_day() {
     world.pass(2 * HOUR).await;
     assert_eq!(sent(&world).await.len(), 1);
     let until = world.clock.now() + SignedDuration::from_hours(1);
-    assert!(world.store.database.mute(&scope("ann").user, Some(until)).await.unwrap());
-    assert_eq!(world.store.database.muted_until(&scope("ann").user).await.unwrap(), Some(until));
-    assert!(!world.store.database.mute(&scope("nobody").user, Some(until)).await.unwrap());
+    assert!(world.store.mute(&scope("ann").user, Some(until)).await.unwrap());
+    assert_eq!(world.store.muted_until(&scope("ann").user).await.unwrap(), Some(until));
+    assert!(!world.store.mute(&scope("nobody").user, Some(until)).await.unwrap());
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use memory::consolidate::ConsolidationEvent;
 use memory::nodes::NodeKind;
 use memory::ports::{Extraction, MindError, SessionStore, StoreError};
 use memory::sessions::SessionStatus;
+use store::Fault;
 
-use crate::faulty_store::Fault;
 use crate::workshop::{Workshop, event};
 use crate::world::{MINUTE, SECOND, WEB, World};
 
@@ -105,7 +105,7 @@ async fn a_poison_session_does_not_hold_up_the_others() {
 async fn an_extraction_that_cannot_be_written_is_retried_and_reported_once() {
     let workshop = Workshop::new().await;
     remembers(&workshop);
-    workshop.store.plan("commit_extraction", Fault::Error(full()));
+    workshop.store.faults().plan("commit_extraction", Fault::Error(full()));
     let session = workshop.said(CAT).await;
     workshop.consolidate().await;
     assert!(workshop.formed.lock().unwrap().is_empty(), "nothing is committed, so nothing is announced");
@@ -143,7 +143,7 @@ async fn a_store_that_cannot_even_record_the_failure_gives_the_session_back() {
     world.talk(WEB, CAT).await;
     let session = world.sessions().await.remove(0);
     for method in ["commit_extraction", "record_failure", "release_claims", "release_claims"] {
-        world.store.plan(method, Fault::Error(full()));
+        world.store.faults().plan(method, Fault::Error(full()));
     }
     world.runtime.sessions().close(session.id).await.unwrap();
     world.settle().await;

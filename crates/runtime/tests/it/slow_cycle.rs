@@ -11,8 +11,8 @@ use memory::ports::{
     ProposedThought, SlowCycle, SlowCycleInput, SlowCycleStore, StoreError, TraceStore,
 };
 use memory::sessions::SessionStatus;
+use store::Fault;
 
-use crate::faulty_store::Fault;
 use crate::workshop::{Workshop, event};
 use crate::world::{HOUR, MINUTE};
 
@@ -172,9 +172,9 @@ async fn its_failure_never_touches_the_closed_session() {
         match round {
             0 => workshop.mind.think_next(Err(MindError::Permanent("wrong key".to_owned()))),
             1 => workshop.mind.think_next(Err(MindError::Transient("down".to_owned()))),
-            2 => workshop.store.plan("commit_slow_cycle", unwritable()),
-            3 => workshop.store.plan("slow_cycle_progress", Fault::Panic),
-            _ => workshop.store.plan("store_phase_trace", unwritable()),
+            2 => workshop.store.faults().plan("commit_slow_cycle", unwritable()),
+            3 => workshop.store.faults().plan("slow_cycle_progress", Fault::Panic),
+            _ => workshop.store.faults().plan("store_phase_trace", unwritable()),
         }
         workshop.mind.think_with(|_| Ok(SlowCycle::default()));
         workshop.remember(text, -9).await;
@@ -208,7 +208,7 @@ async fn it_writes_no_core_block() {
         workshop.store.write_core_block(scope, label, text, "owner", crate::world::start()).await.unwrap();
     }
     let before = workshop.store.core_blocks(scope).await.unwrap();
-    let writes = workshop.store.calls("write_core_block");
+    let writes = workshop.store.faults().calls("write_core_block");
     workshop.mind.think_with(|input| {
         Ok(SlowCycle {
             thoughts: vec![thought("I am somebody else now", Subject::Persona, &[&input.events[0]])],
@@ -219,7 +219,7 @@ async fn it_writes_no_core_block() {
     workshop.remember("我爸爸走了", -9).await;
     assert_eq!(workshop.nodes(NodeKind::Thought).await.len(), 1);
     assert_eq!(workshop.store.core_blocks(scope).await.unwrap(), before);
-    assert_eq!(workshop.store.calls("write_core_block"), writes);
+    assert_eq!(workshop.store.faults().calls("write_core_block"), writes);
 }
 
 #[tokio::test]

@@ -110,7 +110,10 @@ async fn a_failed_turn_has_a_trace_and_a_switched_off_one_has_none() {
     world.talk(WEB, CAT).await;
     world.silence().await;
     assert!(world.store.turn_traces(&scope("ann"), None, 10).await.unwrap().is_empty());
-    assert_eq!(world.store.calls("store_turn_trace") + world.store.calls("store_phase_trace"), 0);
+    assert_eq!(
+        world.store.faults().calls("store_turn_trace") + world.store.faults().calls("store_phase_trace"),
+        0
+    );
 }
 
 #[tokio::test]

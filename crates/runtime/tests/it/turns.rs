@@ -10,11 +10,11 @@ use memory::ports::{LedgerStore, StoreError, TurnStore};
 use memory::sessions::SessionStatus;
 use runtime::{IncomingMessage, TurnEvent};
 use serde_json::{Value, json};
+use store::Fault;
 use testkit::Reply;
 use tokio::sync::Notify;
 
 use crate::embedders::HangingEmbedder;
-use crate::faulty_store::Fault;
 use crate::world::{HOUR, MINUTE, SECOND, WEB, World, incoming, scope, section, settings, soon};
 
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -145,16 +145,16 @@ async fn the_time_limit_holds_for_what_comes_before_the_model_too() {
 #[tokio::test]
 async fn a_panic_in_a_port_fails_the_turn_and_the_next_one_works() {
     let mut world = World::new().await;
-    world.store.plan("messages_before", Fault::Panic);
+    world.store.faults().plan("messages_before", Fault::Panic);
     world.say("phone", "first").await;
     let failed = world.hear("chat.message.failed").await;
     assert!(failed["reason"].as_str().unwrap().contains("defect"), "{failed}");
     assert_eq!(status(&world, &failed).await, TurnStatus::Failed);
-    world.store.plan("messages_before", Fault::Panic);
-    world.store.plan("fail_turn", Fault::Panic);
+    world.store.faults().plan("messages_before", Fault::Panic);
+    world.store.faults().plan("fail_turn", Fault::Panic);
     world.say("phone", "second").await;
     world.hear("chat.message.failed").await;
-    assert_eq!(world.store.calls("fail_turn"), 2, "whoever waits is told, marked or not");
+    assert_eq!(world.store.faults().calls("fail_turn"), 2, "whoever waits is told, marked or not");
     world.talk("phone", "third").await;
 }
 
@@ -162,10 +162,10 @@ async fn a_panic_in_a_port_fails_the_turn_and_the_next_one_works() {
 async fn a_turn_that_the_database_interrupted_is_answered_when_it_is_back() {
     let mut world = World::new().await;
     for method in ["messages_before", "turn"] {
-        world.store.plan(method, Fault::Error(StoreError::Busy("the server restarts".to_owned())));
+        world.store.faults().plan(method, Fault::Error(StoreError::Busy("the server restarts".to_owned())));
     }
     world.say("phone", "are you there?").await;
-    world.until("the failure", || async { world.store.calls("messages_before") == 1 }).await;
+    world.until("the failure", || async { world.store.faults().calls("messages_before") == 1 }).await;
     // The first check finds the database unreachable too.
     world.pass(6 * SECOND).await;
     let told = world.take_event_names().await;
@@ -179,7 +179,7 @@ async fn a_turn_that_the_database_interrupted_is_answered_when_it_is_back() {
 #[tokio::test]
 async fn a_message_whose_capture_was_not_confirmed_is_answered() {
     let mut world = World::new().await;
-    world.store.plan("capture", Fault::Unconfirmed);
+    world.store.faults().plan("capture", Fault::Unconfirmed);
     let line = incoming("ann", "phone", "did this arrive?");
     assert!(world.runtime.turns().accept(line).await.is_err());
     world.pass(3 * MINUTE).await;
@@ -192,12 +192,12 @@ async fn a_message_whose_capture_was_not_confirmed_is_answered() {
 async fn a_failed_turn_that_could_not_be_marked_is_marked_later_and_its_session_ends() {
     let mut world = World::new().await;
     world.model.next("reply", Reply::error(400, "no"));
-    world.store.plan("fail_turn", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
+    world.store.faults().plan("fail_turn", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
     world.say("phone", "are you there?").await;
     let failed = world.hear("chat.message.failed").await;
     assert_eq!(status(&world, &failed).await, TurnStatus::Pending);
     world.clock.advance(MINUTE).await;
-    world.until("the mark", || async { world.store.calls("fail_turn") == 2 }).await;
+    world.until("the mark", || async { world.store.faults().calls("fail_turn") == 2 }).await;
     world.silence().await;
     assert_eq!(status(&world, &failed).await, TurnStatus::Failed);
     assert_eq!(world.sessions().await[0].status, SessionStatus::Closed);
@@ -208,12 +208,12 @@ async fn a_failed_turn_that_waits_for_its_mark_is_not_answered_meanwhile() {
     let mut world = World::new().await;
     world.model.next("reply", Reply::error(400, "no"));
     for _ in 0..4 {
-        world.store.plan("fail_turn", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
+        world.store.faults().plan("fail_turn", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
     }
     world.say("phone", "are you there?").await;
     let failed = world.hear("chat.message.failed").await;
     world.pass(4 * MINUTE).await;
-    world.until("the mark", || async { world.store.calls("fail_turn") == 5 }).await;
+    world.until("the mark", || async { world.store.faults().calls("fail_turn") == 5 }).await;
     world.silence().await;
     assert_eq!(status(&world, &failed).await, TurnStatus::Failed);
     let told = world.take_event_names().await;
@@ -224,7 +224,10 @@ async fn a_failed_turn_that_waits_for_its_mark_is_not_answered_meanwhile() {
 async fn a_reply_that_cannot_be_stored_is_not_called_done() {
     let mut world = World::new().await;
     world.say(WEB, "hello").await;
-    world.store.plan("capture", Fault::Error(StoreError::Unwritable("there is no room left".to_owned())));
+    world
+        .store
+        .faults()
+        .plan("capture", Fault::Error(StoreError::Unwritable("there is no room left".to_owned())));
     world.clock.advance(2 * SECOND).await;
     let failed = world.hear("chat.message.failed").await;
     assert!(failed["reason"].as_str().unwrap().contains("no room left"), "{failed}");
@@ -275,7 +278,10 @@ async fn a_reply_whose_question_has_no_name_to_be_read_is_told_all_the_same() {
     let line = IncomingMessage { external_ref: Some("c1".to_owned()), ..incoming("ann", "phone", "one") };
     world.runtime.turns().accept(line).await.unwrap();
     assert_eq!(world.hear("chat.message.done").await["in_reply_to"], json!("c1"));
-    world.store.plan("turn_external_ref", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
+    world
+        .store
+        .faults()
+        .plan("turn_external_ref", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
     let line = IncomingMessage { external_ref: Some("c2".to_owned()), ..incoming("ann", "phone", "two") };
     world.runtime.turns().accept(line).await.unwrap();
     assert_eq!(world.hear("chat.message.done").await["in_reply_to"], Value::Null);
@@ -310,6 +316,6 @@ async fn every_call_is_in_the_cost_ledger() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     world.silence().await;
-    world.until("four calls", || async { world.store.calls("record_call") == 4 }).await;
+    world.until("four calls", || async { world.store.faults().calls("record_call") == 4 }).await;
     assert_eq!(world.model.requests().len(), 4, "reply, extraction, reflection, slow cycle");
 }

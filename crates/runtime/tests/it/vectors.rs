@@ -5,16 +5,16 @@ use std::sync::atomic::Ordering;
 
 use memory::nodes::NodeKind;
 use memory::ports::{EmbedError, Embedder, EmbeddingStore};
+use store::{Fault, without_faults};
 use testkit::{Reply, WordHashEmbedder};
 use tokio::sync::Notify;
 
 use crate::embedders::StingyEmbedder;
-use crate::faulty_store::Fault;
 use crate::world::{MINUTE, SECOND, WEB, World, settings, soon};
 
 async fn missing(world: &World, fingerprint: &str) -> (usize, usize) {
-    let messages = world.store.database.messages_without_vector(fingerprint, 100).await.unwrap().len();
-    let nodes = world.store.database.nodes_without_vector(fingerprint, 100).await.unwrap().len();
+    let messages = without_faults(world.store.messages_without_vector(fingerprint, 100)).await.unwrap().len();
+    let nodes = without_faults(world.store.nodes_without_vector(fingerprint, 100)).await.unwrap().len();
     (messages, nodes)
 }
 
@@ -115,7 +115,7 @@ async fn a_model_that_gives_too_few_vectors_is_left_alone_for_a_while() {
 async fn background_work_that_dies_of_a_defect_is_noticed() {
     let embedder = Arc::new(WordHashEmbedder::new());
     let world = World::with(settings(), Some(embedder)).await;
-    world.store.plan("nodes_without_vector", Fault::Panic);
+    world.store.faults().plan("nodes_without_vector", Fault::Panic);
     world.say(WEB, "hello").await;
     soon("the notice", world.runtime.wait_for_background_failure()).await;
 }

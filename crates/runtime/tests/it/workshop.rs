@@ -18,15 +18,15 @@ use memory::ports::{
 use memory::recall::{RecallRequest, RecallSettings, recall};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::vector_index::VectorIndex;
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{FixedMind, SequentialIds, SimulatedClock};
 
-use crate::faulty_store::FaultyStore;
 use crate::world::{scope, start};
 
 pub(crate) struct Workshop {
     pub(crate) clock: SimulatedClock,
-    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) store: Arc<HomeStore>,
     pub(crate) mind: FixedMind,
     pub(crate) settings: ConsolidateSettings,
     pub(crate) scope: Scope,
@@ -46,7 +46,8 @@ impl Workshop {
 
     pub(crate) async fn with(embedder: Option<Arc<dyn Embedder>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(FaultyStore::open(&folder.path().join("home.db")));
+        let store =
+            Arc::new(HomeStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
         let scope = scope("ann");
         store.ensure_persona(&scope.persona, "Echo", start()).await.unwrap();
         store.ensure_user(&scope.user, start()).await.unwrap();

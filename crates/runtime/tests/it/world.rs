@@ -39,7 +39,6 @@ use testkit::scripted_model::{Pace, answer_plausibly};
 use testkit::{ScriptedModel, SequentialIds, SimulatedClock};
 
 use crate::diary::{hub_of, open_hub};
-use crate::faulty_store::FaultyStore;
 
 /// Loops of the runtime that sleep while idle: idle sessions and consolidation.
 const LOOPS: usize = 2;
@@ -59,7 +58,7 @@ pub(crate) const WEB: &str = "web";
 pub(crate) struct World {
     pub(crate) clock: SimulatedClock,
     pub(crate) model: ScriptedModel,
-    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) store: Arc<HomeStore>,
     pub(crate) runtime: Runtime,
     pub(crate) watcher: Subscription,
     pub(crate) path: PathBuf,
@@ -143,7 +142,7 @@ impl World {
         let model = ScriptedModel::start().await.unwrap();
         answer_plausibly(&model, Pace::default());
         let clock = SimulatedClock::new(start());
-        let store = Arc::new(FaultyStore::open(&path));
+        let store = Arc::new(HomeStore::open(&path, StoreOptions::default()).unwrap());
         let mind = mind(&store, &clock, &model, by_rules).await;
         let core = core(&store, &clock, mind, embedder.clone(), settings.clone(), 1);
         let runtime = Runtime::new(core.clone(), OptionalParts::default());
@@ -217,10 +216,10 @@ impl World {
     }
 
     async fn live_again(&mut self, away: Duration, previous: Option<Arc<dyn Embedder>>) {
-        self.store.die();
+        self.store.faults().die();
         self.clock.advance(away).await;
         self.lives += 1;
-        self.store = Arc::new(FaultyStore::open(&self.path));
+        self.store = Arc::new(HomeStore::open(&self.path, StoreOptions::default()).unwrap());
         let (settings, embedder) = (self.settings.clone(), self.embedder.clone());
         let mind = mind(&self.store, &self.clock, &self.model, self.by_rules).await;
         let core = core(&self.store, &self.clock, mind, embedder, settings, self.lives);
@@ -440,7 +439,7 @@ impl Provider for ByRules {
 }
 
 async fn mind(
-    store: &Arc<FaultyStore>,
+    store: &Arc<HomeStore>,
     clock: &SimulatedClock,
     model: &ScriptedModel,
     by_rules: bool,
@@ -463,7 +462,7 @@ async fn mind(
 }
 
 fn core(
-    store: &Arc<FaultyStore>,
+    store: &Arc<HomeStore>,
     clock: &SimulatedClock,
     mind: LanguageMind,
     embedder: Option<Arc<dyn Embedder>>,

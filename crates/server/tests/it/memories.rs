@@ -24,23 +24,7 @@ pub(crate) async fn extracted(home: &Home, session_id: SessionId, fill: impl FnO
     home.store.end_session(session_id, CloseTrigger::Explicit).await.unwrap();
     let claimed = home.store.claim_closing_session(start()).await.unwrap().unwrap();
     assert_eq!(claimed.id, session_id);
-    let mut commit = ExtractionCommit {
-        session_id,
-        scope: scope("self"),
-        at: start(),
-        trivial: false,
-        nodes: Vec::new(),
-        fingerprint: None,
-        rejected: Vec::new(),
-        entities: Vec::new(),
-        aliases: Vec::new(),
-        links: Vec::new(),
-        identities: Vec::new(),
-        mentions: Vec::new(),
-        pairs: Vec::new(),
-        mood: None,
-        summary: None,
-    };
+    let mut commit = ExtractionCommit::empty(session_id, scope("self"), start());
     fill(&mut commit);
     home.store.commit_extraction(commit).await.unwrap();
 }

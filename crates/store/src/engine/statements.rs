@@ -10,8 +10,10 @@ use testkit::postgres::fresh_database;
 use super::sql::Connection;
 use super::{ServerAddress, StoreOptions, connection, postgres};
 
-/// Folders and files with statements for one engine only: an archive and a Python home are read into a file.
-const SINGLE_ENGINE_PATHS: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
+/// Folders and files with statements for one engine only: an archive and a Python home are read into a file, and tests
+/// record the commits of one.
+const SINGLE_ENGINE_PATHS: [&str; 5] =
+    ["engine", "home_copy", "archive/read.rs", "python_home", "sessions/recorded_commits.rs"];
 
 /// Files whose statements with `format!` are made from the lists of the schema; their own tests use each table.
 const MADE_FROM_SCHEMA: [&str; 1] = ["archive/write.rs"];

@@ -86,6 +86,8 @@ impl UnitOfWork<'_> {
 /// An item of work that many callers request. Concurrent requests are processed together.
 pub(crate) trait Batch: Send + Sized + 'static {
     type Output: Send + 'static;
+    /// The port's method that the items come from.
+    const OPERATION: &'static str;
 
     /// Processes all items, in their order. On an error none of them counts as done.
     fn run(unit: &mut UnitOfWork<'_>, items: &[&Self]) -> Result<Vec<Self::Output>, Failure>;

@@ -30,7 +30,7 @@ impl CaptureStore for HomeStore {
         receipt: Option<ReplyReceipt>,
     ) -> Result<CapturedMessage, StoreError> {
         match message.role {
-            Role::User => self.writer.run_batched(UserMessage { message, policy }).await,
+            Role::User => self.write_batched(UserMessage { message, policy }).await,
             Role::Persona | Role::Other => {
                 self.write(move |unit| capture(unit, &message, &policy, receipt.as_ref())).await
             }
@@ -46,6 +46,7 @@ struct UserMessage {
 
 impl Batch for UserMessage {
     type Output = CapturedMessage;
+    const OPERATION: &str = "capture";
 
     fn run(unit: &mut UnitOfWork<'_>, items: &[&Self]) -> Result<Vec<CapturedMessage>, Failure> {
         let connection = unit.connection;

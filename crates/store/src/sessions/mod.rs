@@ -3,6 +3,8 @@
 mod consolidation;
 pub(crate) mod reconciliation;
 pub(crate) mod commits;
+#[cfg(feature = "faults")]
+pub(crate) mod recorded_commits;
 
 use async_trait::async_trait;
 use jiff::Timestamp;

@@ -89,21 +89,8 @@ impl Life {
         self.home.store.end_session(id, CloseTrigger::Explicit).await.unwrap();
         let session = self.home.store.claim_closing_session(at(number)).await.unwrap().unwrap();
         let mut commit = ExtractionCommit {
-            session_id: id,
-            scope: self.home.scope.clone(),
-            at: at(number),
-            trivial: false,
-            nodes: Vec::new(),
             fingerprint: Some("model".to_owned()),
-            rejected: Vec::new(),
-            entities: Vec::new(),
-            aliases: Vec::new(),
-            links: Vec::new(),
-            identities: Vec::new(),
-            mentions: Vec::new(),
-            pairs: Vec::new(),
-            mood: None,
-            summary: None,
+            ..ExtractionCommit::empty(id, self.home.scope.clone(), at(number))
         };
         fill(self, &message, &mut commit);
         self.home.store.commit_extraction(commit).await.unwrap();

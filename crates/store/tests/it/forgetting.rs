@@ -259,21 +259,8 @@ pub(crate) fn rows(file: &Connection, statement: &str) -> Vec<String> {
 
 fn extraction(session_id: SessionId, scope: &Scope) -> ExtractionCommit {
     ExtractionCommit {
-        session_id,
-        scope: scope.clone(),
-        at: at(3),
-        trivial: false,
-        nodes: Vec::new(),
         fingerprint: Some("two".to_owned()),
-        rejected: Vec::new(),
-        entities: Vec::new(),
-        aliases: Vec::new(),
-        links: Vec::new(),
-        identities: Vec::new(),
-        mentions: Vec::new(),
-        pairs: Vec::new(),
-        mood: None,
-        summary: None,
+        ..ExtractionCommit::empty(session_id, scope.clone(), at(3))
     }
 }
 

@@ -150,21 +150,9 @@ impl<'a> Stage<'a> {
         nodes: Vec<NewNode>,
     ) -> ExtractionCommit {
         ExtractionCommit {
-            session_id: session.id,
-            scope: session.scope.clone(),
-            at: at(seconds),
-            trivial: false,
             nodes,
             fingerprint: Some(MODEL.to_owned()),
-            rejected: Vec::new(),
-            entities: Vec::new(),
-            aliases: Vec::new(),
-            links: Vec::new(),
-            identities: Vec::new(),
-            mentions: Vec::new(),
-            pairs: Vec::new(),
-            mood: None,
-            summary: None,
+            ..ExtractionCommit::empty(session.id, session.scope.clone(), at(seconds))
         }
     }
 

@@ -10,6 +10,7 @@ use memory::messages::{Message, Role};
 use memory::nodes::NodeKind;
 use memory::ports::{EntityStore as _, MessageStore as _, NodeStore as _, PersonaStore as _};
 use memory::text::fold;
+use store::without_faults;
 
 use super::laws::ALL_KINDS;
 use super::talk;
@@ -37,11 +38,11 @@ impl Year {
     }
 
     async fn messages(&self, scope: &Scope) -> Vec<Message> {
-        self.house.store.database.messages_before(scope, None, 60).await.unwrap()
+        without_faults(self.house.store.messages_before(scope, None, 60)).await.unwrap()
     }
 
     async fn nodes(&self, scope: &Scope) -> Vec<NodeId> {
-        let nodes = self.house.store.database.nodes_before(scope, &ALL_KINDS, None, 40).await.unwrap();
+        let nodes = without_faults(self.house.store.nodes_before(scope, &ALL_KINDS, None, 40)).await.unwrap();
         nodes.into_iter().map(|node| node.id).collect()
     }
 
@@ -139,7 +140,7 @@ impl Year {
     }
 
     async fn entities(&self, scope: &Scope) -> Vec<Entity> {
-        self.house.store.database.entities(scope, 100).await.unwrap()
+        without_faults(self.house.store.entities(scope, 100)).await.unwrap()
     }
 
     async fn erase_entity(&mut self, scope: &Scope) {
@@ -167,7 +168,7 @@ impl Year {
     }
 
     async fn decide(&mut self, scope: &Scope) {
-        let rejected = self.house.store.database.rejected(scope, None, 20).await.unwrap();
+        let rejected = without_faults(self.house.store.rejected(scope, None, 20)).await.unwrap();
         let Some(memory) = self.dice.any(&rejected) else { return };
         let runtime = self.house.runtime.clone();
         let approves = self.dice.chance(60);
@@ -216,10 +217,10 @@ impl Year {
         self.lines += 1;
         let text = format!("  Block {}\n\ttrailing blanks stay.  ", self.lines);
         let label = *self.dice.pick(&CoreBlockLabel::ALL);
-        let (database, now) = (&self.house.store.database, self.house.now());
-        database.write_core_block(scope, label, &text, "a person", now).await.unwrap();
+        let (store, now) = (&self.house.store, self.house.now());
+        without_faults(store.write_core_block(scope, label, &text, "a person", now)).await.unwrap();
         for scope in &self.scopes {
-            let blocks = database.core_blocks(scope).await.unwrap();
+            let blocks = without_faults(store.core_blocks(scope)).await.unwrap();
             self.known.blocks.insert(scope.clone(), blocks);
         }
     }

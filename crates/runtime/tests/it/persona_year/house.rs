@@ -8,18 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use memory::ports::{Clock as _, Embedder, PersonaStore as _, UserStore as _};
+use memory::ports::{Clock as _, Embedder, PersonaStore as _};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
 use runtime::{
     Broadcast, Ledger, Metrics, OptionalParts, Runtime, RuntimeCore, RuntimeParts, RuntimeSettings,
 };
+use store::{HomeStore, RecordedCommits, StoreOptions, without_faults};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
 
 use super::model::UnreliableModel;
-use crate::faulty_store::{Commits, FaultyStore};
 use crate::world::{HOUR, SECOND, settings, soon};
 
 /// Channels; no prompt may name them.
@@ -36,7 +36,7 @@ const LOOPS: usize = 2;
 
 pub(super) struct House {
     pub(super) clock: SimulatedClock,
-    pub(super) store: Arc<FaultyStore>,
+    pub(super) store: Arc<HomeStore>,
     pub(super) runtime: Runtime,
     pub(super) index: Arc<VectorIndex>,
     pub(super) model: Arc<UnreliableModel>,
@@ -45,7 +45,7 @@ pub(super) struct House {
     pub(super) lives: u64,
     embedder: Arc<dyn Embedder>,
     /// Commits of earlier processes.
-    commits: Commits,
+    commits: RecordedCommits,
     path: PathBuf,
     _folder: TempDir,
 }
@@ -71,7 +71,7 @@ impl House {
         let folder = folder();
         let path = folder.path().join("home.db");
         let (clock, model) = (SimulatedClock::new(start), Arc::new(model));
-        let store = Arc::new(FaultyStore::open(&path));
+        let store = open_store(&path).await;
         let embedder: Arc<dyn Embedder> = Arc::new(WordHashEmbedder::new());
         let index = Arc::new(VectorIndex::default());
         let runtime = live(&store, &clock, &model, &embedder, &index, 1);
@@ -85,7 +85,7 @@ impl House {
             elapsed: Duration::ZERO,
             lives: 1,
             embedder,
-            commits: Commits::default(),
+            commits: RecordedCommits::default(),
             path,
             _folder: folder,
         };
@@ -103,19 +103,15 @@ impl House {
 
     /// Ends the process if it still runs, and starts another one with the same files after `away`.
     pub(super) async fn die_and_live_again(&mut self, away: Duration) {
-        self.store.die();
-        // Bytes written before the crash are on the disk; nothing is written after it.
-        self.store.database.personas().await.unwrap();
-        let user = memory::UserId::new("nobody").unwrap();
-        self.store.database.ensure_user(&user, self.now()).await.unwrap();
-        let commits = std::mem::take(&mut *self.store.commits.lock().unwrap());
-        self.commits.extractions.extend(commits.extractions);
-        self.commits.reflections.extend(commits.reflections);
+        self.store.faults().die();
+        // Waits for what the writer and the readers were doing: nothing is written after the crash.
+        self.commits = self.commits().await;
+        without_faults(self.store.personas()).await.unwrap();
         // Tasks of the ended process sleep on the old clock, which never advances again.
         self.clock = SimulatedClock::new(self.now() + away);
         self.elapsed += away;
         self.lives += 1;
-        self.store = Arc::new(FaultyStore::open(&self.path));
+        self.store = open_store(&self.path).await;
         self.index = Arc::new(VectorIndex::default());
         self.runtime = live(&self.store, &self.clock, &self.model, &self.embedder, &self.index, self.lives);
         self.runtime.start().await.unwrap();
@@ -123,10 +119,11 @@ impl House {
     }
 
     /// Commits of all processes.
-    pub(super) fn commits<T>(&self, look: impl Fn(&Commits) -> Vec<T>) -> Vec<T> {
-        let mut found = look(&self.commits);
-        found.extend(look(&self.store.commits.lock().unwrap()));
-        found
+    pub(super) async fn commits(&self) -> RecordedCommits {
+        let (mut all, of_this) = (self.commits.clone(), self.store.recorded_commits().await.unwrap());
+        all.extractions.extend(of_this.extractions);
+        all.reflections.extend(of_this.reflections);
+        all
     }
 
     /// The result of a call, or `None` if the process ended during it: then the result is unknown.
@@ -134,14 +131,14 @@ impl House {
         tokio::select! {
             biased;
             done = work => Some(done),
-            () = self.store.death() => None,
+            () = self.store.faults().death() => None,
         }
     }
 
     /// Advances the time. Returns early if the process ends.
     pub(super) async fn pass(&mut self, duration: Duration) {
         let mut left = duration;
-        while !left.is_zero() && !self.store.is_dead() {
+        while !left.is_zero() && !self.store.faults().is_dead() {
             let step = left.min(LOOK);
             self.clock.advance(step).await;
             self.elapsed += step;
@@ -160,7 +157,7 @@ impl House {
         let state = Cell::new(((0, 0), 0));
         let work = async {
             let mut calm = 0;
-            while calm < 2 && !self.store.is_dead() {
+            while calm < 2 && !self.store.faults().is_dead() {
                 self.clock.advance(Duration::ZERO).await;
                 // Other loops also sleep, after a failure: only these two show that no session is being closed or
                 // consolidated.
@@ -182,7 +179,7 @@ impl House {
     /// has yielded to a turn.
     pub(super) async fn vectors_are_made(&self) {
         let work = async {
-            while !self.store.is_dead() && !self.has_vectors().await {
+            while !self.store.faults().is_dead() && !self.has_vectors().await {
                 self.clock.advance(A_MOMENT).await;
             }
         };
@@ -191,16 +188,22 @@ impl House {
 
     async fn has_vectors(&self) -> bool {
         use memory::ports::EmbeddingStore as _;
-        let database = &self.store.database;
-        let coverage = database.vector_coverage(self.fingerprint()).await.unwrap();
+        let (store, fingerprint) = (&self.store, self.fingerprint());
+        let coverage = without_faults(store.vector_coverage(fingerprint)).await.unwrap();
         coverage.rows == coverage.with_vector
-            || (database.messages_without_vector(self.fingerprint(), 1).await.unwrap().is_empty()
-                && database.nodes_without_vector(self.fingerprint(), 1).await.unwrap().is_empty())
+            || (without_faults(store.messages_without_vector(fingerprint, 1)).await.unwrap().is_empty()
+                && without_faults(store.nodes_without_vector(fingerprint, 1)).await.unwrap().is_empty())
     }
 }
 
+async fn open_store(path: &Path) -> Arc<HomeStore> {
+    let store = HomeStore::open(path, StoreOptions::default()).unwrap();
+    store.record_commits().await.unwrap();
+    Arc::new(store)
+}
+
 fn live(
-    store: &Arc<FaultyStore>,
+    store: &Arc<HomeStore>,
     clock: &SimulatedClock,
     model: &Arc<UnreliableModel>,
     embedder: &Arc<dyn Embedder>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::corrections::Author;
 use memory::identifiers::{MessageId, NodeId, SessionId};
@@ -15,6 +15,7 @@ use memory::ports::{
     VectorIndexStore as _,
 };
 use memory::sessions::{Session, SessionStatus};
+use store::{RecordedCommits, without_faults};
 
 use super::house::{House, LOOK};
 use super::year::{Said, Year};
@@ -35,8 +36,9 @@ pub(super) async fn quickly(year: &mut Year) -> Law {
     if let Some(seen) = year.house.model.seen().first() {
         return Err(seen.clone());
     }
-    reflections_are_rare(year)?;
-    sessions_are_extracted_once(year)?;
+    let commits = year.house.commits().await;
+    reflections_are_rare(&commits)?;
+    sessions_are_extracted_once(year, &commits)?;
     core_blocks_are_as_written(year).await
 }
 
@@ -44,7 +46,7 @@ pub(super) async fn quickly(year: &mut Year) -> Law {
 pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>, old_nodes_too: bool) -> Law {
     quickly(year).await?;
     year.house.vectors_are_made().await;
-    if year.house.store.is_dead() {
+    if year.house.store.faults().is_dead() {
         return Ok(());
     }
     if old_nodes_too {
@@ -66,7 +68,7 @@ pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>, old_nodes_too
 
 /// SQLite's own check, and rows, words and vectors without an owner.
 pub(super) async fn database_is_whole(year: &Year) -> Law {
-    let check = year.house.store.database.check().await.unwrap();
+    let check = year.house.store.check().await.unwrap();
     if !check.is_intact() {
         return Err(format!("the database is not whole: {check:?}"));
     }
@@ -81,31 +83,31 @@ struct Stored {
 
 impl Stored {
     async fn read(house: &House, scope: &Scope) -> Self {
-        let database = &house.store.database;
-        let messages = database.messages_before(scope, None, ALL).await.unwrap();
+        let messages = without_faults(house.store.messages_before(scope, None, ALL)).await.unwrap();
         let messages = messages.into_iter().map(|message| (message.id, message)).collect();
-        Self { messages, nodes: database.nodes_before(scope, &ALL_KINDS, None, ALL).await.unwrap() }
+        let nodes = without_faults(house.store.nodes_before(scope, &ALL_KINDS, None, ALL)).await.unwrap();
+        Self { messages, nodes }
     }
 }
 
 async fn sessions(house: &House) -> Vec<Session> {
     let filter = SessionFilter { limit: ALL, ..SessionFilter::default() };
-    house.store.database.sessions(filter).await.unwrap()
+    without_faults(house.store.sessions(filter)).await.unwrap()
 }
 
 /// The last two sessions of a scope.
 pub(super) async fn newest_sessions(house: &House, scope: &Scope) -> Vec<SessionId> {
     let filter = SessionFilter { scope: Some(scope.clone()), limit: 2, ..SessionFilter::default() };
-    let sessions = house.store.database.sessions(filter).await.unwrap();
+    let sessions = without_faults(house.store.sessions(filter)).await.unwrap();
     sessions.into_iter().map(|session| session.id).collect()
 }
 
 pub(super) async fn scope_of_node(house: &House, id: NodeId) -> Option<Scope> {
-    house.store.database.scope_of_node(id).await.unwrap()
+    without_faults(house.store.scope_of_node(id)).await.unwrap()
 }
 
 pub(super) async fn is_settled(house: &House, id: NodeId) -> bool {
-    house.store.database.expectation_end(id).await.unwrap().is_some()
+    without_faults(house.store.expectation_end(id)).await.unwrap().is_some()
 }
 
 /// A person retries what had failed.
@@ -120,7 +122,7 @@ pub(super) async fn retry_failures(year: &mut Year) {
 /// L1: byte for byte what people wrote.
 async fn core_blocks_are_as_written(year: &Year) -> Law {
     for scope in &year.scopes {
-        let blocks = year.house.store.database.core_blocks(scope).await.unwrap();
+        let blocks = without_faults(year.house.store.core_blocks(scope)).await.unwrap();
         let written = year.known.blocks.get(scope).cloned().unwrap_or_default();
         if blocks != written {
             return Err(format!("a core block of {scope:?} is {blocks:?}, and people wrote {written:?}"));
@@ -131,7 +133,7 @@ async fn core_blocks_are_as_written(year: &Year) -> Law {
 
 /// L2: every acknowledged message is stored verbatim, once; and nothing else.
 async fn words_are_kept(year: &mut Year, scope: &Scope, stored: &BTreeMap<MessageId, Message>) -> Law {
-    let counted = year.house.store.database.scope_counts(scope).await.unwrap()[1];
+    let counted = without_faults(year.house.store.scope_counts(scope)).await.unwrap()[1];
     if counted != stored.len() as u64 {
         return Err(format!("{counted} messages are counted and {} are there", stored.len()));
     }
@@ -203,7 +205,8 @@ async fn memory_is_founded(
     id: NodeId,
     stored: &BTreeMap<MessageId, Message>,
 ) -> Law {
-    let Some(EvidencedNode { node, evidence, filling }) = year.house.store.database.node(id).await.unwrap()
+    let Some(EvidencedNode { node, evidence, filling }) =
+        without_faults(year.house.store.node(id)).await.unwrap()
     else {
         return Err(format!("node {id} is listed and not there"));
     };
@@ -245,13 +248,13 @@ async fn memory_is_founded(
 
 /// Whether evidence of a thought was erased, and the thought is marked so.
 async fn marked(house: &House, node: &Node) -> bool {
-    let dependents = house.store.database.dependents(node.id).await.unwrap();
+    let dependents = without_faults(house.store.dependents(node.id)).await.unwrap();
     dependents.is_some_and(|found| !found.orphaned.is_empty())
 }
 
 /// Whether a person wrote or approved it.
 async fn vouched_for(house: &House, node: &Node) -> bool {
-    let history = house.store.database.node_history(node.id, 100).await.unwrap().unwrap_or_default();
+    let history = without_faults(house.store.node_history(node.id, 100)).await.unwrap().unwrap_or_default();
     history
         .iter()
         .any(|version| version.node_id == node.id && version.by == Author::Person && !version.undone)
@@ -259,7 +262,7 @@ async fn vouched_for(house: &House, node: &Node) -> bool {
 
 /// L6.
 async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
-    let Some(mood) = year.house.store.database.mood(scope).await.unwrap() else { return Ok(()) };
+    let Some(mood) = without_faults(year.house.store.mood(scope)).await.unwrap() else { return Ok(()) };
     let elapsed = year.house.elapsed;
     // A clock that went back shows some times twice.
     let ahead = Duration::try_from(mood.updated_at.duration_since(year.house.now())).unwrap_or_default();
@@ -274,9 +277,9 @@ async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
 /// The vectors in memory are those in the database, of every row that can be searched.
 async fn index_is_the_database(year: &Year, scope: &Scope, of_scope: &Stored) -> Law {
     let (house, fingerprint) = (&year.house, year.house.fingerprint());
-    let database = &house.store.database;
     for corpus in [Corpus::Messages, Corpus::Nodes] {
-        let stored = database.vectors_after(scope, corpus, fingerprint, 0, ALL).await.unwrap();
+        let stored =
+            without_faults(house.store.vectors_after(scope, corpus, fingerprint, 0, ALL)).await.unwrap();
         let readable: BTreeSet<i64> =
             stored.iter().filter(|vector| vector.readability >= 0.6).map(|vector| vector.seq).collect();
         let live: BTreeSet<i64> = match corpus {
@@ -288,7 +291,8 @@ async fn index_is_the_database(year: &Year, scope: &Scope, of_scope: &Stored) ->
             let odd: Vec<&i64> = with_vector.symmetric_difference(&live).collect();
             return Err(format!("rows and vectors of {corpus:?} differ in {odd:?}"));
         }
-        let loaded = house.index.load(database, scope, corpus, fingerprint).await.unwrap();
+        let loaded =
+            without_faults(house.index.load(&*house.store, scope, corpus, fingerprint)).await.unwrap();
         let Some(first) = stored.first() else { continue };
         let held: BTreeSet<i64> = loaded.nearest(&first.vector, ALL as usize).into_iter().collect();
         if held != readable {
@@ -306,29 +310,29 @@ async fn index_is_the_database(year: &Year, scope: &Scope, of_scope: &Stored) ->
 }
 
 /// Never more than three runs with a thought in any 24 hours.
-fn reflections_are_rare(year: &Year) -> Law {
-    for scope in &year.scopes {
-        let mut runs = year.house.commits(|commits| {
-            let with_thought = commits.reflections.iter().filter(|(of, _, thought)| of == scope && *thought);
-            with_thought.map(|(_, at, _)| *at).collect()
-        });
+fn reflections_are_rare(commits: &RecordedCommits) -> Law {
+    let mut runs_by_scope: BTreeMap<i64, Vec<Timestamp>> = BTreeMap::new();
+    for (scope, at) in &commits.reflections {
+        runs_by_scope.entry(*scope).or_default().push(*at);
+    }
+    for (scope, mut runs) in runs_by_scope {
         runs.sort_unstable();
         let day = SignedDuration::from_hours(24);
         let close = runs
             .windows(REFLECTIONS_A_DAY + 1)
             .find(|runs| runs[REFLECTIONS_A_DAY].duration_since(runs[0]) < day);
         if let Some(runs) = close {
-            return Err(format!("{scope:?} reflected at {runs:?}"));
+            return Err(format!("scope {scope} reflected at {runs:?}"));
         }
     }
     Ok(())
 }
 
 /// A session is extracted once, and once more for each change of its messages.
-fn sessions_are_extracted_once(year: &Year) -> Law {
+fn sessions_are_extracted_once(year: &Year, commits: &RecordedCommits) -> Law {
     let mut counts: HashMap<SessionId, usize> = HashMap::new();
-    for session in year.house.commits(|commits| commits.extractions.clone()) {
-        *counts.entry(session).or_default() += 1;
+    for session in &commits.extractions {
+        *counts.entry(*session).or_default() += 1;
     }
     for (session, count) in counts {
         let allowed = 1 + year.known.again.get(&session).copied().unwrap_or_default();

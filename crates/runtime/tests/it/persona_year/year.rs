@@ -11,12 +11,12 @@ use memory::nodes::Node;
 use memory::ports::{StoreError, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
 use runtime::IncomingMessage;
+use store::{Fault, without_faults};
 
 use super::dice::Dice;
 use super::house::{CHANNELS, House, UNTIL_NOTICED};
 use super::model::UnreliableModel;
 use super::{laws, talk};
-use crate::faulty_store::Fault;
 use crate::world::{HOUR, MINUTE, SECOND};
 
 /// The scopes, each with a word that is used in it alone.
@@ -108,7 +108,7 @@ impl Year {
         for scope in &scopes {
             house.runtime.ensure_scope_exists(scope).await.unwrap();
             let zone = *dice.pick(&ZONES);
-            house.store.database.set_user_timezone(&scope.user, Some(zone.to_owned())).await.unwrap();
+            without_faults(house.store.set_user_timezone(&scope.user, Some(zone.to_owned()))).await.unwrap();
         }
         let known = Known::default();
         Self { house, dice, scopes, known, lines: 0, days: 0, next_week: 7, disturbed: false }
@@ -193,7 +193,7 @@ impl Year {
 
     /// Restarts a process that ended.
     pub(super) async fn keep_alive(&mut self) {
-        while self.house.store.is_dead() {
+        while self.house.store.faults().is_dead() {
             self.disturbed = true;
             let away = Duration::from_secs(self.dice.below(1_000) as u64);
             self.house.die_and_live_again(away).await;
@@ -220,7 +220,7 @@ impl Year {
             2 => Fault::Error(StoreError::Unwritable("no space is left".to_owned())),
             _ => Fault::Error(StoreError::Busy("another process".to_owned())),
         };
-        self.house.store.plan(method, fault);
+        self.house.store.faults().plan(method, fault);
     }
 
     /// Several messages in a row, and their reply.
@@ -242,7 +242,7 @@ impl Year {
             self.house.elapsed += pause;
         }
         self.house.pass(5 * SECOND).await;
-        if self.dice.chance(15) && !self.house.store.is_dead() {
+        if self.dice.chance(15) && !self.house.store.faults().is_dead() {
             self.regenerate(&scope).await;
         }
     }
@@ -285,7 +285,7 @@ impl Year {
                 self.allow_again_all_of(scope).await;
             }
         }
-        if !self.house.store.is_dead() {
+        if !self.house.store.faults().is_dead() {
             self.house.pass(5 * SECOND).await;
         }
     }

@@ -8,8 +8,8 @@ use memory::ports::{
     CorrectionStore, Extraction, MindError, NodeStore, PairVerdict, ProposedVerdict, Reconciliation,
     ReconciliationInput, StoreError,
 };
+use store::Fault;
 
-use crate::faulty_store::Fault;
 use crate::workshop::{Workshop, event};
 use crate::world::{HOUR, MINUTE};
 
@@ -222,7 +222,10 @@ async fn a_crash_between_extraction_and_reconciliation_loses_no_question() {
     workshop.mind.extract_with(|input| {
         Ok(Extraction { events: vec![event(input, PORTO, PORTO_SAID, 1)], ..Extraction::default() })
     });
-    workshop.store.plan("commit_reconciliation", Fault::Error(StoreError::Busy("for a moment".to_owned())));
+    workshop
+        .store
+        .faults()
+        .plan("commit_reconciliation", Fault::Error(StoreError::Busy("for a moment".to_owned())));
     workshop.consolidate_one().await.unwrap();
     assert_eq!(read(&workshop, &hamburg).await.superseded_by, None);
     workshop.pass(10 * MINUTE).await;

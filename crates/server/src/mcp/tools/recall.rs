@@ -24,7 +24,7 @@ pub(super) fn tools() -> Vec<Tool> {
             Effect::Reads,
             "Recall what the persona would know when answering a text: core blocks, mood, the events, thoughts, people and earlier \
              messages about it, each with every part of its score, and the daily and significant memories that other programs wrote \
-             about it. What was corrected since is told as no longer current.",
+             about it. What was corrected since is marked as no longer current.",
             recall,
         )
         .with_aliases(&[("query", "text")]),
