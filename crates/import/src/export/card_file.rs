@@ -74,9 +74,8 @@ fn zip_archive(mut card: Value, picture: Option<&Picture>) -> Vec<u8> {
         .chain(icon.iter().map(|(path, _, bytes)| (path.as_str(), bytes.as_slice())));
     for (path, bytes) in files {
         // Writing to memory fails only for names and sizes that do not occur here.
-        let written = archive.start_file(path, SimpleFileOptions::default());
-        debug_assert!(written.is_ok());
-        let _in_memory = archive.write_all(bytes);
+        let _started = archive.start_file(path, SimpleFileOptions::default());
+        let _written = archive.write_all(bytes);
     }
     archive.finish().map(Cursor::into_inner).unwrap_or_default()
 }

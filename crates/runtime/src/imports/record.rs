@@ -17,8 +17,8 @@ use memory::identifiers::{ImportId, MessageId, RejectedId, SessionId};
 use memory::messages::{MessageVersion, Role, VersionPlace};
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, Proposal, RejectedMemory};
 use memory::ports::{
-    Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
-    ImportedProposal, ImportedVersion, NewImport, NewMessage, RecordedPage, Remembering, StoreError,
+    Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage, ImportedProposal,
+    ImportedVersion, NewImport, NewMessage, RecordedPage, Remembering, StoreError,
 };
 use memory::sessions::{IMPORT_CHANNEL_PREFIX, SessionPolicy};
 use memory::{Scope, text};
@@ -153,10 +153,7 @@ impl ImportRecorder<'_> {
                 return Err(StoreError::Failed(reason).into());
             }
         }
-        let ended =
-            self.store.finish_import(run.run_id, self.clock.now()).await?.ok_or(RecordError::Ended)?;
-        debug_assert_eq!(ended.status, ImportStatus::Recorded);
-        Ok(ended)
+        self.store.finish_import(run.run_id, self.clock.now()).await?.ok_or(RecordError::Ended)
     }
 
     fn assign_ids(
