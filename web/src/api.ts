@@ -147,14 +147,14 @@ export function persona(): { persona_id?: string } {
 
 /** Fills in the path parameters and appends the others as the query. */
 function urlOf(path: string, fields: object = {}): string {
-  const left = new Map(Object.entries({ ...persona(), ...fields }));
-  const place = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = left.get(name);
-    left.delete(name);
+  const remaining = new Map(Object.entries({ ...persona(), ...fields }));
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = remaining.get(name);
+    remaining.delete(name);
     return encodeURIComponent(String(value));
   });
-  const asked = [...left].filter(([, value]) => value !== null && value !== undefined);
-  return asked.length ? `${place}?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}` : place;
+  const queryFields = [...remaining].filter(([, value]) => value !== null && value !== undefined);
+  return queryFields.length ? `${filledPath}?${new URLSearchParams(queryFields.map(([name, value]) => [name, String(value)]))}` : filledPath;
 }
 
 /** Time after which the URL of a download is released. The browser must have started to read it by then. */

@@ -12,13 +12,13 @@ export function dayLabel(
   words: { today: string; yesterday: string },
 ): string {
   const date = new Date(`${day}T12:00:00Z`);
-  const distance = Math.round((Date.parse(`${today}T12:00:00Z`) - date.getTime()) / 86_400_000);
-  if (distance === 0) return words.today;
-  if (distance === 1) return words.yesterday;
+  const daysAgo = Math.round((Date.parse(`${today}T12:00:00Z`) - date.getTime()) / 86_400_000);
+  if (daysAgo === 0) return words.today;
+  if (daysAgo === 1) return words.yesterday;
   const sameYear = day.slice(0, 4) === today.slice(0, 4);
   return formatter(locale, {
     timeZone: "UTC",
-    weekday: distance > 0 && distance < 7 ? "long" : undefined,
+    weekday: daysAgo > 0 && daysAgo < 7 ? "long" : undefined,
     month: "long",
     day: "numeric",
     year: sameYear ? undefined : "numeric",
@@ -47,7 +47,7 @@ const formatters = new Map<string, Intl.DateTimeFormat>();
 
 function formatter(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const name = locale + JSON.stringify(options);
-  const made = formatters.get(name) ?? new Intl.DateTimeFormat(locale, options);
-  formatters.set(name, made);
-  return made;
+  const dateFormat = formatters.get(name) ?? new Intl.DateTimeFormat(locale, options);
+  formatters.set(name, dateFormat);
+  return dateFormat;
 }

@@ -5,7 +5,7 @@ import { preferredLanguage, translate, translateCount, type Language, type Messa
 import { closeTriggerLabel, moodLabel, reasonLabel, tagLabel } from "./i18n/vocabulary";
 
 class InterfaceLanguage {
-  current: Language = $state(remembered() ?? preferredLanguage(navigator.languages));
+  current: Language = $state(storedLanguage() ?? preferredLanguage(navigator.languages));
   /** The locale of dates and numbers: the reader's regional variant of the language, if the browser reports one. */
   locale = $derived(
     navigator.languages.find((tag) => tag.startsWith(this.current)) ?? (this.current === "zh" ? "zh-CN" : "en"),
@@ -50,7 +50,7 @@ class InterfaceLanguage {
   }
 }
 
-function remembered(): Language | null {
+function storedLanguage(): Language | null {
   const value = readItem("language");
   return value === "en" || value === "zh" ? value : null;
 }

@@ -6,7 +6,7 @@ export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
 class ThemeChoice {
-  current: Theme = $state(remembered());
+  current: Theme = $state(storedTheme());
 
   choose(theme: Theme): void {
     this.current = theme;
@@ -14,7 +14,7 @@ class ThemeChoice {
   }
 }
 
-function remembered(): Theme {
+function storedTheme(): Theme {
   const value = readItem("theme");
   return value === "light" || value === "dark" ? value : "system";
 }

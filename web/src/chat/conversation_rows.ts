@@ -10,7 +10,7 @@ export type ConversationRow =
   | { kind: "divider"; key: string; at: string; closing: Closing | null };
 
 /** Computing the local day is slow, and all rows are needed again for every token. */
-const cached = new WeakMap<Message, { day: string; row: ConversationRow }>();
+const rowCache = new WeakMap<Message, { day: string; row: ConversationRow }>();
 
 export function conversationRows(
   messages: readonly Message[],
@@ -21,7 +21,7 @@ export function conversationRows(
   const result: ConversationRow[] = [];
   let day = "";
   messages.forEach((message, index) => {
-    const { day: today, row } = cached.get(message) ?? cacheRow(message, timeZone);
+    const { day: today, row } = rowCache.get(message) ?? cacheRow(message, timeZone);
     if (today !== day) result.push({ kind: "day", key: `day:${today}:${message.key}`, day: today });
     day = today;
     result.push(row);
@@ -37,7 +37,7 @@ export function conversationRows(
 function cacheRow(message: Message, timeZone?: string): { day: string; row: ConversationRow } {
   const row: ConversationRow = { kind: "message", key: message.key, message };
   const entry = { day: localDay(message.at, timeZone), row };
-  cached.set(message, entry);
+  rowCache.set(message, entry);
   return entry;
 }
 

@@ -7,16 +7,16 @@ import { Lexer, type Token } from "marked";
 const LENGTH_MAX = 40_000;
 
 export function blocksOf(text: string): Token[] {
-  if (text.length > LENGTH_MAX) return [plain(text)];
+  if (text.length > LENGTH_MAX) return [textToken(text)];
   try {
     // `breaks`: a line break in a message is intended.
     return new Lexer({ gfm: true, breaks: true }).lex(text);
   } catch {
-    return [plain(text)];
+    return [textToken(text)];
   }
 }
 
-const plain = (text: string): Token => ({ type: "text", raw: text, text });
+const textToken = (text: string): Token => ({ type: "text", raw: text, text });
 
 /** A safe link target; null for scripts, data and invalid URLs. */
 export function safeAddress(href: string): string | null {
@@ -31,6 +31,6 @@ export function safeAddress(href: string): string | null {
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };
 
 /** Decodes the few character entities that people and models write. */
-export function unescaped(text: string): string {
+export function unescapeEntities(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (mark, name: string) => ENTITIES[name] ?? mark);
 }

@@ -6,31 +6,31 @@ const RESTORE_WITHIN_MS = 500;
 
 /** Starts watching; the returned function stops it. */
 export function keepFocus(): () => void {
-  let held: Element | null = null;
+  let focused: Element | null = null;
   /** Its ancestors, the nearest first. */
-  let around: Element[] = [];
+  let ancestors: Element[] = [];
 
   const isLost = () => document.activeElement === null || document.activeElement === document.body;
   const isDisabled = (element: Element) => element.matches(":disabled");
 
   function onFocusGained(event: FocusEvent) {
     if (!(event.target instanceof Element)) return;
-    held = event.target;
-    around = [];
-    for (let next = held.parentElement; next; next = next.parentElement) around.push(next);
+    focused = event.target;
+    ancestors = [];
+    for (let next = focused.parentElement; next; next = next.parentElement) ancestors.push(next);
   }
 
   /** The focus is not restored if the reader moved it. */
   function onFocusLeft() {
     setTimeout(() => {
-      if (isLost() && held?.isConnected && !isDisabled(held)) held = null;
+      if (isLost() && focused?.isConnected && !isDisabled(focused)) focused = null;
     });
   }
 
   function restoreFocus() {
-    if (held === null || !isLost()) return;
-    if (held.isConnected) {
-      if (!isDisabled(held) && held instanceof HTMLElement) held.focus({ preventScroll: true });
+    if (focused === null || !isLost()) return;
+    if (focused.isConnected) {
+      if (!isDisabled(focused) && focused instanceof HTMLElement) focused.focus({ preventScroll: true });
       else setTimeout(() => focusInstead(), RESTORE_WITHIN_MS);
     } else {
       nextFocusable()?.focus({ preventScroll: true });
@@ -39,14 +39,14 @@ export function keepFocus(): () => void {
 
   /** The element stays disabled: after a form was submitted, its first field gets the focus. */
   function focusInstead() {
-    if (held === null || !isLost() || !held.isConnected || !isDisabled(held)) return;
-    const field = held.closest("form")?.querySelector<HTMLElement>("input:enabled, select:enabled, textarea:enabled");
+    if (focused === null || !isLost() || !focused.isConnected || !isDisabled(focused)) return;
+    const field = focused.closest("form")?.querySelector<HTMLElement>("input:enabled, select:enabled, textarea:enabled");
     (field ?? nextFocusable())?.focus({ preventScroll: true });
   }
 
   /** The nearest focusable element that still exists: an open dialog, a list, the screen. */
   function nextFocusable(): HTMLElement | null {
-    const near = around.find((element) => element.isConnected && element.matches("dialog[open], [tabindex]"));
+    const near = ancestors.find((element) => element.isConnected && element.matches("dialog[open], [tabindex]"));
     const screen = "dialog:modal, main[tabindex], main [role=region][tabindex]";
     return (near as HTMLElement | undefined) ?? document.querySelector<HTMLElement>(screen);
   }

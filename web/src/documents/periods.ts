@@ -7,9 +7,9 @@ const DAY_MS = 86_400_000;
 /** The Monday of an ISO week. */
 export function mondayOf(year: number, week: number): Date {
   // The fourth of January is always in the first week.
-  const fourth = new Date(Date.UTC(year, 0, 4));
-  const weekday = (fourth.getUTCDay() + 6) % 7;
-  return new Date(fourth.getTime() + ((week - 1) * 7 - weekday) * DAY_MS);
+  const januaryFourth = new Date(Date.UTC(year, 0, 4));
+  const weekday = (januaryFourth.getUTCDay() + 6) % 7;
+  return new Date(januaryFourth.getTime() + ((week - 1) * 7 - weekday) * DAY_MS);
 }
 
 /** The title of `2026-W47.md`, `2026-11.md` or `2026-11-22_home.md`; null for other names. */
@@ -30,10 +30,10 @@ export function periodLabel(filename: string, language: Language, locale: string
   const date = /^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?=_|$)/.exec(stem);
   if (!date) return null;
   const [, year, month, day] = date;
-  const moment = new Date(Date.UTC(Number(year), Number(month ?? 1) - 1, Number(day ?? 1)));
-  if (day) return format({ weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(moment);
-  if (month) return format({ month: "long", year: "numeric" }).format(moment);
-  return format({ year: "numeric" }).format(moment);
+  const firstDay = new Date(Date.UTC(Number(year), Number(month ?? 1) - 1, Number(day ?? 1)));
+  if (day) return format({ weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(firstDay);
+  if (month) return format({ month: "long", year: "numeric" }).format(firstDay);
+  return format({ year: "numeric" }).format(firstDay);
 }
 
 /** A file name without its date: the slug of a significant moment. */

@@ -14,17 +14,17 @@ const TIMEOUT_MS = 1_000;
 const CONTEXT = 160;
 
 export function diffText(before: string, after: string, words = new Intl.Segmenter(undefined, { granularity: "word" })): DiffPart[] {
-  const short = before.length + after.length <= BY_WORDS_MAX;
-  const changes: ChangeObject<string>[] | undefined = short
+  const isShort = before.length + after.length <= BY_WORDS_MAX;
+  const changes: ChangeObject<string>[] | undefined = isShort
     ? diffWordsWithSpace(before, after, { intlSegmenter: words, timeout: TIMEOUT_MS })
     : diffLines(before, after, { timeout: TIMEOUT_MS });
   if (changes) return changes.map(({ value, added, removed }) => ({ text: value, change: changeOf(added, removed) }));
   // The comparison timed out: show the texts as completely different.
-  const whole: DiffPart[] = [
+  const replacedWhole: DiffPart[] = [
     { text: before, change: "removed" },
     { text: after, change: "added" },
   ];
-  return whole.filter(({ text }) => text !== "");
+  return replacedWhole.filter(({ text }) => text !== "");
 }
 
 function changeOf(added: boolean, removed: boolean): DiffPart["change"] {

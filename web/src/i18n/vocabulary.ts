@@ -139,7 +139,7 @@ const REASONS: [pattern: RegExp, zh: string][] = [
   [/^(?:rests on|cites|shares) the same evidence$/, "依据相同"],
   [/^says what is asked for$/, "正是所问的内容"],
   [/^relevance ([\d.]+) is below ([\d.]+)$/, "相关度 $1 低于 $2"],
-  [/^(\d+) better (?:ones|memories) were found$/, "找到了 $1 条更合适的"],
+  [/^(\d+) better (?:ones|memories) were match$/, "找到了 $1 条更合适的"],
   [/^says the same as a better one$/, "与更合适的一条重复"],
   [/^no room in the token budget$/, "超出词元预算"],
   [/^no quote was given$/, "没有给出原话"],
@@ -199,12 +199,12 @@ export function reasonLabel(language: Language, reason: string): string {
 }
 
 function translatedReason(reason: string): string | null {
-  const found = REASONS.find(([pattern]) => pattern.test(reason));
-  return found ? reason.replace(found[0], found[1]) : null;
+  const match = REASONS.find(([pattern]) => pattern.test(reason));
+  return match ? reason.replace(match[0], match[1]) : null;
 }
 
 /** Why a conversation ended; null for a trigger that is unknown here. */
 export function closeTriggerLabel(language: Language, trigger: string): string | null {
-  const found = CLOSE_TRIGGERS[trigger];
-  return found ? found[language === "zh" ? 1 : 0] : null;
+  const match = CLOSE_TRIGGERS[trigger];
+  return match ? match[language === "zh" ? 1 : 0] : null;
 }

@@ -21,14 +21,14 @@ export function mappingOf(look: ImportPreview, { sides, zone, since, without }: 
   const speakersOn = (side: Side) => look.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
   // A preview lists at most a thousand speakers; the format determines the roles of the others.
   const listsAll = look.speaker_count === look.speakers.length;
-  const taken = look.conversations.map((conversation) => conversation.id).filter((id) => !without.has(id));
+  const conversationIds = look.conversations.map((conversation) => conversation.id).filter((id) => !without.has(id));
   return {
     user: speakersOn("user"),
     persona: speakersOn("persona"),
     use_roles: listsAll ? false : null,
     zone: zone.trim() || null,
     since: since || null,
-    conversations: without.size > 0 ? taken : null,
+    conversations: without.size > 0 ? conversationIds : null,
   };
 }
 

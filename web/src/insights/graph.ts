@@ -27,12 +27,12 @@ const ALPHA_DECAY = 0.04;
 
 export function graphOf({ nodes, entities }: MemorySet): Graph {
   const dots = [...entities.map(entityDot), ...nodes.map(nodeDot)];
-  const known = new Set(dots.map((dot) => dot.id));
+  const ids = new Set(dots.map((dot) => dot.id));
   const lines: Line[] = [];
   const names = entities.map((entity) => ({ id: `entity:${entity.id}`, isNamedIn: nameMatcher(entity) }));
   for (const node of nodes) {
     for (const event of node.filling_event_ids) {
-      if (known.has(`node:${event}`)) lines.push({ source: `node:${node.id}`, target: `node:${event}` });
+      if (ids.has(`node:${event}`)) lines.push({ source: `node:${node.id}`, target: `node:${event}` });
     }
     if (node.node_type === "thought") continue;
     const text = node.description.toLocaleLowerCase();
@@ -49,13 +49,13 @@ export function graphOf({ nodes, entities }: MemorySet): Graph {
  */
 export function nameMatcher({ canonical_name, aliases }: Pick<Entity, "canonical_name" | "aliases">): (text: string) => boolean {
   const names = [...new Set([canonical_name, ...aliases].map((name) => name.trim().toLocaleLowerCase()))].filter(Boolean);
-  const tests = names.map((name) => {
+  const matchers = names.map((name) => {
     if (!/^[\p{Script=Latin}\d\s.'’-]+$/u.test(name)) return (text: string) => text.includes(name);
     const marked = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     const word = new RegExp(`(?<![\\p{L}\\d])${marked}(?![\\p{L}\\d])`, "u");
     return (text: string) => text.includes(name) && word.test(text);
   });
-  return (text) => tests.some((test) => test(text));
+  return (text) => matchers.some((test) => test(text));
 }
 
 /** The layout simulation. The caller runs its steps. */

@@ -39,9 +39,9 @@ export async function loadMoodShifts(): Promise<MoodShift[]> {
 
 /** Oldest first; shifts outside the year that ends now are left out. */
 export function moodPoints(shifts: readonly MoodShift[], now: number): MoodPoint[] {
-  const first = now - DAYS * DAY_MS;
+  const firstTime = now - DAYS * DAY_MS;
   return shifts
-    .map((shift) => ({ shift, time: (Date.parse(shift.at) - first) / (DAYS * DAY_MS), height: shift.energy / 10 }))
+    .map((shift) => ({ shift, time: (Date.parse(shift.at) - firstTime) / (DAYS * DAY_MS), height: shift.energy / 10 }))
     .filter(({ time }) => time >= 0 && time <= 1)
     .sort((a, b) => a.time - b.time);
 }

@@ -42,22 +42,22 @@ export function yearsOf(nodes: readonly MemoryNode[], timeZone?: string): string
 
 /** The weeks of the year that ends with `today`, the oldest first. */
 export function yearOf(nodes: readonly MemoryNode[], today: string, timeZone?: string): Week[] {
-  const byDay = new Map<string, MemoryNode[]>();
+  const nodesByDay = new Map<string, MemoryNode[]>();
   for (const node of nodes) {
     if (node.node_type !== "event") continue;
     const day = dayOf(node, timeZone);
-    byDay.set(day, [...(byDay.get(day) ?? []), node]);
+    nodesByDay.set(day, [...(nodesByDay.get(day) ?? []), node]);
   }
-  const last = Date.parse(`${today}T12:00:00Z`);
-  const first = last - 364 * DAY_MS;
-  const weekday = (new Date(first).getUTCDay() + 6) % 7;
+  const lastTime = Date.parse(`${today}T12:00:00Z`);
+  const firstTime = lastTime - 364 * DAY_MS;
+  const weekday = (new Date(firstTime).getUTCDay() + 6) % 7;
   const weeks: Week[] = [];
-  for (let start = first - weekday * DAY_MS; start <= last; start += 7 * DAY_MS) {
+  for (let start = firstTime - weekday * DAY_MS; start <= lastTime; start += 7 * DAY_MS) {
     const days = Array.from({ length: 7 }, (_, index) => {
       const at = start + index * DAY_MS;
-      if (at < first || at > last) return null;
+      if (at < firstTime || at > lastTime) return null;
       const day = new Date(at).toISOString().slice(0, 10);
-      const events = byDay.get(day) ?? [];
+      const events = nodesByDay.get(day) ?? [];
       return { day, events, impact: impactOf(events) };
     });
     const events = days.flatMap((day) => day?.events ?? []);

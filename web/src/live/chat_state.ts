@@ -119,14 +119,14 @@ export function withEvent(chat: ChatState, event: ServerEvent, now: string): Cha
 function withForgotten(chat: ChatState, data: EventData["memory.forgotten"]): ChatState {
   if (data.all) return { ...chat, messages: [], memories: [], earlierMessages: undefined, earlierMemories: null };
   const nodes = [data.event_ids, data.thought_ids, data.intention_ids, data.expectation_ids, data.node_ids];
-  const gone = new Set([
+  const forgottenKeys = new Set([
     ...nodes.flatMap((ids) => ids ?? []).map((id) => `node:${id}`),
     ...(data.entity_ids ?? []).map((id) => `entity:${id}`),
   ]);
   return {
     ...chat,
     messages: without(chat.messages, new Set((data.message_ids ?? []).map(String))),
-    memories: chat.memories.filter((memory) => !gone.has(memory.key)),
+    memories: chat.memories.filter((memory) => !forgottenKeys.has(memory.key)),
   };
 }
 
@@ -157,8 +157,8 @@ export function withHistoryPage(before: ChatState, page: HistoryPage, older: boo
   if (older || chat.earlierMessages === undefined) {
     return { ...chat, messages: withHistory(chat.messages, page.messages), earlierMessages: earlier };
   }
-  const held = new Set(chat.messages.map((m) => m.id));
-  if (page.has_more && !page.messages.some((item) => held.has(String(item.id)))) {
+  const knownIds = new Set(chat.messages.map((m) => m.id));
+  if (page.has_more && !page.messages.some((item) => knownIds.has(String(item.id)))) {
     // The page does not reach the messages in memory: start again from it.
     const open = chat.messages.filter((m) => m.delivery !== "kept");
     return { ...chat, messages: withHistory(open, page.messages), earlierMessages: earlier };
@@ -169,9 +169,9 @@ export function withHistoryPage(before: ChatState, page: HistoryPage, older: boo
 
 function withoutDeleted(messages: Message[], page: HistoryPage, asked: ReadonlySet<string>): Message[] {
   const oldest = page.messages.at(-1)?.created_at;
-  const from = page.has_more ? (oldest ? Date.parse(oldest) : Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
-  const there = new Set(page.messages.map((item) => String(item.id)));
-  return messages.filter((m) => m.id === null || !asked.has(m.id) || there.has(m.id) || timeOf(m) <= from);
+  const pageStart = page.has_more ? (oldest ? Date.parse(oldest) : Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
+  const pageIds = new Set(page.messages.map((item) => String(item.id)));
+  return messages.filter((m) => m.id === null || !asked.has(m.id) || pageIds.has(m.id) || timeOf(m) <= pageStart);
 }
 
 /** Merges the newest page, or an older one if `older`. `asked` has the keys known at the time of the request. */

@@ -193,7 +193,7 @@ function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] 
   if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
   // A message received by an event first has this browser's time, which may be later than the server's.
   if (page.some((item) => String(item.id) === first.id)) return null;
-  const older = inOrder(unique(page.map(fromHistory)));
+  const older = inOrder(withoutDuplicates(page.map(fromHistory)));
   const newest = older.at(-1);
   return newest && timeOf(newest) < timeOf(first) ? [...older, ...messages] : null;
 }
@@ -216,7 +216,7 @@ function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
     if (before) held[index] = { ...before, ...storedFields(item, before.at) };
     else held.push(fromHistory(item));
   }
-  return inOrder(unique(held));
+  return inOrder(withoutDuplicates(held));
 }
 
 /** The same message under another id, or without one yet. */
@@ -246,14 +246,14 @@ function inOrder(messages: Message[]): Message[] {
   const settled = messages.filter((m) => m.delivery === "kept");
   const open = messages.filter((m) => m.delivery !== "kept");
   // A history fetched page by page is in order already, and sorting a long one is slow.
-  const compared = (a: Message, b: Message) => {
+  const compare = (a: Message, b: Message) => {
     const byTime = timeOf(a) - timeOf(b);
     if (byTime || a.id === null || b.id === null || a.id === b.id) return byTime;
     return a.id < b.id ? -1 : 1;
   };
-  const isInOrder = settled.every((m, index) => index === 0 || compared(settled[index - 1] ?? m, m) <= 0);
+  const isInOrder = settled.every((m, index) => index === 0 || compare(settled[index - 1] ?? m, m) <= 0);
   // (The sort is stable: equal messages keep their order.)
-  if (!isInOrder) settled.sort(compared);
+  if (!isInOrder) settled.sort(compare);
   return [...settled, ...open];
 }
 
@@ -269,11 +269,11 @@ function changed(messages: Messages, wanted: (m: Message) => boolean, change: (m
   const next = change(message);
   const list = messages.with(index, next);
   // Removing duplicates is slow in a long list, and only a new id can cause one.
-  return next.id === message.id ? list : unique(list);
+  return next.id === message.id ? list : withoutDuplicates(list);
 }
 
 /** The history and the stream can bring the same message before its id is known. */
-function unique(messages: Message[]): Message[] {
+function withoutDuplicates(messages: Message[]): Message[] {
   const seen = new Set<string>();
   return messages.filter((m) => {
     if (m.id === null) return true;

@@ -52,11 +52,11 @@ export function withOlderPage(memories: Memories, items: readonly TimelineItem[]
 
 /** Adds a new memory; a known one moves to the top. */
 export function withNewMemory(memories: Memories, memory: Memory): Memory[] {
-  const before = memories.find((m) => m.key === memory.key);
-  const merged = before?.note && !memory.note ? { ...memory, note: before.note } : memory;
-  const others = before ? memories.filter((m) => m !== before) : memories;
-  const [newest] = others;
-  const list = [{ ...merged, fresh: true }, ...others];
+  const previous = memories.find((m) => m.key === memory.key);
+  const merged = previous?.note && !memory.note ? { ...memory, note: previous.note } : memory;
+  const otherMemories = previous ? memories.filter((m) => m !== previous) : memories;
+  const [newest] = otherMemories;
+  const list = [{ ...merged, fresh: true }, ...otherMemories];
   // A new memory is nearly always the newest; then the list is already sorted.
   return !newest || Date.parse(merged.at) >= Date.parse(newest.at) ? list : sortedUnique(list);
 }
@@ -146,8 +146,8 @@ const startOf = (time: unknown) => (time as { start?: string } | null | undefine
 
 function sortedUnique(memories: Memory[]): Memory[] {
   const seen = new Set<string>();
-  const once = memories.filter((m) => !seen.has(m.key) && seen.add(m.key));
-  return once.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const withoutDuplicates = memories.filter((m) => !seen.has(m.key) && seen.add(m.key));
+  return withoutDuplicates.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
 function memory(kind: MemoryKind, key: string, at: string, text: string, more: Partial<Memory>): Memory {

@@ -12,8 +12,8 @@ const PAIRS_MAX = 4_000_000;
 /** The lines of both texts, marked by their longest common subsequence. */
 export function diffLines(left: string, right: string): [Line[], Line[]] {
   const [a, b] = [left.split("\n"), right.split("\n")];
-  const plain = (lines: string[]) => lines.map((text) => ({ text, own: false }));
-  if (!comparable(a, b)) return [plain(a), plain(b)];
+  const sharedLines = (lines: string[]) => lines.map((text) => ({ text, own: false }));
+  if (!comparable(a, b)) return [sharedLines(a), sharedLines(b)];
   const table = commonLengths(a, b);
   const [ofA, ofB] = [a.map((text) => ({ text, own: true })), b.map((text) => ({ text, own: true }))];
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {

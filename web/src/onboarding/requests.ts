@@ -26,12 +26,12 @@ export async function createPersona(name: string): Promise<string> {
 
 /** An id for URLs: the name's Latin letters and a random suffix. */
 export function idFor(name: string): string {
-  const plain = name
+  const asciiName = name
     .normalize("NFKD")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 40);
-  const mark = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return `${plain || "persona"}-${mark}`;
+  const randomSuffix = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${asciiName || "persona"}-${randomSuffix}`;
 }

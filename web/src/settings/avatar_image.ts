@@ -19,8 +19,8 @@ export function imageExtension(bytes: Uint8Array): Extension | null {
 
 /** Scales down in proportion, never up. */
 export function fitSize(width: number, height: number, max = SIDE_MAX): { width: number; height: number } {
-  const share = Math.min(1, max / Math.max(width, height));
-  return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };
+  const scale = Math.min(1, max / Math.max(width, height));
+  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }
 
 export interface AvatarImage {
@@ -33,11 +33,11 @@ export async function prepareImage(file: Blob): Promise<AvatarImage | null> {
   const extension = imageExtension(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
   if (extension === null) return null;
   if (file.size <= PICTURE_BYTES_MAX) return { image: file, extension };
-  const whole = await createImageBitmap(file).catch(() => null);
-  if (whole === null) return null;
-  const { width, height } = fitSize(whole.width, whole.height);
+  const image = await createImageBitmap(file).catch(() => null);
+  if (image === null) return null;
+  const { width, height } = fitSize(image.width, image.height);
   const canvas = new OffscreenCanvas(width, height);
-  canvas.getContext("2d")?.drawImage(whole, 0, 0, width, height);
-  whole.close();
+  canvas.getContext("2d")?.drawImage(image, 0, 0, width, height);
+  image.close();
   return { image: await canvas.convertToBlob({ type: "image/jpeg", quality: 0.9 }), extension: "jpg" };
 }

@@ -8,8 +8,8 @@ export const getConfig = () => get("/api/admin/config");
 /** Null restores the default. */
 export function changeSetting(key: string, value: unknown) {
   // A key with two dots (`llm.models.small`) is a table in its section.
-  const nested = key.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
-  return patch("/api/admin/config", nested as RequestBody<"/api/admin/config", "patch">);
+  const nestedValue = key.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+  return patch("/api/admin/config", nestedValue as RequestBody<"/api/admin/config", "patch">);
 }
 
 export const getTokens = () => get("/api/admin/tokens");

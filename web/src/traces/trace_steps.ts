@@ -22,15 +22,15 @@ const NAMES: Record<string, MessageKey> = {
 
 /** A step without a translation keeps its own name. */
 export function stepName(step: Step): string {
-  const word = NAMES[step.stage];
-  return word ? language.t(word) : step.stage;
+  const nameKey = NAMES[step.stage];
+  return nameKey ? language.t(nameKey) : step.stage;
 }
 
 /** Formats milliseconds as seconds or milliseconds. */
 export function formatDuration(ms: number): string {
   if (ms >= 1_000) return language.number(ms / 1_000, { style: "unit", unit: "second", maximumFractionDigits: 1 });
-  const digits = ms > 0 && ms < 10 ? 1 : 0;
-  return language.number(ms, { style: "unit", unit: "millisecond", maximumFractionDigits: digits });
+  const decimals = ms > 0 && ms < 10 ? 1 : 0;
+  return language.number(ms, { style: "unit", unit: "millisecond", maximumFractionDigits: decimals });
 }
 
 /** The step's numbers and names, in a few phrases. */

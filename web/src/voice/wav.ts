@@ -7,10 +7,10 @@ export const SPEECH_RATE = 16_000;
 /** A WAV file of samples between -1 and 1. */
 export function wavOf(samples: Float32Array, rate: number): Blob {
   const view = new DataView(new ArrayBuffer(HEADER_BYTES + samples.length * 2));
-  const put = (at: number, text: string) => [...text].forEach((sign, index) => view.setUint8(at + index, sign.charCodeAt(0)));
-  put(0, "RIFF");
+  const writeText = (at: number, text: string) => [...text].forEach((sign, index) => view.setUint8(at + index, sign.charCodeAt(0)));
+  writeText(0, "RIFF");
   view.setUint32(4, HEADER_BYTES - 8 + samples.length * 2, true);
-  put(8, "WAVEfmt ");
+  writeText(8, "WAVEfmt ");
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);
@@ -18,7 +18,7 @@ export function wavOf(samples: Float32Array, rate: number): Blob {
   view.setUint32(28, rate * 2, true);
   view.setUint16(32, 2, true);
   view.setUint16(34, 16, true);
-  put(36, "data");
+  writeText(36, "data");
   view.setUint32(40, samples.length * 2, true);
   samples.forEach((sample, index) => {
     const level = Math.max(-1, Math.min(1, sample));
@@ -40,8 +40,8 @@ export async function toWav(file: Blob, rate: number): Promise<Blob | null> {
   const sound = await decoder.decodeAudioData(await file.arrayBuffer()).catch(() => null);
   if (sound === null) return null;
   const channels = Array.from({ length: sound.numberOfChannels }, (_, index) => sound.getChannelData(index));
-  const mixed = Float32Array.from({ length: sound.length }, (_, index) =>
+  const monoSound = Float32Array.from({ length: sound.length }, (_, index) =>
     channels.reduce((sum, channel) => sum + (channel[index] ?? 0), 0) / channels.length,
   );
-  return wavOf(mixed, rate);
+  return wavOf(monoSound, rate);
 }
