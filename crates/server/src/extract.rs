@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::IntoResponse;
-use futures_util::future::BoxFuture;
 use memory::Scope;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
@@ -20,6 +19,7 @@ use tokio::sync::oneshot;
 use crate::auth::Principal;
 use crate::problem::Problem;
 use crate::state::App;
+use crate::tasks::spawn;
 
 /// Maximum rows of a list. A page is built in memory before it is sent.
 pub(crate) const LIST_LIMIT_MAX: u32 = 200;
@@ -180,12 +180,10 @@ pub(crate) async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
     let (sender, receiver) = oneshot::channel();
-    // A boxed future without a result is one type for all callers, so that its task is compiled once.
-    let task: BoxFuture<'static, ()> = Box::pin(async move {
+    let handle = spawn(Box::pin(async move {
         // The receiver is dropped if the request was: nobody waits for the result.
         let _ = sender.send(work.await);
-    });
-    let handle = tokio::spawn(task);
+    }));
     match receiver.await {
         Ok(result) => result,
         Err(_) => Err(match handle.await {

@@ -26,6 +26,7 @@ mod ui;
 mod tls;
 mod bodies;
 mod held_bytes;
+mod tasks;
 mod streams;
 mod open_streams;
 mod extract;

@@ -24,6 +24,7 @@ use crate::auth::client::Peer;
 use crate::connections::{ConnectionPermit, Room};
 use crate::router::router;
 use crate::state::{ServerParts, ServerSettings};
+use crate::tasks::spawn;
 use crate::tls::Tls;
 
 /// Time limit for the TLS handshake. A phone on a poor network needs several seconds; idle clients occupy
@@ -103,7 +104,8 @@ pub async fn serve_site(
                     Ok((stream, place)) => {
                         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                         let peer = Peer { address, is_for_owner: true, is_at_home: true };
-                        tokio::spawn(server.clone().answer(stream, connections.watcher(), peer, place));
+                        let (server, watcher) = (server.clone(), connections.watcher());
+                        spawn(Box::pin(server.answer(Box::new(stream), watcher, peer, Box::new(place))));
                         continue;
                     }
                     Err(error) => Err(error),
@@ -129,14 +131,14 @@ pub async fn serve_site(
         let (server, watcher) = (server.clone(), connections.watcher());
         match tls.clone() {
             None => {
-                tokio::spawn(server.answer(stream, watcher, peer, slot));
+                spawn(Box::pin(server.answer(Box::new(stream), watcher, peer, Box::new(slot))));
             }
             Some(tls) => {
                 let shaking_hands = clock.sleep(HANDSHAKE_TIME_MAX);
-                tokio::spawn(async move {
+                spawn(Box::pin(async move {
                     let Some(stream) = tls_handshake(&tls, stream, shaking_hands).await else { return };
-                    server.answer(stream, watcher, peer, slot).await;
-                });
+                    server.answer(Box::new(stream), watcher, peer, Box::new(slot)).await;
+                }));
             }
         }
     }
@@ -158,18 +160,22 @@ struct HttpServer {
 
 impl HttpServer {
     /// Serves a connection until it ends, which releases its permit.
-    async fn answer<S>(self, stream: S, watcher: Watcher, peer: Peer, place: impl Send)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    async fn answer(self, stream: BoxedStream, watcher: Watcher, peer: Peer, permit: Box<dyn Send>) {
         let service = TowerToHyperService::new(PeerService { peer, inner: self.router });
         let connection = http_builder(self.head_time).serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!("a connection ended early: {error}");
         }
-        drop(place);
+        drop(permit);
     }
 }
+
+/// Bytes of a connection. Boxed, so that HTTP is compiled once and not for each kind of connection.
+trait ByteStream: AsyncRead + AsyncWrite {}
+
+impl<S: AsyncRead + AsyncWrite> ByteStream for S {}
+
+type BoxedStream = Box<dyn ByteStream + Unpin + Send>;
 
 fn http_builder(head_time: Duration) -> http1::Builder {
     let mut builder = http1::Builder::new();

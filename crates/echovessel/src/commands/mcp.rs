@@ -175,8 +175,13 @@ impl HostHome {
             None => Speaker::owner(self.tools.instance().clone()),
         };
         let (reader, writer) = tokio::io::split(theirs);
-        let serving =
-            tokio::spawn(serve_stream(self.tools.clone(), speaker, reader, writer, self.abandon.clone()));
+        let serving = tokio::spawn(serve_stream(
+            self.tools.clone(),
+            speaker,
+            Box::new(reader),
+            Box::new(writer),
+            self.abandon.clone(),
+        ));
         self.serving.lock().push(serving);
         let (reader, writer) = tokio::io::split(ours);
         (Box::new(reader), Box::new(writer))

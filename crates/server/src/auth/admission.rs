@@ -18,6 +18,7 @@ use super::principal::{Principal, RequiredScope, scopes_for_path};
 use super::{client, logins, tokens};
 use crate::problem::Problem;
 use crate::state::App;
+use crate::tasks::spawn;
 
 /// The actor of a refusal without a known token.
 const UNKNOWN_ACTOR: &str = "(none)";
@@ -190,9 +191,9 @@ pub(super) fn note_refusal(app: &App, token: Option<&str>, address: IpAddr, stat
     tracing::warn!(token, %address, status, "refused");
     let (access, token) = (app.parts.access.clone(), token.to_owned());
     let entry = AuditEntry { at: now, token, act: "refused".to_owned(), object: address.to_string(), status };
-    tokio::spawn(async move {
+    spawn(Box::pin(async move {
         if let Err(error) = access.record_act(entry).await {
             tracing::error!("a refusal was not written to the audit log: {error}");
         }
-    });
+    }));
 }

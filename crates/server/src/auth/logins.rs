@@ -14,6 +14,7 @@ use super::named;
 use super::principal::Principal;
 use crate::problem::Problem;
 use crate::state::App;
+use crate::tasks::spawn;
 
 /// The path of a login link.
 pub(crate) const LOGIN_PATH: &str = "/login";
@@ -104,11 +105,11 @@ fn is_loaded_by_browsers(method: &Method, path: &str) -> bool {
 
 fn note_use(app: &App, id: String, now: Timestamp) {
     let access = app.parts.access.clone();
-    tokio::spawn(async move {
+    spawn(Box::pin(async move {
         if let Err(error) = access.touch_login(&id, now).await {
             tracing::warn!("the time of a login's last use was not noted: {error}");
         }
-    });
+    }));
 }
 
 fn is_equal(made: &str, stored: &str) -> bool {

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
 use super::principal::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
+use crate::tasks::spawn;
 
 /// Prefix of every named token, by which people and scanners for leaked secrets recognise one.
 const TOKEN_PREFIX: &str = "ev_";
@@ -245,11 +246,11 @@ impl NamedTokens {
             known.token.prefix.clone()
         };
         let store = self.store.clone();
-        tokio::spawn(async move {
+        spawn(Box::pin(async move {
             if let Err(error) = store.touch_tokens(vec![(prefix, now)]).await {
                 tracing::warn!("the time of a token's last use was not noted: {error}");
             }
-        });
+        }));
     }
 
     /// All tokens, by name.

@@ -7,6 +7,7 @@ use memory::identifiers::TurnId;
 use super::principal::Principal;
 use crate::problem::Problem;
 use crate::state::App;
+use crate::tasks::spawn;
 
 /// Default maximum of users that a token may create. It is enough for a group of friends, and stops a program that
 /// invents a user for each request.
@@ -25,11 +26,11 @@ impl AdmittedTurn {
     pub(crate) fn note(mut self, turn: TurnId) {
         let Some(prefix) = self.prefix.take() else { return };
         let (access, now) = (self.app.parts.access.clone(), self.app.now());
-        tokio::spawn(async move {
+        spawn(Box::pin(async move {
             if let Err(error) = access.add_token_turn(&prefix, now, turn).await {
                 tracing::warn!("a reply was not counted for the token that asked for it: {error}");
             }
-        });
+        }));
     }
 }
 

@@ -22,6 +22,7 @@ use super::forwarded_request::Sender;
 use super::{AnsweringDaemon, Front};
 use crate::home_socket::{SocketError, listen_at};
 use crate::mcp::{ToolContext, answer_program, greeting_line};
+use crate::tasks::spawn;
 
 /// Path for connections that another daemon forwards from its socket.
 pub(super) const PATH: &str = "/daemon/hub";
@@ -34,7 +35,8 @@ const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 pub(super) fn answer(tools: Arc<ToolContext>, request: Request, stop: CancellationToken) -> Response {
     let bytes = request.into_body().into_data_stream().map_err(io::Error::other);
     let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
-    tokio::spawn(answer_program(StreamReader::new(bytes), ours, tools, stop, CancellationToken::new()));
+    let reader = Box::new(StreamReader::new(bytes));
+    spawn(Box::pin(answer_program(reader, Box::new(ours), tools, stop, CancellationToken::new())));
     Response::new(Body::from_stream(ReaderStream::new(theirs)))
 }
 

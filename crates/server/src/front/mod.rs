@@ -100,7 +100,7 @@ pub struct Front {
     tokens: Arc<Tokens>,
     clock: Arc<dyn Clock>,
     carrier: Carrier,
-    kept_bytes: Arc<Semaphore>,
+    buffered_bytes: Arc<Semaphore>,
     shutdown: CancellationToken,
 }
 
@@ -119,7 +119,7 @@ impl Front {
             secret,
             tokens: parts.tokens,
             clock: parts.clock,
-            kept_bytes: Arc::new(Semaphore::new(BUFFERED_BYTES_MAX)),
+            buffered_bytes: Arc::new(Semaphore::new(BUFFERED_BYTES_MAX)),
             shutdown,
         }))
     }
@@ -237,7 +237,8 @@ impl Front {
         let Some(length) = length.filter(|length| *length <= BUFFERED_BODY_MAX) else {
             return Ok(SentBody::Once(Some(body)));
         };
-        let room = u32::try_from(length).map(|length| self.kept_bytes.clone().try_acquire_many_owned(length));
+        let room =
+            u32::try_from(length).map(|length| self.buffered_bytes.clone().try_acquire_many_owned(length));
         let Ok(Ok(room)) = room else { return Ok(SentBody::Once(Some(body))) };
         let bytes = tokio::select! {
             bytes = to_bytes(body, BUFFERED_BODY_MAX) => bytes,

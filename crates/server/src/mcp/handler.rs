@@ -21,6 +21,7 @@ use super::speaker::Speaker;
 use super::tool::{Effect, Tool, ToolError};
 use super::{MESSAGE_BYTES_MAX, check, tools};
 use crate::auth::Principal;
+use crate::tasks::spawn;
 
 /// Interval of progress notifications during long work. Clients cancel calls without any, the strictest after 60
 /// seconds; people look sooner.
@@ -42,18 +43,19 @@ pub(super) struct Handler {
     speaker: Option<Speaker>,
 }
 
+/// Boxed, so that the protocol is compiled once and not for each kind of stream.
+pub type BoxedReader = Box<dyn AsyncRead + Send + Unpin>;
+pub type BoxedWriter = Box<dyn AsyncWrite + Send + Unpin>;
+
 /// Answers the messages of a stream until it ends, including running calls. Running calls are dropped when `stop` is
 /// cancelled.
-pub async fn serve_stream<R, W>(
+pub async fn serve_stream(
     context: Arc<ToolContext>,
     speaker: Speaker,
-    reader: R,
-    writer: W,
+    reader: BoxedReader,
+    writer: BoxedWriter,
     stop: CancellationToken,
-) where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+) {
     let handler = Handler { context, speaker: Some(speaker) };
     let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MESSAGE_BYTES_MAX);
     // A connection that ends cancels its own token only, so that the others continue.
@@ -111,7 +113,7 @@ impl Handler {
                 // Additions are frequent and lose nothing, so their answer does not wait for the log.
                 Effect::Adds | Effect::Changes => {
                     let (context, done) = (context.clone(), answer.clone());
-                    tokio::spawn(async move { record(&context, &speaker, tool.name, &done).await });
+                    spawn(Box::pin(async move { record(&context, &speaker, tool.name, &done).await }));
                 }
             }
             answer

@@ -15,7 +15,7 @@ pub(crate) mod http;
 mod socket;
 
 pub use context::ToolContext;
-pub use handler::serve_stream;
+pub use handler::{BoxedReader, BoxedWriter, serve_stream};
 pub use socket::{HubSocket, join};
 pub(crate) use socket::{answer_program, greeting_line};
 pub use speaker::Speaker;

@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use hub::InstanceId;
 use serde::{Deserialize, Serialize};
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
-};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::context::ToolContext;
-use super::handler::serve_stream;
+use super::handler::{BoxedReader, BoxedWriter, serve_stream};
 use super::speaker::Speaker;
 use crate::home_socket::{HomeSocket, SocketError, listen_at};
 
@@ -107,9 +105,8 @@ async fn accept_connections(
         match accepted {
             Ok((stream, _)) => {
                 let (reader, writer) = stream.into_split();
-                let answering =
-                    answer_program(reader, writer, context.clone(), stop.clone(), abandon.clone());
-                tasks.spawn(answering);
+                let (context, stop, abandon) = (context.clone(), stop.clone(), abandon.clone());
+                tasks.spawn(answer_program(Box::new(reader), Box::new(writer), context, stop, abandon));
             }
             Err(error) => {
                 tracing::warn!("a connection to the MCP socket was refused: {error}");
@@ -120,16 +117,13 @@ async fn accept_connections(
 }
 
 /// Answers a program over a stream that begins with its greeting.
-pub(crate) async fn answer_program<R, W>(
-    reader: R,
-    writer: W,
+pub(crate) async fn answer_program(
+    reader: BoxedReader,
+    writer: BoxedWriter,
     context: Arc<ToolContext>,
     stop: CancellationToken,
     abandon: CancellationToken,
-) where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+) {
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
     let mut limited = (&mut reader).take(GREETING_BYTES_MAX);
@@ -150,7 +144,7 @@ pub(crate) async fn answer_program<R, W>(
     serve_stream(
         context,
         speaker,
-        ClosableReader { inner: reader, stop: Box::pin(stop.cancelled_owned()) },
+        Box::new(ClosableReader { inner: Box::new(reader), stop: Box::pin(stop.cancelled_owned()) }),
         writer,
         abandon,
     )
@@ -158,12 +152,12 @@ pub(crate) async fn answer_program<R, W>(
 }
 
 /// A reader that ends when the socket is closed, so that no new calls begin while running ones finish.
-struct ClosableReader<R> {
-    inner: R,
+struct ClosableReader {
+    inner: BoxedReader,
     stop: std::pin::Pin<Box<tokio_util::sync::WaitForCancellationFutureOwned>>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for ClosableReader<R> {
+impl AsyncRead for ClosableReader {
     fn poll_read(
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,

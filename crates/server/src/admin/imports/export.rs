@@ -24,6 +24,7 @@ use crate::auth::Admin;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
+use crate::tasks::spawn;
 
 /// The path of exports.
 pub(crate) const PATH: &str = "/api/admin/export";
@@ -99,7 +100,7 @@ pub(crate) async fn export(
         _ => ("application/json", "conversations.json".to_owned()),
     };
     let format = asked.format;
-    tokio::spawn(async move {
+    spawn(Box::pin(async move {
         let failed = out.sender.clone();
         let outcome = match is_archive {
             true => write_archive(&app, names_persona.then(|| scope.persona.clone()), out).await,
@@ -110,7 +111,7 @@ pub(crate) async fn export(
             // The client notices that the file is incomplete.
             let _gone = failed.send(Err(io::Error::other("the export broke off"))).await;
         }
-    });
+    }));
     Ok(download(kind, &name, Body::from_stream(chunks)))
 }
 
