@@ -62,7 +62,7 @@ enum Fault {
     StallDaemonLinks,
 }
 
-/// Folder of the sockets of a database without a replica.
+/// All but the one that needs a replica.
 const FAULTS: [Fault; 10] = [
     Fault::KillHolder,
     Fault::PauseHolder,
