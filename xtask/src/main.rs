@@ -15,7 +15,7 @@ Usage: cargo xtask <command>
   tidy                 checks the rules of the house that neither compiler nor clippy knows
   budgets [FILE]       runs the benches and compares their figures with the budgets (or reads what they printed
                        into FILE), and draws how recall grows into docs/growth.svg
-  draw SEED            prints thirty names and thirty doc comments of the sources, drawn at random
+  draw SEED            prints thirty names and thirty comments of the sources and of the page, drawn at random
   release-migrations   records the hash of every migration that is about to be released";
 
 fn main() -> Result<ExitCode> {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_exchanged() {
+    fn names_of_user_and_persona_are_swapped() {
         let talk = |user: &str, persona: &str, text: &str| Conversation {
             user: user.to_owned(),
             persona: persona.to_owned(),

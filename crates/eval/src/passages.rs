@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum passages in a prompt: the default of recall.
 const PASSAGES_MAX: usize = 5;
 /// Shares of the best total from which a message is shown.
-const SHARES_OF_BEST: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
+const BEST_TOTAL_FRACTIONS: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
 /// Minimum relevance that one of the messages needs.
 const RELEVANCE_FLOORS: [f64; 2] = [0.0, 0.4];
 
@@ -44,8 +44,9 @@ pub struct RuleResult {
 
 /// Measures each rule over questions, given their gold units and the ranking, best first.
 pub fn measure_rules(questions: &[(&[String], &[ScoredMessage])]) -> Vec<RuleResult> {
-    let rules =
-        SHARES_OF_BEST.iter().flat_map(|share| RELEVANCE_FLOORS.iter().map(move |floor| (*share, *floor)));
+    let rules = BEST_TOTAL_FRACTIONS
+        .iter()
+        .flat_map(|share| RELEVANCE_FLOORS.iter().map(move |floor| (*share, *floor)));
     rules.map(|(share, floor)| measure_rule(questions, share, floor)).collect()
 }
 

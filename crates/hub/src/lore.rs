@@ -29,7 +29,7 @@ const KIND: &str = "lore";
 /// every key is mentioned.
 const LORE_ENTRIES_MAX: usize = 50;
 /// Documents to write in one transaction. Turns can write between two transactions.
-const WRITTEN_AT_ONCE: usize = 100;
+const DOCUMENTS_PER_WRITE: usize = 100;
 
 /// An entry one of whose keys was named.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +85,7 @@ impl Hub {
     /// If an entry is too long for a document, or storage fails. What was written before stays.
     pub async fn write_lore(&self, caller: &Caller, entries: &[LoreEntry]) -> Result<u64, HubError> {
         let named = documents_of_entries(entries).map_err(|error| HubError::Invalid(error.to_string()))?;
-        for group in named.chunks(WRITTEN_AT_ONCE) {
+        for group in named.chunks(DOCUMENTS_PER_WRITE) {
             self.write_lore_documents(caller, group).await?;
         }
         Ok(named.len() as u64)

@@ -29,7 +29,7 @@ pub(super) struct Impression {
 /// An impression of what the events have in common: a person or thing that several of them name, else if they were
 /// good or bad. `None` without events.
 pub(super) fn shared_impression(events: &[AnalysedEvent<'_>], language: Language) -> Option<Impression> {
-    let (description, of) = match about_someone(events, language) {
+    let (description, of) = match find_most_mentioned(events, language) {
         Some(found) => found,
         None => (impression_by_sign(events, language)?, events.to_vec()),
     };
@@ -47,7 +47,7 @@ pub(super) fn shared_impression(events: &[AnalysedEvent<'_>], language: Language
 }
 
 /// The relative or pet that most events are about, two at least.
-fn about_someone<'a>(
+fn find_most_mentioned<'a>(
     events: &[AnalysedEvent<'a>],
     language: Language,
 ) -> Option<(String, Vec<AnalysedEvent<'a>>)> {

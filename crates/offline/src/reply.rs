@@ -333,7 +333,7 @@ mod tests {
         reply(&serde_json::from_value(inputs).unwrap())
     }
 
-    fn cat_zh(text: &str) -> String {
+    fn reply_about_cat(text: &str) -> String {
         reply_to(json!({"user_text": text, "memories": [
             {"description": "用户养了只白猫,叫小黑。他超调皮。", "kind": "event", "when": "三天前"},
             {"description": "用户喜欢咖啡", "kind": "event", "when": "昨天"},
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_question_is_answered_from_what_fits() {
-        assert_eq!(cat_zh("你还记得我的猫吗"), "我记得：你养了只白猫,叫小黑。他超调皮。");
+        assert_eq!(reply_about_cat("你还记得我的猫吗"), "我记得：你养了只白猫,叫小黑。他超调皮。");
         let english = reply_to(json!({"user_text": "Do you remember my cat?", "memories": [
             {"description": "The user loves jazz.", "kind": "event", "when": ""},
             {"description": "The user has a white cat named Tom.", "kind": "event", "when": ""},
@@ -388,7 +388,7 @@ mod tests {
             ),
             "I'm not sure. I remember: you have a dog."
         );
-        assert!(cat_zh("明天会下雨吗?").starts_with("我不太确定。我记得："));
+        assert!(reply_about_cat("明天会下雨吗?").starts_with("我不太确定。我记得："));
     }
 
     #[test]
@@ -447,7 +447,7 @@ mod tests {
     fn a_statement_is_noted() {
         assert_eq!(reply_to(json!({"user_text": "我养了只白猫,叫小黑。"})), "记下了。");
         assert_eq!(reply_to(json!({"user_text": "I moved to Lisbon."})), "I've noted that.");
-        assert_eq!(cat_zh("小黑今天很乖"), "记下了。我还记得：你养了只白猫,叫小黑。他超调皮。");
+        assert_eq!(reply_about_cat("小黑今天很乖"), "记下了。我还记得：你养了只白猫,叫小黑。他超调皮。");
     }
 
     #[test]

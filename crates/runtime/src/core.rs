@@ -52,7 +52,7 @@ pub struct RuntimeCore {
     /// Coordinates forgetting with running work.
     pub(crate) forget_epochs: ForgetEpochs,
     /// Time until which no further notice about the daily spend cap is sent.
-    pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
+    pub(crate) cap_reported_until: Mutex<Option<Timestamp>>,
     /// Cancelled when the program stops.
     pub(crate) stopping: CancellationToken,
     /// Cancelled when a worker has panicked.
@@ -80,7 +80,7 @@ impl RuntimeCore {
             settings: ArcSwap::from_pointee(parts.settings.clone()),
             parts,
             forget_epochs: ForgetEpochs::default(),
-            told_of_cap_until: Mutex::default(),
+            cap_reported_until: Mutex::default(),
             stopping: CancellationToken::new(),
             died: CancellationToken::new(),
             tasks: TaskTracker::new(),

@@ -71,7 +71,7 @@ impl RuntimeCore {
             }
         };
         let Some(reason) = spending.notice() else { return true };
-        let previous = self.told_of_cap_until.lock().replace(spending.resumes_at);
+        let previous = self.cap_reported_until.lock().replace(spending.resumes_at);
         if previous != Some(spending.resumes_at) {
             tracing::warn!("{reason}");
             let scope = Scope::new(self.settings().persona.clone(), UserId::owner());

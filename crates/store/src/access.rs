@@ -162,7 +162,11 @@ impl AccessStore for HomeStore {
         self.write(move |unit| Ok(record_act(unit.connection, &act)?)).await
     }
 
-    async fn acts(&self, before: Option<i64>, limit: u32) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
+    async fn audit_entries(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT number, at, token, act, object, status FROM acts WHERE number < ?1

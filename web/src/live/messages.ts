@@ -109,17 +109,17 @@ export function withUserAppended(
 /** A reply starts. When it is regenerated, the old reply stays until the new one is complete. */
 export function withTypingStarted(messages: Messages, turnId: string, now: string): Message[] {
   if (isBeingWritten(messages, turnId)) return [...messages];
-  const answered = withFailureCleared(messages, turnId);
-  const before = answered.filter((m) => m.role === "persona" && m.turnId === turnId).length;
-  const key = before ? `reply:${turnId}:${before}:${now}` : `reply:${turnId}`;
-  return [...answered, { ...draft("persona", key, "", notBeforeLast(messages, now)), turnId, delivery: "streaming" }];
+  const withoutFailure = withFailureCleared(messages, turnId);
+  const replyCount = withoutFailure.filter((m) => m.role === "persona" && m.turnId === turnId).length;
+  const key = replyCount ? `reply:${turnId}:${replyCount}:${now}` : `reply:${turnId}`;
+  return [...withoutFailure, { ...draft("persona", key, "", notBeforeLast(messages, now)), turnId, delivery: "streaming" }];
 }
 
 export function withToken(messages: Messages, turnId: string, delta: string, now: string): Message[] {
   const known = messages.findLast((m) => m.role === "persona" && m.turnId === turnId);
-  const started = known ? messages : withTypingStarted(messages, turnId, now);
+  const withReplyBegun = known ? messages : withTypingStarted(messages, turnId, now);
   // A complete reply (the history arrived first) gets no more tokens.
-  return changed(started, (m) => m.turnId === turnId && m.delivery === "streaming", (m) => ({
+  return changed(withReplyBegun, (m) => m.turnId === turnId && m.delivery === "streaming", (m) => ({
     ...m,
     text: m.text + delta,
   }));
@@ -141,9 +141,9 @@ export function withReply(messages: Messages, data: EventData["chat.message.done
     delivery: "kept",
     incomplete: data.incomplete,
   });
-  const answered = turnId === null ? messages : withFailureCleared(messages, turnId);
-  if (answered.some(isKnown)) return changed(answered, isKnown, fill);
-  return [...answered, fill(draft("persona", `live:${id}`, data.content, notBeforeLast(messages, now)))];
+  const withoutFailure = turnId === null ? messages : withFailureCleared(messages, turnId);
+  if (withoutFailure.some(isKnown)) return changed(withoutFailure, isKnown, fill);
+  return [...withoutFailure, fill(draft("persona", `live:${id}`, data.content, notBeforeLast(messages, now)))];
 }
 
 /** Applies an edit of the user's message. */
@@ -164,20 +164,20 @@ type TurnFailure = Pick<EventData["chat.message.failed"], "turn_id" | "reason" |
 
 export function withFailure(messages: Messages, data: TurnFailure): Message[] {
   const ids = new Set((data.user_message_ids ?? []).map(String));
-  const rest = messages.filter((m) => !(m.delivery === "streaming" && m.turnId === data.turn_id));
-  const last = rest.findLast(
+  const others = messages.filter((m) => !(m.delivery === "streaming" && m.turnId === data.turn_id));
+  const newestOfTurn = others.findLast(
     (m) => m.role === "user" && (m.turnId === data.turn_id || (m.id !== null && ids.has(m.id))),
   );
-  return rest.map((m) => (m === last ? { ...m, failure: { reason: data.reason, retryable: data.retryable } } : m));
+  return others.map((m) => (m === newestOfTurn ? { ...m, failure: { reason: data.reason, retryable: data.retryable } } : m));
 }
 
 /** Marks turns that the server lists as failed, unless a reply exists or is being written. */
 export function withKnownFailures(messages: Messages, failed: ReadonlyMap<string, string>): Message[] {
-  const answered = new Set(messages.filter((m) => m.role === "persona").map((m) => m.turnId));
-  const last = new Map(messages.filter((m) => m.role === "user").map((m) => [m.turnId, m]));
+  const answeredTurns = new Set(messages.filter((m) => m.role === "persona").map((m) => m.turnId));
+  const lastOfTurn = new Map(messages.filter((m) => m.role === "user").map((m) => [m.turnId, m]));
   return messages.map((m) => {
     const reason = m.turnId === null ? undefined : failed.get(m.turnId);
-    if (reason === undefined || m.failure || m.delivery !== "kept" || answered.has(m.turnId) || last.get(m.turnId) !== m) return m;
+    if (reason === undefined || m.failure || m.delivery !== "kept" || answeredTurns.has(m.turnId) || lastOfTurn.get(m.turnId) !== m) return m;
     return { ...m, failure: { reason, retryable: true } };
   });
 }
@@ -205,18 +205,18 @@ const fromHistory = (item: HistoryItem): Message => ({
 });
 
 function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
-  const held = [...messages];
-  const byId = new Map(held.map((m, index) => [m.id, index]));
+  const merged = [...messages];
+  const byId = new Map(merged.map((m, index) => [m.id, index]));
   const byTurn = new Map<string | null, number[]>(page.map((item) => [item.turn_id, []]));
-  held.forEach((m, index) => byTurn.get(m.turnId)?.push(index));
+  merged.forEach((m, index) => byTurn.get(m.turnId)?.push(index));
   for (const item of page) {
     const ofTurn = byTurn.get(item.turn_id) ?? [];
-    const index = byId.get(String(item.id)) ?? ofTurn.find((place) => isSame(held[place], item)) ?? -1;
-    const before = held[index];
-    if (before) held[index] = { ...before, ...storedFields(item, before.at) };
-    else held.push(fromHistory(item));
+    const index = byId.get(String(item.id)) ?? ofTurn.find((place) => isSame(merged[place], item)) ?? -1;
+    const stored = merged[index];
+    if (stored) merged[index] = { ...stored, ...storedFields(item, stored.at) };
+    else merged.push(fromHistory(item));
   }
-  return inOrder(withoutDuplicates(held));
+  return inOrder(withoutDuplicates(merged));
 }
 
 /** The same message under another id, or without one yet. */
@@ -243,18 +243,18 @@ function storedFields(item: HistoryItem, at: string) {
 
 /** Stored messages by time; pending ones stay at the end in their order. */
 function inOrder(messages: Message[]): Message[] {
-  const settled = messages.filter((m) => m.delivery === "kept");
-  const open = messages.filter((m) => m.delivery !== "kept");
+  const stored = messages.filter((m) => m.delivery === "kept");
+  const pending = messages.filter((m) => m.delivery !== "kept");
   // A history fetched page by page is in order already, and sorting a long one is slow.
   const compare = (a: Message, b: Message) => {
     const byTime = timeOf(a) - timeOf(b);
     if (byTime || a.id === null || b.id === null || a.id === b.id) return byTime;
     return a.id < b.id ? -1 : 1;
   };
-  const isInOrder = settled.every((m, index) => index === 0 || compare(settled[index - 1] ?? m, m) <= 0);
+  const isInOrder = stored.every((m, index) => index === 0 || compare(stored[index - 1] ?? m, m) <= 0);
   // (The sort is stable: equal messages keep their order.)
-  if (!isInOrder) settled.sort(compare);
-  return [...settled, ...open];
+  if (!isInOrder) stored.sort(compare);
+  return [...stored, ...pending];
 }
 
 function beforeStreaming(messages: Messages, message: Message): Message[] {
@@ -290,8 +290,8 @@ export function withFailureCleared(messages: Messages, turnId: string): Message[
 
 /** The clocks of the browser and the server may differ: a new message is never older than the one above it. */
 function notBeforeLast(messages: Messages, now: string): string {
-  const last = messages.at(-1)?.at;
-  return last && Date.parse(last) > Date.parse(now) ? last : now;
+  const lastTime = messages.at(-1)?.at;
+  return lastTime && Date.parse(lastTime) > Date.parse(now) ? lastTime : now;
 }
 
 function idOf(id: Id | null | undefined): string | null {

@@ -3,7 +3,7 @@ import type { PluralKey } from "../i18n";
 import type { ErasureReceipt } from "./types";
 
 /** Kinds of erased rows, in the order of display. */
-const COUNTED: [keyof ErasureReceipt["counts"], PluralKey][] = [
+const COUNT_WORDS: [keyof ErasureReceipt["counts"], PluralKey][] = [
   ["messages", "messageCount"],
   ["events", "eventCount"],
   ["thoughts", "thoughtCount"],
@@ -22,7 +22,7 @@ const COUNTED: [keyof ErasureReceipt["counts"], PluralKey][] = [
 
 /** `2 events, 1 thought`: the counts of a receipt, without the kinds in `but`. */
 export function formatErased(receipt: Pick<ErasureReceipt, "counts">, but: readonly string[] = []): string {
-  const parts = COUNTED.flatMap(([kind, word]) => {
+  const parts = COUNT_WORDS.flatMap(([kind, word]) => {
     const n = receipt.counts[kind];
     return n > 0 && !but.includes(kind) ? [language.count(word, n)] : [];
   });

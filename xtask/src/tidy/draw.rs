@@ -4,26 +4,39 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::project::{Project, ProjectFile};
+use super::project::Project;
 use super::rust_source::code_lines;
 
 const DRAWN: usize = 30;
 const ITEMS: [&str; 7] = ["fn", "struct", "enum", "trait", "const", "static", "type"];
 
-/// Prints names of items and doc comments of the crates' sources. The same seed and sources give the same output.
+const PAGE_ITEMS: [&str; 6] = ["function", "const", "let", "type", "interface", "class"];
+
+/// Prints names of items and comments of the crates' sources, and the same of the page. The same seed and sources give
+/// the same output.
 pub(crate) fn draw(root: &Path, seed: u64) -> Result<()> {
     let files = Project::read(root)?.files;
-    let is_source = |file: &&ProjectFile| {
-        file.has_extension("rs") && file.path.starts_with("crates/") && file.path.contains("/src/")
-    };
-    let (mut names, mut comments) = (Vec::new(), Vec::new());
-    for file in files.iter().filter(is_source) {
+    let (mut names, mut comments, mut page_names, mut page_comments) = (vec![], vec![], vec![], vec![]);
+    for file in &files {
         let text = file.text.as_deref().unwrap_or_default();
-        names.extend(own_names(&code_lines(text)).map(|name| format!("{name}  ({})", file.path)));
-        comments.extend(comments_in(text).map(|comment| format!("{comment}  ({})", file.path)));
+        let place = |found: &str| format!("{found}  ({})", file.path);
+        if file.has_extension("rs") && file.path.starts_with("crates/") && file.path.contains("/src/") {
+            names.extend(own_names(&code_lines(text)).map(place));
+            comments.extend(comments_in(text).iter().map(|comment| place(comment)));
+        } else if file.path.starts_with("web/src/")
+            && (file.has_extension("ts") || file.has_extension("svelte"))
+        {
+            page_names.extend(page_names_in(text, file.has_extension("svelte")).map(place));
+            page_comments.extend(page_comments_in(text).iter().map(|comment| place(comment)));
+        }
     }
     let mut random = Random(seed.wrapping_mul(2) | 1);
-    for (heading, all) in [("Names", &mut names), ("Comments", &mut comments)] {
+    for (heading, all) in [
+        ("Names", &mut names),
+        ("Comments", &mut comments),
+        ("Names of the page", &mut page_names),
+        ("Comments of the page", &mut page_comments),
+    ] {
         println!("{heading}, {DRAWN} of {}:", all.len());
         for _ in 0..DRAWN.min(all.len()) {
             println!("  {}", all.swap_remove(random.below(all.len())));
@@ -64,7 +77,7 @@ fn name_in(line: &str) -> Option<&str> {
 }
 
 /// The doc comments of a source, each as one line.
-fn comments_in(text: &str) -> impl Iterator<Item = String> {
+fn comments_in(text: &str) -> Vec<String> {
     let mut comments: Vec<String> = Vec::new();
     let mut is_inside = false;
     for line in text.lines() {
@@ -76,7 +89,42 @@ fn comments_in(text: &str) -> impl Iterator<Item = String> {
         }
         is_inside = comment.is_some();
     }
-    comments.into_iter()
+    comments
+}
+
+/// Names of items of a module, or of a component's script, which is indented by two spaces. Local names have no
+/// meaning outside of their function.
+fn page_names_in(text: &str, is_component: bool) -> impl Iterator<Item = &str> {
+    let indent = if is_component { "  " } else { "" };
+    text.lines().filter_map(move |line| {
+        let words = line.strip_prefix(indent).filter(|words| !words.starts_with(' '))?;
+        let mut words =
+            words.split_whitespace().skip_while(|word| ["export", "async", "default"].contains(word));
+        words.next().filter(|word| PAGE_ITEMS.contains(word))?;
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        words.next()?.split(|c| !is_name(c)).next().filter(|name| !name.is_empty())
+    })
+}
+
+/// The comments of a module or component, each as one line.
+fn page_comments_in(text: &str) -> Vec<String> {
+    let mut comments: Vec<String> = Vec::new();
+    let (mut is_in_block, mut follows_line_comment) = (false, false);
+    for line in text.lines().map(str::trim) {
+        let (is_line_comment, begins_block) = (line.starts_with("//"), line.starts_with("/**"));
+        let part = line.trim_start_matches(['/', '*']).trim_end_matches(['/', '*']).trim();
+        match comments.last_mut() {
+            Some(comment) if is_in_block || (is_line_comment && follows_line_comment) => {
+                comment.push(' ');
+                comment.push_str(part);
+            }
+            _ if is_line_comment || begins_block => comments.push(part.to_owned()),
+            _ => {}
+        }
+        is_in_block = (is_in_block || begins_block) && !line.ends_with("*/");
+        follows_line_comment = is_line_comment;
+    }
+    comments.iter().map(|comment| comment.trim().to_owned()).collect()
 }
 
 /// Numbers that depend on the seed alone (xorshift).
@@ -111,6 +159,17 @@ mod tests {
         let code = code.map(str::to_owned);
         assert_eq!(own_names(&code).collect::<Vec<_>>(), ["new"], "a trait chose the other name");
         let source = "/// One that\n/// goes on.\nfn a() {}\n/// Another.\nfn b() {}";
-        assert_eq!(comments_in(source).collect::<Vec<_>>(), ["One that goes on.", "Another."]);
+        assert_eq!(comments_in(source), ["One that goes on.", "Another."]);
+    }
+
+    #[test]
+    fn names_and_comments_of_the_page_are_found() {
+        let module = "// Reads\n// dates.\n\nexport async function load(id: number) {\n  const local = 3;\n}\n/** Days. */\n\
+                      type Day = string;\n";
+        assert_eq!(page_names_in(module, false).collect::<Vec<_>>(), ["load", "Day"]);
+        assert_eq!(page_comments_in(module), ["Reads dates.", "Days."]);
+        let component = "<script>\n  /**\n   * Shown\n   * once.\n   */\n  let isOpen = $state(false);\n    const local = 3;\n";
+        assert_eq!(page_names_in(component, true).collect::<Vec<_>>(), ["isOpen"]);
+        assert_eq!(page_comments_in(component), ["Shown once."]);
     }
 }

@@ -104,7 +104,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
             let database = DatabaseWithoutDaemon::from_home(home)?;
             let mut before = None;
             loop {
-                let page = database.store.acts(before, PAGE_SIZE).await?;
+                let page = database.store.audit_entries(before, PAGE_SIZE).await?;
                 let Some((last, _)) = page.last() else { break };
                 before = Some(*last);
                 entries.extend(page.iter().map(|(number, entry)| entry_body(*number, entry)));

@@ -153,7 +153,7 @@ impl Graph {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
             Err(_) => None,
         };
-        self.note_former(scope, found.iter_mut()).await?;
+        self.set_outdated_values(scope, found.iter_mut()).await?;
         Ok(match found {
             Some(node) => NodeResponse { success: true, message: None, node: Some(node) },
             None => NodeResponse::refused(not_found(id)),
@@ -223,7 +223,7 @@ impl Graph {
         let total = nodes.len();
         let page = nodes.into_iter().skip(asked.offset).take(asked.limit.unwrap_or(LIST_LIMIT));
         let mut nodes: Vec<_> = page.collect();
-        self.note_former(scope, nodes.iter_mut()).await?;
+        self.set_outdated_values(scope, nodes.iter_mut()).await?;
         Ok(NodeListResponse { nodes, total })
     }
 

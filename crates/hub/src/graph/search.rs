@@ -80,7 +80,7 @@ impl Graph {
         // Nodes with equal scores keep the order of the list: the last changed first.
         results.sort_by(|a, b| b.score.total_cmp(&a.score));
         results.truncate(asked.limit.unwrap_or(RESULTS_DEFAULT));
-        self.note_former(scope, results.iter_mut().map(|hit| &mut hit.node)).await?;
+        self.set_outdated_values(scope, results.iter_mut().map(|hit| &mut hit.node)).await?;
         Ok(NodeSearchResponse { results, vector_search_used: !vectors.is_empty() })
     }
 

@@ -79,7 +79,7 @@ impl Graph {
     }
 
     /// Notes on each node which parts of its label or description were corrected later.
-    pub(super) async fn note_former<'a>(
+    pub(super) async fn set_outdated_values<'a>(
         &self,
         scope: &Scope,
         nodes: impl Iterator<Item = &'a mut GraphNode>,

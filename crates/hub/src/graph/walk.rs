@@ -94,7 +94,7 @@ impl Graph {
             })
             .collect();
         let visited = results.iter_mut().map(|visited| &mut visited.node);
-        self.note_former(scope, visited.chain([&mut start])).await?;
+        self.set_outdated_values(scope, visited.chain([&mut start])).await?;
         let start_node = serde_json::to_value(&start).unwrap_or_default();
         Ok(TraverseResponse { start_node, results })
     }
@@ -113,7 +113,7 @@ impl Graph {
         nodes.extend(steps.iter().filter_map(|step| around.remove(&step.id)));
         let ids: Vec<Uuid> = nodes.iter().map(|node| node.id).collect();
         let inside: HashSet<Uuid> = ids.iter().copied().collect();
-        self.note_former(scope, nodes.iter_mut()).await?;
+        self.set_outdated_values(scope, nodes.iter_mut()).await?;
         let now = self.clock.now();
         let mut edges = self.store.graph_edges_at(scope, &ids).await?;
         edges.retain(|edge| {

@@ -53,5 +53,9 @@ pub trait AccessStore: Send + Sync {
     /// [`TOKEN_ACTS_MAX`].
     async fn record_act(&self, act: AuditEntry) -> Result<(), StoreError>;
     /// Entries with their numbers, newest first; with `before`, only those with smaller numbers.
-    async fn acts(&self, before: Option<i64>, limit: u32) -> Result<Vec<(i64, AuditEntry)>, StoreError>;
+    async fn audit_entries(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<(i64, AuditEntry)>, StoreError>;
 }

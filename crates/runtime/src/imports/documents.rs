@@ -17,7 +17,7 @@ use super::record_error::RecordError;
 /// Hexadecimal digits of a document's digest in its name: enough to tell apart documents with the same title.
 const DIGEST_LENGTH: usize = 8;
 /// Documents to write in one transaction. Turns can write between two transactions.
-const WRITTEN_AT_ONCE: usize = 100;
+const DOCUMENTS_PER_WRITE: usize = 100;
 
 pub(super) struct ReadDocument {
     pub(super) digest: [u8; 16],
@@ -130,7 +130,7 @@ pub(super) async fn write_documents(
         is_bound: false,
         is_of_one_user: false,
     };
-    for group in new.chunks(WRITTEN_AT_ONCE) {
+    for group in new.chunks(DOCUMENTS_PER_WRITE) {
         hub.import_documents(&caller, group).await.map_err(store_error)?;
     }
     Ok(outcome)

@@ -154,7 +154,11 @@ async fn a_panic_in_a_port_fails_the_turn_and_the_next_one_works() {
     world.store.faults().plan("fail_turn", Fault::Panic);
     world.say("phone", "second").await;
     world.hear("chat.message.failed").await;
-    assert_eq!(world.store.faults().calls("fail_turn"), 2, "whoever waits is told, marked or not");
+    assert_eq!(
+        world.store.faults().calls("fail_turn"),
+        2,
+        "the failure is reported even if it could not be stored"
+    );
     world.talk("phone", "third").await;
 }
 

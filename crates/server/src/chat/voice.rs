@@ -51,7 +51,7 @@ pub(crate) async fn sound(
     Path(file): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let message = message_of(&app, &principal, &file).await?;
+    let message = find_message_or_reply(&app, &principal, &file).await?;
     let sound = app.runtime().voice().sound_of(&message).await?;
     let sound =
         sound.ok_or_else(|| Problem::not_found("this message has no sound; POST to this path makes it"))?;
@@ -64,7 +64,7 @@ pub(crate) async fn speak(
     principal: Principal,
     Path(file): Path<String>,
 ) -> Result<Json<SpokenMessageResponse>, Problem> {
-    let message = message_of(&app, &principal, &file).await?;
+    let message = find_message_or_reply(&app, &principal, &file).await?;
     let spoken =
         run_detached(async move { Ok(app.runtime().voice().speak_message(&message).await?) }).await?;
     Ok(Json(SpokenMessageResponse {
@@ -76,7 +76,7 @@ pub(crate) async fn speak(
 }
 
 /// The message with this id, or the reply of the turn with this id: events use the turn's id as `message_id`.
-async fn message_of(app: &App, principal: &Principal, file: &str) -> Result<Message, Problem> {
+async fn find_message_or_reply(app: &App, principal: &Principal, file: &str) -> Result<Message, Problem> {
     let id = file.strip_suffix(".mp3").unwrap_or(file).parse::<MessageId>();
     let id = id.map_err(|_| Problem::not_found("id not found"))?;
     let store = app.runtime().store();

@@ -48,10 +48,10 @@ async fn audit_entries_name_actor_and_object() {
     }
 }
 
-/// The newest acts, as soon as there are this many; some are written after their response.
-async fn acts(home: &Home, count: usize) -> Vec<(String, String, String, u16)> {
+/// The newest audit entries, as soon as there are this many; some are written after their response.
+async fn newest_entries(home: &Home, count: usize) -> Vec<(String, String, String, u16)> {
     loop {
-        let acts = home.store.acts(None, 100).await.unwrap();
+        let acts = home.store.audit_entries(None, 100).await.unwrap();
         if acts.len() >= count {
             let parts = |(_, act): (i64, AuditEntry)| (act.token, act.act, act.object, act.status);
             return acts.into_iter().map(parts).collect();
@@ -75,7 +75,7 @@ async fn reads_are_not_audited_and_refusals_are_audited_once_a_minute() {
     }
     let refused =
         |token: &str, status| (token.to_owned(), "refused".to_owned(), "127.0.0.1".to_owned(), status);
-    let acts = acts(&home, 3).await;
+    let acts = newest_entries(&home, 3).await;
     assert_eq!(acts.len(), 3, "the making of the token, and two refusals: {acts:?}");
     assert!(acts.contains(&refused("chat", 403)) && acts.contains(&refused("(none)", 401)), "{acts:?}");
 }
@@ -91,7 +91,7 @@ async fn logins_exports_and_what_programs_write_are_recorded() {
     let text = json!({"category": "custom", "filename": "house.md", "content": "a violet orchid"});
     mcp::call(&home, &laptop, "identity_write", text).await;
     mcp::call(&home, &laptop, "identity_get_all", json!({})).await;
-    let acts = acts(&home, 5).await;
+    let acts = newest_entries(&home, 5).await;
     let names: Vec<&str> = acts.iter().map(|(_, act, ..)| act.as_str()).collect();
     assert_eq!(
         names,

@@ -12,7 +12,7 @@ use crate::rows;
 
 /// Certainty of an entity without a row in the graph.
 const DEFAULT_CERTAINTY: f64 = 1.0;
-const UNSETTLED_CERTAINTY: f64 = 0.5;
+const CERTAINTY_OF_UNDECIDED_MERGE: f64 = 0.5;
 
 /// Columns of a graph node beside those of an entity: `g` is `graph_nodes`.
 macro_rules! beside_columns {
@@ -75,8 +75,11 @@ pub(super) fn load_node(connection: &Connection, scope: i64, id: Uuid) -> Result
 fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
     let entity = entity_queries::read(connection, row)?;
     let confidence: Option<f64> = row.get(10)?;
-    let settled =
-        if entity.merge_status == MergeStatus::Uncertain { UNSETTLED_CERTAINTY } else { DEFAULT_CERTAINTY };
+    let settled = if entity.merge_status == MergeStatus::Uncertain {
+        CERTAINTY_OF_UNDECIDED_MERGE
+    } else {
+        DEFAULT_CERTAINTY
+    };
     let id = entity.id.0;
     let updated_at = rows::optional_time(row, 13)?.map_or(entity.updated_at, |at| at.max(entity.updated_at));
     Ok(GraphNode {

@@ -131,8 +131,13 @@ async fn answer(
         }
         Content::Deltas(deltas) => {
             wait_before_reply(&reply).await;
-            write_whole(writer, &dialect.full_response(&recorded, &reply, &deltas.concat()), dialect, &reply)
-                .await
+            write_full_response(
+                writer,
+                &dialect.full_response(&recorded, &reply, &deltas.concat()),
+                dialect,
+                &reply,
+            )
+            .await
         }
     }
 }
@@ -163,7 +168,7 @@ async fn stream(
     Ok(ConnectionUse::Keep)
 }
 
-async fn write_whole(
+async fn write_full_response(
     writer: &mut (impl AsyncWrite + Unpin),
     whole: &Value,
     dialect: Dialect,

@@ -55,7 +55,7 @@ pub async fn a_token_is_stored_until_it_is_revoked(store: &dyn AccessStore) -> O
 
 /// Entries of the audit log are listed newest first, in pages.
 pub async fn audit_entries_are_listed_newest_first(store: &dyn AccessStore) -> Outcome {
-    assert!(store.acts(None, 10).await?.is_empty());
+    assert!(store.audit_entries(None, 10).await?.is_empty());
     let act = |seconds: i64| AuditEntry {
         at: at(seconds),
         token: "owner".to_owned(),
@@ -66,9 +66,9 @@ pub async fn audit_entries_are_listed_newest_first(store: &dyn AccessStore) -> O
     for seconds in 1..=5 {
         store.record_act(act(seconds)).await?;
     }
-    let first = store.acts(None, 2).await?;
+    let first = store.audit_entries(None, 2).await?;
     assert_eq!(first.iter().map(|(_, act)| act.clone()).collect::<Vec<_>>(), [act(5), act(4)]);
-    let rest = store.acts(first.last().map(|(number, _)| *number), 10).await?;
+    let rest = store.audit_entries(first.last().map(|(number, _)| *number), 10).await?;
     assert_eq!(rest.into_iter().map(|(_, act)| act).collect::<Vec<_>>(), [act(3), act(2), act(1)]);
     Ok(())
 }

@@ -109,7 +109,7 @@ pub(crate) async fn list(
     Query(page): Query<AuditQuery>,
 ) -> Result<Json<AuditList>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
-    let acts = app.parts.access.acts(page.cursor, limit + 1).await?;
+    let acts = app.parts.access.audit_entries(page.cursor, limit + 1).await?;
     let (acts, next_cursor) = page_of(acts, limit, |(number, _)| number.to_string());
     let body = |(number, entry): (i64, AuditEntry)| AuditEntryBody {
         id: number.to_string(),
