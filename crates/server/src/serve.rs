@@ -1,5 +1,6 @@
 //! Accepts connections, limits the cost of each, and lets them finish when the program stops.
 
+use futures_util::future::BoxFuture;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -66,12 +67,12 @@ pub struct SocketlessServer {
 /// connections, ends event streams, and gives running replies up to 20 s.
 ///
 /// `home` is a socket for the owner's commands. They are answered even if all connections of the network are in use.
-pub async fn serve(
+pub fn serve(
     listener: TcpListener,
     home: Option<UnixListener>,
     parts: ServerParts,
     shutdown: CancellationToken,
-) -> Result<(), ServeError> {
+) -> BoxFuture<'static, Result<(), ServeError>> {
     let site = SocketlessServer {
         tls: parts.tls.clone(),
         settings: parts.settings.clone(),
@@ -80,11 +81,22 @@ pub async fn serve(
         shares_home: false,
         router: router(parts, shutdown.clone()),
     };
-    serve_site(listener, home, site, shutdown).await
+    serve_site(listener, home, site, shutdown)
 }
 
 /// Serves a site, like [`serve`].
-pub async fn serve_site(
+///
+/// Boxed, so that the unit tests of this crate don't contain the whole server.
+pub fn serve_site(
+    listener: TcpListener,
+    home: Option<UnixListener>,
+    site: SocketlessServer,
+    shutdown: CancellationToken,
+) -> BoxFuture<'static, Result<(), ServeError>> {
+    Box::pin(accept_connections(listener, home, site, shutdown))
+}
+
+async fn accept_connections(
     listener: TcpListener,
     home: Option<UnixListener>,
     site: SocketlessServer,

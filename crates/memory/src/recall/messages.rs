@@ -18,6 +18,7 @@
 //!
 //! A message of the persona that only repeats the user is ranked below the repeated message.
 
+use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
@@ -91,22 +92,25 @@ pub(super) type Surroundings = HashMap<i64, Vec<Message>>;
 
 /// Ranks the messages of a scope by a query, best first, at most `limit`; the newer of two equal ones comes first.
 /// Messages of `window` are left out, also as neighbours.
-pub async fn rank_messages(
-    store: &dyn Store,
-    index: &VectorIndex,
-    scope: &Scope,
-    query: &Query,
-    window: &[i64],
-    settings: &RecallSettings,
+pub fn rank_messages<'a>(
+    store: &'a dyn Store,
+    index: &'a VectorIndex,
+    scope: &'a Scope,
+    query: &'a Query,
+    window: &'a [i64],
+    settings: &'a RecallSettings,
     limit: usize,
-) -> Result<Vec<RankedMessage>, StoreError> {
-    let weights = &settings.message_weights;
-    let worths = |found: &MessageNeighbours, statistics: &WordStatistics| {
-        let ranking = Ranking::new(found, query, statistics);
-        found.messages.keys().map(|&seq| (ranking.score_without_neighbours(seq, weights), seq)).collect()
-    };
-    let (found, statistics) = gather_messages(store, index, scope, query, window, weights, worths).await?;
-    Ok(Ranking::new(&found, query, &statistics).best_messages(weights, limit))
+) -> BoxFuture<'a, Result<Vec<RankedMessage>, StoreError>> {
+    Box::pin(async move {
+        let weights = &settings.message_weights;
+        let worths = |found: &MessageNeighbours, statistics: &WordStatistics| {
+            let ranking = Ranking::new(found, query, statistics);
+            found.messages.keys().map(|&seq| (ranking.score_without_neighbours(seq, weights), seq)).collect()
+        };
+        let (found, statistics) =
+            gather_messages(store, index, scope, query, window, weights, worths).await?;
+        Ok(Ranking::new(&found, query, &statistics).best_messages(weights, limit))
+    })
 }
 
 /// Occurrences of each term of the question in a message, and the message's length.

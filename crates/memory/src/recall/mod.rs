@@ -3,6 +3,8 @@
 //! [`recall`] has these steps: the message becomes a [`Query`] → candidates are found by words, vectors, named
 //! entities, named times and evidence edges → [`score`] computes each one's score → the best are selected → verbatim
 //! passages and pinned memories are added. The number of reads is bounded, whatever the past contains.
+//!
+//! The entry points return boxed futures, so that the unit tests of this crate don't contain all of recall.
 
 mod query;
 mod message_query;
@@ -36,6 +38,7 @@ mod snippet;
 mod settings;
 mod silenced;
 
+use futures_util::future::BoxFuture;
 use std::time::Instant;
 
 use futures_util::future::{join_all, try_join_all};
@@ -117,70 +120,76 @@ pub struct RecallResult {
 
 /// Recalls memories for a message. If the embedder fails, only words are used and the result says so; if the store
 /// fails, that is an error.
-pub async fn recall(
-    store: &dyn Store,
-    index: &VectorIndex,
-    embedder: Option<&dyn Embedder>,
-    settings: &RecallSettings,
+pub fn recall<'a>(
+    store: &'a dyn Store,
+    index: &'a VectorIndex,
+    embedder: Option<&'a dyn Embedder>,
+    settings: &'a RecallSettings,
     request: RecallRequest,
-) -> Result<RecallResult, StoreError> {
-    let started = Instant::now();
-    let mut query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
-    let embed = milliseconds(started);
+) -> BoxFuture<'a, Result<RecallResult, StoreError>> {
+    Box::pin(async move {
+        let started = Instant::now();
+        let mut query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
+        let embed = milliseconds(started);
 
-    let started = Instant::now();
-    let occasions = occasions::days_of_occasions(store, &request).await?;
-    query.question.times.extend(occasions.iter().copied());
-    // Nodes, messages and pinned memories are read at the same time.
-    let passages = async {
-        let (scope, window) = (&request.scope, &request.window);
-        let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
-        let (ranked, around) =
-            passages::read_surroundings(store, scope, &request.text, ranked, settings).await?;
-        let chosen = passages::choose_passages(&ranked, &around, window, settings);
-        Ok((chosen, MessageFit::new(&ranked)))
-    };
-    let nodes = async {
-        let found = try_join!(
-            candidate_sources::find_leads(store, index, &request.scope, &query),
-            candidate_sources::find_surroundings(store, settings, &request, &query, &occasions),
+        let started = Instant::now();
+        let occasions = occasions::days_of_occasions(store, &request).await?;
+        query.question.times.extend(occasions.iter().copied());
+        // Nodes, messages and pinned memories are read at the same time.
+        let passages = async {
+            let (scope, window) = (&request.scope, &request.window);
+            let ranked =
+                rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
+            let (ranked, around) =
+                passages::read_surroundings(store, scope, &request.text, ranked, settings).await?;
+            let chosen = passages::choose_passages(&ranked, &around, window, settings);
+            Ok((chosen, MessageFit::new(&ranked)))
+        };
+        let nodes = async {
+            let found = try_join!(
+                candidate_sources::find_leads(store, index, &request.scope, &query),
+                candidate_sources::find_surroundings(store, settings, &request, &query, &occasions),
+            )?;
+            candidates::fetch_nodes(store, settings, &request, &query, SearchBreadth::RECALL, found).await
+        };
+        let (found, ((passages, messages), fit), pinned) = try_join!(
+            nodes,
+            passages,
+            pinned::fetch_pinned(store, &request, &query, settings.half_life_days),
         )?;
-        candidates::fetch_nodes(store, settings, &request, &query, SearchBreadth::RECALL, found).await
-    };
-    let (found, ((passages, messages), fit), pinned) =
-        try_join!(nodes, passages, pinned::fetch_pinned(store, &request, &query, settings.half_life_days),)?;
-    let candidates::NodeCandidates { nodes, entities, in_doubt } = found;
-    let fetch = milliseconds(started);
+        let candidates::NodeCandidates { nodes, entities, in_doubt } = found;
+        let fetch = milliseconds(started);
 
-    let started = Instant::now();
-    let (nodes, mut candidates) = select::select(nodes, settings);
-    let of_nodes = absence::node_support(&candidates);
-    let support = of_nodes.max(fit.support);
-    let nothing_found = absence::nothing_found(&query, of_nodes, fit, &nodes, settings);
-    candidates.extend(messages);
-    let elapsed = RecallTimings { embed, fetch, score: milliseconds(started) };
-    let words_only = query.words_only;
-    let mut found = RecallResult {
-        nodes,
-        passages,
-        entities,
-        in_doubt,
-        pinned,
-        candidates,
-        corrected: OutdatedValues::default(),
-        support,
-        nothing_found,
-        words_only,
-        elapsed,
-    };
-    let about = corrected::query_of_recalled(&request, &found);
-    let (replaced, pairs) = try_join!(
-        store.replaced_values(&request.scope, &about),
-        doubts::read_open_pairs(store, &request.scope, &found),
-    )?;
-    corrected::omit_former_values(&request, &mut found, replaced, about.nodes);
-    found.corrected.doubts = doubts::doubts_about(&found, pairs);
-    Ok(found)
+        let started = Instant::now();
+        let (nodes, mut candidates) = select::select(nodes, settings);
+        let of_nodes = absence::node_support(&candidates);
+        let support = of_nodes.max(fit.support);
+        let nothing_found = absence::nothing_found(&query, of_nodes, fit, &nodes, settings);
+        candidates.extend(messages);
+        let elapsed = RecallTimings { embed, fetch, score: milliseconds(started) };
+        let words_only = query.words_only;
+        let mut found = RecallResult {
+            nodes,
+            passages,
+            entities,
+            in_doubt,
+            pinned,
+            candidates,
+            corrected: OutdatedValues::default(),
+            support,
+            nothing_found,
+            words_only,
+            elapsed,
+        };
+        let about = corrected::query_of_recalled(&request, &found);
+        let (replaced, pairs) = try_join!(
+            store.replaced_values(&request.scope, &about),
+            doubts::read_open_pairs(store, &request.scope, &found),
+        )?;
+        corrected::omit_former_values(&request, &mut found, replaced, about.nodes);
+        found.corrected.doubts = doubts::doubts_about(&found, pairs);
+        Ok(found)
+    })
 }
 
 /// The nodes that match each of these texts, best first, without the other parts of a recall: for comparing with

@@ -1,6 +1,7 @@
 //! Search by a user: finds memories and messages by words or meaning. Unlike recall it ranks only by the match, and
 //! has pages.
 
+use futures_util::future::BoxFuture;
 use std::collections::{HashMap, HashSet};
 
 use super::score::vector_relevance;
@@ -84,51 +85,55 @@ pub struct MessageHit {
 
 /// A page of matching memories. A text with nothing to search for finds nothing; without a working embedder only
 /// words are used. Whole rows are read only for the page.
-pub async fn search(
-    store: &dyn Store,
-    index: &VectorIndex,
-    embedder: Option<&dyn Embedder>,
-    asked: &SearchQuery,
-    page: &SearchPage,
-) -> Result<SearchResults<SearchHit>, StoreError> {
-    let sought = TextSearch::new(store, index, embedder, &asked.scope, &asked.text);
-    let mut found = sought.find_matches(Corpus::Nodes).await?;
-    found.retain(|found| found.kind.is_some_and(|kind| asked.kinds.contains(&kind)));
-    if let Some(tag) = asked.tag.as_deref() {
-        let seqs: Vec<i64> = found.iter().map(|found| found.seq).collect();
+pub fn search<'a>(
+    store: &'a dyn Store,
+    index: &'a VectorIndex,
+    embedder: Option<&'a dyn Embedder>,
+    asked: &'a SearchQuery,
+    page: &'a SearchPage,
+) -> BoxFuture<'a, Result<SearchResults<SearchHit>, StoreError>> {
+    Box::pin(async move {
+        let sought = TextSearch::new(store, index, embedder, &asked.scope, &asked.text);
+        let mut found = sought.find_matches(Corpus::Nodes).await?;
+        found.retain(|found| found.kind.is_some_and(|kind| asked.kinds.contains(&kind)));
+        if let Some(tag) = asked.tag.as_deref() {
+            let seqs: Vec<i64> = found.iter().map(|found| found.seq).collect();
+            let rows = store.nodes_numbered(&asked.scope, &seqs).await?;
+            let tagged: HashSet<i64> =
+                rows.iter().filter(|row| is_tagged(&row.node, tag)).map(|row| row.node.seq).collect();
+            found.retain(|found| tagged.contains(&found.seq));
+        }
+        let (page, seqs) = UnreadPage::from_matches(found, page);
+        let marks = MarkedTerms::from_terms(&sought.terms, &asked.text);
         let rows = store.nodes_numbered(&asked.scope, &seqs).await?;
-        let tagged: HashSet<i64> =
-            rows.iter().filter(|row| is_tagged(&row.node, tag)).map(|row| row.node.seq).collect();
-        found.retain(|found| tagged.contains(&found.seq));
-    }
-    let (page, seqs) = UnreadPage::from_matches(found, page);
-    let marks = MarkedTerms::from_terms(&sought.terms, &asked.text);
-    let rows = store.nodes_numbered(&asked.scope, &seqs).await?;
-    let hits = rows.into_iter().map(|IndexedNode { node, .. }| {
-        let snippet = snippet(&node.description, &marks);
-        (node.seq, move |score| SearchHit { node, score, snippet })
-    });
-    Ok(page.with_rows(hits))
+        let hits = rows.into_iter().map(|IndexedNode { node, .. }| {
+            let snippet = snippet(&node.description, &marks);
+            (node.seq, move |score| SearchHit { node, score, snippet })
+        });
+        Ok(page.with_rows(hits))
+    })
 }
 
 /// A page of the messages of both sides that match, as [`search`] finds memories.
-pub async fn search_messages(
-    store: &dyn Store,
-    index: &VectorIndex,
-    embedder: Option<&dyn Embedder>,
-    scope: &Scope,
-    text: &str,
-    page: &SearchPage,
-) -> Result<SearchResults<MessageHit>, StoreError> {
-    let sought = TextSearch::new(store, index, embedder, scope, text);
-    let (page, seqs) = UnreadPage::from_matches(sought.find_matches(Corpus::Messages).await?, page);
-    let marks = MarkedTerms::from_terms(&sought.terms, text);
-    let rows = store.messages_numbered(scope, &seqs).await?;
-    let hits = rows.into_iter().map(|IndexedMessage { message, .. }| {
-        let snippet = snippet(&message.content, &marks);
-        (message.seq, move |score| MessageHit { message, score, snippet })
-    });
-    Ok(page.with_rows(hits))
+pub fn search_messages<'a>(
+    store: &'a dyn Store,
+    index: &'a VectorIndex,
+    embedder: Option<&'a dyn Embedder>,
+    scope: &'a Scope,
+    text: &'a str,
+    page: &'a SearchPage,
+) -> BoxFuture<'a, Result<SearchResults<MessageHit>, StoreError>> {
+    Box::pin(async move {
+        let sought = TextSearch::new(store, index, embedder, scope, text);
+        let (page, seqs) = UnreadPage::from_matches(sought.find_matches(Corpus::Messages).await?, page);
+        let marks = MarkedTerms::from_terms(&sought.terms, text);
+        let rows = store.messages_numbered(scope, &seqs).await?;
+        let hits = rows.into_iter().map(|IndexedMessage { message, .. }| {
+            let snippet = snippet(&message.content, &marks);
+            (message.seq, move |score| MessageHit { message, score, snippet })
+        });
+        Ok(page.with_rows(hits))
+    })
 }
 
 /// A row that matches.

@@ -3,7 +3,7 @@
 mod build;
 mod page;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use axum::Json;
 use axum::http::header::CONTENT_TYPE;
@@ -13,21 +13,20 @@ use serde_json::Value;
 use crate::auth::Admin;
 use crate::routes;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| build::document(&routes::list_routes()));
-static PAGE: LazyLock<String> = LazyLock::new(|| page::render(&DOCUMENT));
-
 /// The OpenAPI 3.1 document.
 pub fn openapi() -> &'static Value {
-    &DOCUMENT
+    static DOCUMENT: OnceLock<Value> = OnceLock::new();
+    DOCUMENT.get_or_init(|| build::document(&routes::list_routes()))
 }
 
 /// Handler of `GET /api/openapi.json`. Needs no token.
 pub(crate) async fn json() -> Response {
-    Json(&*DOCUMENT).into_response()
+    Json(openapi()).into_response()
 }
 
 pub(crate) async fn page(_: Admin) -> Html<&'static str> {
-    Html(&PAGE)
+    static PAGE: OnceLock<String> = OnceLock::new();
+    Html(PAGE.get_or_init(|| page::render(openapi())))
 }
 
 pub(crate) async fn stylesheet(_: Admin) -> Response {

@@ -1,5 +1,6 @@
 //! The MCP protocol: initialize, list the tools, call one.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +50,19 @@ pub type BoxedWriter = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Answers the messages of a stream until it ends, including running calls. Running calls are dropped when `stop` is
 /// cancelled.
-pub async fn serve_stream(
+///
+/// Boxed for the same reason as [`crate::serve_site`].
+pub fn serve_stream(
+    context: Arc<ToolContext>,
+    speaker: Speaker,
+    reader: BoxedReader,
+    writer: BoxedWriter,
+    stop: CancellationToken,
+) -> BoxFuture<'static, ()> {
+    Box::pin(serve_messages(context, speaker, reader, writer, stop))
+}
+
+async fn serve_messages(
     context: Arc<ToolContext>,
     speaker: Speaker,
     reader: BoxedReader,

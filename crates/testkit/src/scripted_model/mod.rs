@@ -17,7 +17,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-pub use canned::{AskedPair, Pace, answer_plausibly, asked_pairs, reconciliation_answer};
+pub use canned::{
+    AskedPair, Pace, answer_plausibly, asked_pairs, echo, extraction, reconciliation_answer, user_messages,
+};
 pub use reply::Reply;
 pub use request::RecordedRequest;
 

@@ -8,3 +8,4 @@ mod ids;
 mod embedder;
 mod mind;
 mod scripted_model;
+mod plausible_answers;

@@ -11,31 +11,30 @@ mod corrections;
 mod recall;
 mod forgetting;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use super::tool::Tool;
 
-static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
-    [
-        identity::tools(),
-        memories::tools(),
-        sync::tools(),
-        snapshots::tools(),
-        graph::tools(),
-        archive::tools(),
-        conflicts::tools(),
-        recall::tools(),
-        corrections::tools(),
-        forgetting::tools(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-});
-
 /// All tools, in the order in which they are listed.
 pub(super) fn list_tools() -> &'static [Tool] {
-    &ALL
+    static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        [
+            identity::tools(),
+            memories::tools(),
+            sync::tools(),
+            snapshots::tools(),
+            graph::tools(),
+            archive::tools(),
+            conflicts::tools(),
+            recall::tools(),
+            corrections::tools(),
+            forgetting::tools(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    })
 }
 
 /// Names of the tools that may be called again after a connection broke.
