@@ -33,9 +33,13 @@ run: tools $(PAGE) ## Fetches the model, builds everything, starts the daemon an
 	  if [ -d "$$folder" ]; then export ECHOVESSEL_MODEL_DIR="$$folder"; break; fi; done; exec $(PROGRAM) run --open
 
 .PHONY: test
-test: tools setup-tests $(PAGE) $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs what the tests need, then runs every check and every test.
-	@scripts/stage "Embedding models" scripts/install-model
+test: tools $(PAGE) ## Installs what the tests need, then runs every check and every test.
 	@scripts/run-tests
+
+# What the tests need and the build does not: `scripts/run-tests` makes it beside the build.
+.PHONY: test-tools
+test-tools: setup-tests $(BROWSER_TOOLS) $(CLIENT_TOOLS)
+	@scripts/stage "Embedding models" scripts/install-model
 
 .PHONY: lint
 lint: tools $(PAGE) ## Formatting, clippy, the rules of the house, types of the page.
