@@ -33,8 +33,8 @@ impl Spending {
     pub fn notice(&self) -> Option<String> {
         let cap = self.cap_usd.filter(|_| self.is_limit_reached())?;
         Some(format!(
-            "{:.2} US dollars were spent today, and the cap is {cap:.2} (llm.daily_spend_cap): talk becomes memory \
-             again at {}. Replies go on, and nothing is lost; raise the cap to go on now",
+            "{:.2} US dollars were spent today, and the cap is {cap:.2} (llm.daily_spend_cap): new memories \
+             are written again from {}. Replies continue, and nothing is lost; raise the cap to continue now",
             self.today_usd, self.resumes_at
         ))
     }

@@ -13,7 +13,7 @@ export interface ScoreTerm {
   part: boolean;
 }
 
-const WORDS: Record<string, MessageKey> = {
+const TERM_LABELS: Record<string, MessageKey> = {
   recency: "recency",
   relevance: "relevance",
   vector_relevance: "vectorRelevance",
@@ -37,7 +37,7 @@ const PARTS_OF_RELEVANCE = new Set(["vector_relevance", "word_relevance"]);
 /** Terms in the order of the formula; messages have other terms. A term without a label is only in the trace. */
 function valuesOf(candidate: Candidate): [string, number][] {
   const parts = candidate.parts ?? {};
-  return Object.keys(WORDS).flatMap((name): [string, number][] => {
+  return Object.keys(TERM_LABELS).flatMap((name): [string, number][] => {
     const value = candidate[name as keyof Candidate] ?? parts[name];
     return typeof value === "number" && Number.isFinite(value) ? [[name, value]] : [];
   });
@@ -51,7 +51,7 @@ export function commonScale(candidates: readonly Candidate[]): number {
 export function scoreTerms(candidate: Candidate, scale = commonScale([candidate])): ScoreTerm[] {
   return valuesOf(candidate).map(([name, value]) => ({
     name,
-    word: WORDS[name]!,
+    word: TERM_LABELS[name]!,
     value,
     share: Math.max(0, value) / scale,
     part: PARTS_OF_RELEVANCE.has(name),

@@ -5,8 +5,8 @@ import type { ImportPreview, Mapping } from "./requests";
 export type Side = "user" | "persona" | "other";
 
 /** The format's suggestion, which the reader can change. */
-export function suggestedSides(look: ImportPreview): Record<string, Side> {
-  return Object.fromEntries(look.speakers.map((speaker) => [speaker.name, speaker.role as Side]));
+export function suggestedSides(preview: ImportPreview): Record<string, Side> {
+  return Object.fromEntries(preview.speakers.map((speaker) => [speaker.name, speaker.role as Side]));
 }
 
 export interface Choices {
@@ -17,11 +17,11 @@ export interface Choices {
   without: ReadonlySet<string>;
 }
 
-export function mappingOf(look: ImportPreview, { sides, zone, since, without }: Choices): Mapping {
-  const speakersOn = (side: Side) => look.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
+export function mappingOf(preview: ImportPreview, { sides, zone, since, without }: Choices): Mapping {
+  const speakersOn = (side: Side) => preview.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
   // A preview lists at most a thousand speakers; the format determines the roles of the others.
-  const listsAll = look.speaker_count === look.speakers.length;
-  const conversationIds = look.conversations.map((conversation) => conversation.id).filter((id) => !without.has(id));
+  const listsAll = preview.speaker_count === preview.speakers.length;
+  const conversationIds = preview.conversations.map((conversation) => conversation.id).filter((id) => !without.has(id));
   return {
     user: speakersOn("user"),
     persona: speakersOn("persona"),
@@ -33,8 +33,8 @@ export function mappingOf(look: ImportPreview, { sides, zone, since, without }: 
 }
 
 /** Conversations to leave out, so that only starred ones are imported. */
-export const withoutUnstarred = (look: ImportPreview): ReadonlySet<string> =>
-  new Set(look.conversations.filter((conversation) => !conversation.starred).map((conversation) => conversation.id));
+export const withoutUnstarred = (preview: ImportPreview): ReadonlySet<string> =>
+  new Set(preview.conversations.filter((conversation) => !conversation.starred).map((conversation) => conversation.id));
 
 /** True if a speaker is mapped to the user or the persona. */
 export const isMapped = (sides: Record<string, Side>): boolean => Object.values(sides).some((side) => side !== "other");

@@ -11,7 +11,7 @@ export interface Difference {
 
 export type Texts = Record<CoreBlock, string> & { name: string };
 
-const WORDS: Record<keyof Texts, MessageKey> = {
+const FIELD_LABELS: Record<keyof Texts, MessageKey> = {
   name: "personaName",
   persona: "blockPersona",
   user: "blockUser",
@@ -29,8 +29,8 @@ export const storedTexts = (found: PersonaResponse): Texts => ({
 export const isWritten = (texts: Texts) => CORE_BLOCKS.some((block) => texts[block].trim() !== "");
 
 export function differencesOf(stored: Texts, wanted: Texts): Difference[] {
-  const fields = Object.keys(WORDS) as (keyof Texts)[];
+  const fields = Object.keys(FIELD_LABELS) as (keyof Texts)[];
   return fields
     .filter((field) => stored[field].trim() !== wanted[field].trim())
-    .map((field) => ({ word: WORDS[field], stored: stored[field], wanted: wanted[field] }));
+    .map((field) => ({ word: FIELD_LABELS[field], stored: stored[field], wanted: wanted[field] }));
 }

@@ -15,14 +15,14 @@ export type Material =
 
 /** Examines files. An upload with conversations stays in the importer; any other without a character is deleted. */
 export async function readMaterial(files: File[]): Promise<Material> {
-  const { run_id: importId, look } = await sendFiles(files);
-  if (look && (look.cards + look.core_drafts > 0 || (look.lorebooks > 0 && look.messages === 0))) {
+  const { run_id: importId, look: preview } = await sendFiles(files);
+  if (preview && (preview.cards + preview.core_drafts > 0 || (preview.lorebooks > 0 && preview.messages === 0))) {
     return { kind: "character", importId, draft: await get("/api/admin/imports/{id}/character", { id: importId }) };
   }
-  if (look && look.messages > 0) return { kind: "conversations", messages: look.messages };
+  if (preview && preview.messages > 0) return { kind: "conversations", messages: preview.messages };
   await undoImport(importId);
-  if (look && look.documents > 0) return { kind: "text", text: (await Promise.all(files.map((file) => file.text()))).join("\n\n") };
-  return { kind: "none", reason: look?.skipped[0]?.reason ?? "" };
+  if (preview && preview.documents > 0) return { kind: "text", text: (await Promise.all(files.map((file) => file.text()))).join("\n\n") };
+  return { kind: "none", reason: preview?.skipped[0]?.reason ?? "" };
 }
 
 /**
