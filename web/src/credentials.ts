@@ -6,15 +6,15 @@ import { readItem, writeItem } from "./storage";
 const HEADER = "X-EchoVessel-Login";
 const ITEM = "login";
 /** Prefix of the key, which /login appends to the address. */
-const MARK = "#login=";
+const TOKEN_PREFIX = "#login=";
 
 /** Where storage is blocked, a login lasts as long as the page. */
 let pageKey = readItem(ITEM);
 
 /** Stores the key from the address, and removes it from there. */
 export function takeLoginFromAddress(): void {
-  if (!location.hash.startsWith(MARK)) return;
-  pageKey = location.hash.slice(MARK.length);
+  if (!location.hash.startsWith(TOKEN_PREFIX)) return;
+  pageKey = location.hash.slice(TOKEN_PREFIX.length);
   writeItem(ITEM, pageKey);
   history.replaceState(history.state, "", location.pathname + location.search);
 }

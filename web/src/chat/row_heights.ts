@@ -29,9 +29,9 @@ export class RowHeights {
     this.#keys = keys;
     this.#valid = Math.min(this.#valid, same);
     if (this.#tops.length < keys.length + 1) {
-      const grown = new Float64Array(Math.ceil((keys.length + 1) * 1.5));
-      grown.set(this.#tops.subarray(0, this.#valid + 1));
-      this.#tops = grown;
+      const largerArray = new Float64Array(Math.ceil((keys.length + 1) * 1.5));
+      largerArray.set(this.#tops.subarray(0, this.#valid + 1));
+      this.#tops = largerArray;
     }
     if (this.#measured.size > keys.length * 2 + 1_000) this.#forgetOthers();
   }
@@ -47,13 +47,13 @@ export class RowHeights {
 
   /** Pixels above row `index`; for the index after the last row, the total height. */
   top(index: number): number {
-    const wanted = Math.max(0, Math.min(index, this.count));
-    for (let row = this.#valid; row < wanted; row++) {
+    const clampedIndex = Math.max(0, Math.min(index, this.count));
+    for (let row = this.#valid; row < clampedIndex; row++) {
       const height = this.#measured.get(this.#keys[row] ?? "") ?? this.estimate;
       this.#tops[row + 1] = (this.#tops[row] ?? 0) + height;
     }
-    this.#valid = Math.max(this.#valid, wanted);
-    return this.#tops[wanted] ?? 0;
+    this.#valid = Math.max(this.#valid, clampedIndex);
+    return this.#tops[clampedIndex] ?? 0;
   }
 
   get total(): number {

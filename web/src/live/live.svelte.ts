@@ -307,17 +307,17 @@ class Live {
     this.loadingEarlier = true;
     this.errorText = null;
     let textVersion: number;
-    let came: boolean;
+    let isLoaded: boolean;
     do {
       textVersion = this.#textVersion;
       // If the list has changed meanwhile, the page would leave a gap or bring back deleted text.
       const isCurrent = (chat: ChatState) => chat.earlierMessages === from && textVersion === this.#textVersion;
-      came = await this.#fetch(
+      isLoaded = await this.#fetch(
         () => getHistory(from, limit),
         (chat, page) => (isCurrent(chat) ? withHistoryPage(chat, page, true) : chat),
       );
-    } while (came && textVersion !== this.#textVersion && this.chat.earlierMessages === from);
-    return came;
+    } while (isLoaded && textVersion !== this.#textVersion && this.chat.earlierMessages === from);
+    return isLoaded;
   }
 
   /** Removes a message that could not be sent. */
@@ -382,9 +382,9 @@ class Live {
       const textChanged = TEXT_CHANGED_BY.has(event.name);
       if (textChanged) this.#textVersion += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
-      const emptied = event.name === "memory.forgotten" && event.data.all === true;
+      const isPersonaReset = event.name === "memory.forgotten" && event.data.all === true;
       // (After a session closes, live messages may not know their session yet.)
-      stale ||= STALE_AFTER.has(event.name) || closed || emptied || (textChanged && this.#refreshing !== null);
+      stale ||= STALE_AFTER.has(event.name) || closed || isPersonaReset || (textChanged && this.#refreshing !== null);
       if (closed) this.workVersion += 1;
     }
     // Nothing is dropped while the reader is scrolled up, unless the page is hidden.

@@ -47,7 +47,7 @@ export function timeOf(message: Message): number {
 
 /** The user's message, shown at once and greyed until it is stored. */
 export function withSending(messages: Messages, externalRef: string, text: string, now: string): Message[] {
-  const message = draft("user", `ref:${externalRef}`, text, notBeforeLast(messages, now));
+  const message = draft("user", `ref:${externalRef}`, text, timeNotBeforeLast(messages, now));
   return [...messages, { ...message, externalRef, channelId: "web", delivery: "sending" }];
 }
 
@@ -56,7 +56,7 @@ export function withResending(messages: Messages, externalRef: string, now: stri
   const message = messages.find((m) => m.externalRef === externalRef);
   if (!message) return [...messages];
   const others = messages.filter((m) => m !== message);
-  return [...others, { ...message, at: notBeforeLast(others, now), delivery: "sending", failure: null }];
+  return [...others, { ...message, at: timeNotBeforeLast(others, now), delivery: "sending", failure: null }];
 }
 
 export function withAccepted(messages: Messages, externalRef: string, answer: SendResponse): Message[] {
@@ -87,10 +87,10 @@ export function withUserAppended(
   const byRef = (m: Message) => !!data.external_ref && m.externalRef === data.external_ref;
   const byId = (m: Message) => id !== null && m.id === id;
   // Without either id, the same text in the same turn is the same message.
-  const byWords = (m: Message) =>
+  const hasSameText = (m: Message) =>
     m.role === "user" && !!data.turn_id && m.turnId === data.turn_id && m.text === data.content &&
     (id === null || m.id === null) && (!data.external_ref || m.externalRef === null);
-  const match = [byRef, byId, byWords].find((test) => messages.some(test));
+  const match = [byRef, byId, hasSameText].find((test) => messages.some(test));
   const fill = (m: Message): Message => ({
     ...m,
     id: id ?? m.id,
@@ -100,7 +100,7 @@ export function withUserAppended(
     delivery: "kept",
   });
   if (match) return changed(messages, match, fill);
-  const at = notBeforeLast(messages, now);
+  const at = timeNotBeforeLast(messages, now);
   const key = id ?? data.external_ref ?? `${data.turn_id ?? ""}:${at}:${messages.length}`;
   const fromHistory = draft("user", `live:${key}`, data.content, at);
   return beforeStreaming(messages, { ...fill(fromHistory), externalRef: data.external_ref ?? null });
@@ -112,7 +112,7 @@ export function withTypingStarted(messages: Messages, turnId: string, now: strin
   const withoutFailure = withFailureCleared(messages, turnId);
   const replyCount = withoutFailure.filter((m) => m.role === "persona" && m.turnId === turnId).length;
   const key = replyCount ? `reply:${turnId}:${replyCount}:${now}` : `reply:${turnId}`;
-  return [...withoutFailure, { ...draft("persona", key, "", notBeforeLast(messages, now)), turnId, delivery: "streaming" }];
+  return [...withoutFailure, { ...draft("persona", key, "", timeNotBeforeLast(messages, now)), turnId, delivery: "streaming" }];
 }
 
 export function withToken(messages: Messages, turnId: string, delta: string, now: string): Message[] {
@@ -137,13 +137,13 @@ export function withReply(messages: Messages, data: EventData["chat.message.done
     turnId: turnId ?? m.turnId,
     channelId: data.source_channel_id,
     text: data.content,
-    at: m.delivery === "streaming" ? notBeforeLast(messages, now) : m.at,
+    at: m.delivery === "streaming" ? timeNotBeforeLast(messages, now) : m.at,
     delivery: "kept",
     incomplete: data.incomplete,
   });
   const withoutFailure = turnId === null ? messages : withFailureCleared(messages, turnId);
   if (withoutFailure.some(isKnown)) return changed(withoutFailure, isKnown, fill);
-  return [...withoutFailure, fill(draft("persona", `live:${id}`, data.content, notBeforeLast(messages, now)))];
+  return [...withoutFailure, fill(draft("persona", `live:${id}`, data.content, timeNotBeforeLast(messages, now)))];
 }
 
 /** Applies an edit of the user's message. */
@@ -184,7 +184,7 @@ export function withKnownFailures(messages: Messages, failed: ReadonlyMap<string
 
 /** Merges a page of history (in any order) with the shown messages. */
 export function withHistory(messages: Messages, page: readonly HistoryItem[]): Message[] {
-  return withOlder(messages, page) ?? withAny(messages, page);
+  return withOlder(messages, page) ?? withHistoryItems(messages, page);
 }
 
 /** Fast path for a page that is older than all messages, as when scrolling back; null for other pages. */
@@ -193,7 +193,7 @@ function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] 
   if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
   // A message received by an event first has this browser's time, which may be later than the server's.
   if (page.some((item) => String(item.id) === first.id)) return null;
-  const older = inOrder(withoutDuplicates(page.map(fromHistory)));
+  const older = sortedByTime(withoutDuplicates(page.map(fromHistory)));
   const newest = older.at(-1);
   return newest && timeOf(newest) < timeOf(first) ? [...older, ...messages] : null;
 }
@@ -204,7 +204,7 @@ const fromHistory = (item: HistoryItem): Message => ({
   ...storedFields(item, new Date(0).toISOString()),
 });
 
-function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
+function withHistoryItems(messages: Messages, page: readonly HistoryItem[]): Message[] {
   const merged = [...messages];
   const byId = new Map(merged.map((m, index) => [m.id, index]));
   const byTurn = new Map<string | null, number[]>(page.map((item) => [item.turn_id, []]));
@@ -216,7 +216,7 @@ function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
     if (stored) merged[index] = { ...stored, ...storedFields(item, stored.at) };
     else merged.push(fromHistory(item));
   }
-  return inOrder(withoutDuplicates(merged));
+  return sortedByTime(withoutDuplicates(merged));
 }
 
 /** The same message under another id, or without one yet. */
@@ -242,7 +242,7 @@ function storedFields(item: HistoryItem, at: string) {
 }
 
 /** Stored messages by time; pending ones stay at the end in their order. */
-function inOrder(messages: Message[]): Message[] {
+function sortedByTime(messages: Message[]): Message[] {
   const stored = messages.filter((m) => m.delivery === "kept");
   const pending = messages.filter((m) => m.delivery !== "kept");
   // A history fetched page by page is in order already, and sorting a long one is slow.
@@ -289,7 +289,7 @@ export function withFailureCleared(messages: Messages, turnId: string): Message[
 }
 
 /** The clocks of the browser and the server may differ: a new message is never older than the one above it. */
-function notBeforeLast(messages: Messages, now: string): string {
+function timeNotBeforeLast(messages: Messages, now: string): string {
   const lastTime = messages.at(-1)?.at;
   return lastTime && Date.parse(lastTime) > Date.parse(now) ? lastTime : now;
 }

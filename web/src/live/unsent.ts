@@ -40,7 +40,7 @@ export function withStoredUnsent(
   personaId: string | null,
 ): Message[] {
   const known = new Set(messages.map((m) => m.externalRef));
-  const unsent = notIn(history, loadUnsent(personaId)).filter(({ externalRef }) => !known.has(externalRef));
+  const unsent = withoutStored(history, loadUnsent(personaId)).filter(({ externalRef }) => !known.has(externalRef));
   const failure = { reason: "", retryable: true };
   return unsent.reduce<Message[]>(
     (held, { externalRef, text, at }) => withUnsent(withSending(held, externalRef, text, at), externalRef, failure),
@@ -49,7 +49,7 @@ export function withStoredUnsent(
 }
 
 /** Without messages that are in the history: they arrived, only the response was lost. */
-function notIn(history: readonly HistoryItem[], unsent: readonly UnsentMessage[]): UnsentMessage[] {
+function withoutStored(history: readonly HistoryItem[], unsent: readonly UnsentMessage[]): UnsentMessage[] {
   const wasStored = ({ text, at }: UnsentMessage) =>
     history.some(
       (item) =>
