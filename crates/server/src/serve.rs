@@ -1,6 +1,5 @@
 //! Accepts connections, limits the cost of each, and lets them finish when the program stops.
 
-use futures_util::future::BoxFuture;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,6 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use axum::Router;
+use futures_util::future::BoxFuture;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};

@@ -18,9 +18,9 @@
 //!
 //! A message of the persona that only repeats the user is ranked below the repeated message.
 
-use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::message_neighbours::{MessageNeighbours, gather_messages};

@@ -38,10 +38,9 @@ mod snippet;
 mod settings;
 mod silenced;
 
-use futures_util::future::BoxFuture;
 use std::time::Instant;
 
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::{BoxFuture, join_all, try_join_all};
 use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,8 +1,9 @@
 //! Search by a user: finds memories and messages by words or meaning. Unlike recall it ranks only by the match, and
 //! has pages.
 
-use futures_util::future::BoxFuture;
 use std::collections::{HashMap, HashSet};
+
+use futures_util::future::BoxFuture;
 
 use super::score::vector_relevance;
 use super::snippet::{MarkedTerms, snippet};

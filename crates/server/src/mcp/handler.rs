@@ -1,10 +1,10 @@
 //! The MCP protocol: initialize, list the tools, call one.
 
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::request::Parts;
+use futures_util::future::BoxFuture;
 use memory::access::{AccessScope, AuditEntry};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
