@@ -254,14 +254,14 @@ step("forgetting shows the thoughts that came from a memory; Cancel cancels", as
   await event.getByRole("button").first().click();
   await button("Forget…", dialog()).click();
   const asked = dialog().filter({ hasText: "Forget this memory?" });
-  await asked.getByText(/came from it/).waitFor();
+  await asked.getByText(/based on it/).waitFor();
   await picture("forget-memory");
   await assertAccessible("forgetting a memory");
   await button("Cancel", asked).click();
   await asked.waitFor({ state: "detached" });
   assert.equal(await event.count(), 1);
   await button("Forget…", dialog()).click();
-  await asked.getByText(/came from it/).waitFor();
+  await asked.getByText(/based on it/).waitFor();
   await asked.getByLabel(/Don't bring the words up again/).check();
   await asked.getByRole("button", { name: /^(Forget thoughts too|Delete)$/ }).click();
   await notice("Memory forgotten.").waitFor();
@@ -340,7 +340,7 @@ step("logged-in browsers are listed, told of and logged out", async () => {
   await logins.first().getByText("this browser").waitFor();
   const answer = await s.page.evaluate(() => api("/api/admin/login-code", { method: "POST" }).then((response) => response.json()));
   assert.equal((await fetch(answer.url, { redirect: "manual", headers: { "User-Agent": "curl/8.5.0" } })).status, 303);
-  await notice("A browser was logged in: curl/8.5.0 (127.0.0.1)").waitFor();
+  await notice("New login: curl/8.5.0 (127.0.0.1)").waitFor();
   const other = logins.filter({ hasText: "curl/8.5.0" });
   await picture("logins");
   await button("Log out", other).click();

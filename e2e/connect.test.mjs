@@ -45,8 +45,8 @@ step("a first visit shows what is missing and where to choose it", async () => {
   await field("Service").waitFor();
   await s.page.goto(`${s.daemon.url}/onboarding`);
   await field("Service").waitFor();
-  await status().getByText("Nothing was found on this machine").waitFor();
-  assert.equal(await status().getByTestId("model-privacy").innerText(), "What you say, and what is remembered of it, is sent to api.openai.com.");
+  await status().getByText("No model server found on this machine").waitFor();
+  assert.equal(await status().getByTestId("model-privacy").innerText(), "Your messages and the memories created from them are sent to api.openai.com.");
   await looks("nothing-connected");
 });
 
@@ -54,7 +54,7 @@ step("a wrong address, a wrong key and a model that hangs are told beside their 
   await field("Another address").check();
   await field("Address").fill(NOBODY);
   await field("Model").fill("scripted");
-  await button("Try").click();
+  await button("Test").click();
   await alert("cannot be reached").waitFor();
   assert.equal(await field("Address").getAttribute("aria-invalid"), "true");
 
@@ -68,11 +68,11 @@ step("a wrong address, a wrong key and a model that hangs are told beside their 
 
   model.hold(0);
   await field("API key").fill(KEY);
-  await button("Try").click();
-  await status().getByText("Waiting for the first words… 1 s").waitFor();
+  await button("Test").click();
+  await status().getByText("Waiting for the reply… 1 s").waitFor();
   await button("Stop").click();
   model.hold(null);
-  await button("Try").waitFor();
+  await button("Test").waitFor();
 });
 
 step("by keyboard alone the right model is listed, tried and used", async () => {
@@ -80,14 +80,14 @@ step("by keyboard alone the right model is listed, tried and used", async () => 
   await s.page.keyboard.press("Enter");
   await status().getByText("1 model.").waitFor();
   assert.equal(await field("Model").inputValue(), "scripted");
-  await button("Try").focus();
+  await button("Test").focus();
   await s.page.keyboard.press("Enter");
-  await status().getByTestId("model-try").getByText("tokens a second").waitFor();
+  await status().getByTestId("model-try").getByText("tokens per second").waitFor();
   await looks("tried");
   await field("Model").focus();
   await s.page.keyboard.press("Enter");
   await status().getByText("openai · scripted").waitFor();
-  await status().getByText("It answers.").waitFor();
+  await status().getByText("Working.").waitFor();
   await field("Model").waitFor({ state: "detached" });
 });
 
@@ -126,7 +126,7 @@ step("Back and Save overwrite nothing unseen", async () => {
   const dialog = s.page.getByRole("dialog");
   await dialog.getByTestId("compared").filter({ hasText: "小鱼在海边长大。" }).waitFor();
   await looks("replace");
-  await dialog.getByRole("button", { name: "Keep what is saved" }).click();
+  await dialog.getByRole("button", { name: "Keep the saved texts" }).click();
   await s.page.getByRole("heading", { name: "小鱼", level: 1 }).waitFor();
   await s.page.goto(`${s.daemon.url}/settings/persona`);
   await s.page.waitForFunction(() => document.querySelector("main textarea")?.value === "小鱼在海边长大。");
@@ -136,16 +136,16 @@ step("Back and Save overwrite nothing unseen", async () => {
 step("data of a program is no material, and a name that is taken is refused", async () => {
   await s.page.goto(`${s.daemon.url}/onboarding/new`);
   await s.page.getByLabel("Name", { exact: true }).fill("小鱼");
-  await s.page.getByRole("alert").filter({ hasText: "A persona is called 小鱼 already." }).waitFor();
+  await s.page.getByRole("alert").filter({ hasText: "A persona named 小鱼 already exists." }).waitFor();
   await s.page.getByLabel("Name", { exact: true }).fill("Wren");
   await s.page.getByLabel(/From material/).check();
   await s.page.getByLabel("Material", { exact: true }).fill('{"hello": 1}');
   await button("Create a draft").click();
-  await s.page.getByRole("alert").filter({ hasText: "holds no character and no text" }).waitFor();
+  await s.page.getByRole("alert").filter({ hasText: "contains neither a character nor text" }).waitFor();
   const file = s.page.locator('main input[type="file"]');
   const talk = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi there" }];
   await file.setInputFiles({ name: "talk.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(talk)) });
-  await s.page.getByText("This holds 2 messages.").waitFor();
+  await s.page.getByText("This contains 2 messages.").waitFor();
   await looks("material-messages");
   await s.page.getByRole("link", { name: "Import and export" }).click();
   await s.page.getByText("talk.json").waitFor();
@@ -165,7 +165,7 @@ step("a conversation is remembered at once where that is wished", async () => {
 
 step("writing first is a switch with quiet hours, and an address that is none says so", async () => {
   await s.page.goto(`${s.daemon.url}/settings/proactive`);
-  await s.page.getByLabel("May write first").check();
+  await s.page.getByLabel("Write first").check();
   await s.page.getByTestId("toasts").getByText("Saved").first().waitFor();
   await s.page.getByLabel("Quiet from").selectOption("21");
   await s.page.getByTestId("toasts").getByText("Saved").first().waitFor();
@@ -174,8 +174,8 @@ step("writing first is a switch with quiet hours, and an address that is none sa
   await s.page.waitForFunction(() => document.querySelector('[data-testid="proactive-switch"] input')?.checked);
   assert.equal(await s.page.getByLabel("Quiet from").inputValue(), "21");
   await s.page.goto(`${s.daemon.url}/nowhere/at/all`);
-  await s.page.getByText("Nothing is at this address.").waitFor();
-  await s.page.getByRole("link", { name: "To the conversation" }).click();
+  await s.page.getByText("This page does not exist.").waitFor();
+  await s.page.getByRole("link", { name: "Back to the conversation" }).click();
   await s.page.locator("#words").waitFor();
 });
 
@@ -187,10 +187,10 @@ step("a model that is gone is told by Health, and a server of this machine takes
   await s.page.goto(`${s.daemon.url}/settings/model`);
   await field("Ollama on this machine").check();
   assert.equal(await field("Model").inputValue(), "scripted");
-  assert.equal(await status().getByTestId("model-privacy").innerText(), "What you say stays on this machine.");
+  assert.equal(await status().getByTestId("model-privacy").innerText(), "Your messages stay on this machine.");
   await looks("local");
   await button("Use this model").click();
-  await status().getByText("It answers.").waitFor();
+  await status().getByText("Working.").waitFor();
   await button("Check again").click();
   await status().getByText("openai · scripted").waitFor();
 });

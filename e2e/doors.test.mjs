@@ -83,7 +83,7 @@ step("imported conversations: the texts are drafted from what they left in memor
     throw new Error("the import did not end");
   }, JSON.stringify(TALK));
   await s.page.goto(`${s.daemon.url}/onboarding`);
-  await s.page.getByLabel("From the conversations that were imported").check();
+  await s.page.getByLabel("From imported conversations").check();
   await looks("import");
   await button("Create a draft").click();
   await s.page.getByText("This is a draft.").waitFor();

@@ -39,7 +39,7 @@ step("several files are dropped and looked at", async () => {
   await s.page.getByText("Who is who?").waitFor();
   const found = s.page.getByTestId("import");
   assert.match(await found.innerText(), /5 messages · whatsapp/);
-  assert.equal(await button("Record").isEnabled(), false, "nobody is mapped yet");
+  assert.equal(await button("Import").isEnabled(), false, "nobody is mapped yet");
 });
 
 step("speakers are mapped and the messages recorded", async () => {
@@ -48,10 +48,10 @@ step("speakers are mapped and the messages recorded", async () => {
   await s.page.getByLabel("Time zone of the dates").fill("Europe/Berlin");
   await picture("map");
   await assertAccessible("mapping of an import");
-  await button("Record").click();
+  await button("Import").click();
   await s.page.getByRole("status").filter({ hasText: "Done" }).waitFor();
   const tally = s.page.getByTestId("import").locator("dl");
-  assert.match((await tally.innerText()).replace(/\s+/g, " "), /Found 5 Recorded 5 Already there 0 Left out 0 Sessions remembered 3 \/ 3/);
+  assert.match((await tally.innerText()).replace(/\s+/g, " "), /Found 5 Imported 5 Already here 0 Skipped 0 Conversations remembered 3 \/ 3/);
   await picture("report");
   await assertAccessible("report of an import");
 });
@@ -75,7 +75,7 @@ step("the archive is a zip file", async () => {
 step("an import is taken back", async () => {
   await s.page.getByTestId("imports").getByRole("button", { name: "Show" }).click();
   await button("Undo the import").click();
-  await s.page.getByText("Erase 5 messages and every memory of them?").waitFor();
+  await s.page.getByText("Erase 5 messages and all memories created from them?").waitFor();
   await button("Erase").click();
   await drop().waitFor();
   await s.page.getByTestId("imports").waitFor({ state: "detached" });
@@ -89,12 +89,12 @@ step("what another program had saved is accepted or not", async () => {
   const talk = [{ title: "Saved", conversation_id: "c", current_node: "a", mapping: { a: { parent: null, children: [], message: context } } }];
   await visit(s.page, s.daemon.url, "/settings/import");
   await s.page.locator('input[type="file"]').setInputFiles([file("conversations.json", JSON.stringify(talk))]);
-  await s.page.getByText("2 things saved about you").waitFor();
-  await button("Record").click();
-  await s.page.getByText("The other program had saved 2 things about you.").waitFor();
+  await s.page.getByText("2 facts about you").waitFor();
+  await button("Import").click();
+  await s.page.getByText("The other program had saved 2 facts about you.").waitFor();
   await picture("proposed");
-  await s.page.getByRole("link", { name: "Look through them" }).click();
-  const waiting = s.page.locator("main li").filter({ hasText: "ChatGPT had saved this about you" });
+  await s.page.getByRole("link", { name: "Review" }).click();
+  const waiting = s.page.locator("main li").filter({ hasText: "ChatGPT had saved this fact about you" });
   await waiting.filter({ hasText: "walnuts" }).waitFor();
   await picture("to-decide");
   await waiting.filter({ hasText: "walnuts" }).getByRole("button", { name: "It's true" }).click();
@@ -115,13 +115,13 @@ step("the fields of an unknown file are named, and others keep their names", asy
   await fields.waitFor();
   await picture("fields");
   await assertAccessible("naming the fields of a file");
-  await fields.getByLabel("What was said").selectOption("Nachricht");
-  await fields.getByLabel("Who said it").selectOption("Wer");
-  await fields.getByLabel("When").selectOption("Wann");
-  await button("Read the file again").click();
+  await fields.getByLabel("Message text").selectOption("Nachricht");
+  await fields.getByLabel("Sender").selectOption("Wer");
+  await fields.getByLabel("Date and time").selectOption("Wann");
+  await button("Read the file with these fields").click();
   await s.page.getByLabel(/^Ann/).selectOption("You");
   await s.page.getByLabel(/^Mira/).selectOption("The persona");
-  await button("Record").click();
+  await button("Import").click();
   await s.page.getByRole("status").filter({ hasText: "Done" }).waitFor();
   await visit(s.page, s.daemon.url, "/");
   const other = s.page.locator('article[data-role="other"]');

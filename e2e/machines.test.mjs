@@ -35,9 +35,9 @@ step("the page of an embodiment shows its hub", async () => {
   await s.page.goto(s.daemon.link);
   await s.page.locator('[data-connection="live"]').waitFor();
   await visit(s.page, s.daemon.url, "/settings/health");
-  await standing().getByText("Everything is exchanged as it comes").waitFor();
-  await standing().getByRole("button", { name: "Exchange now" }).click();
-  await standing().getByText("Last exchange").waitFor();
+  await standing().getByText("Connected; changes are synced as they happen").waitFor();
+  await standing().getByRole("button", { name: "Sync now" }).click();
+  await standing().getByText("Last synced").waitFor();
   assert.match(await standing().innerText(), new RegExp(hub.url));
   await picture("embodiment");
   await assertAccessible("the hub of an embodiment");
@@ -47,7 +47,7 @@ step("the page of the hub shows who shares it", async () => {
   await s.page.goto(hub.link);
   await s.page.locator('[data-connection="live"]').waitFor();
   await visit(s.page, hub.url, "/settings/health");
-  await s.page.getByTestId("hub-instances").getByText("laptop · has everything").waitFor();
+  await s.page.getByTestId("hub-instances").getByText("laptop · up to date").waitFor();
   await picture("hub");
   await assertAccessible("the embodiments of a hub");
 });
@@ -55,11 +55,11 @@ step("the page of the hub shows who shares it", async () => {
 step("a hub that is away is said with its remedy, and everything goes on", async () => {
   await hub.restart(async () => {
     await visit(s.page, s.daemon.url, "/settings/health");
-    await standing().getByRole("button", { name: "Exchange now" }).click();
+    await standing().getByRole("button", { name: "Sync now" }).click();
     await standing().getByText("Not reachable").waitFor();
     assert.match(await standing().innerText(), /nothing answers at 127\.0\.0\.1/);
     await picture("away");
   });
-  await standing().getByRole("button", { name: "Exchange now" }).click();
-  await standing().getByText("Everything is exchanged as it comes").waitFor();
+  await standing().getByRole("button", { name: "Sync now" }).click();
+  await standing().getByText("Connected; changes are synced as they happen").waitFor();
 });

@@ -103,12 +103,12 @@ step("a reply's trace shows steps, times, recalled memories and prompts", async 
   await say("Do you remember the tomato seedlings?");
   await replies().filter({ hasText: "Do you remember" }).waitFor();
   await replies().last().locator('[data-act="why"]').click();
-  await dialog().getByText("How this reply was made").click();
+  await dialog().getByText("How this reply was created").click();
   const trace = dialog().getByTestId("turn-trace");
   await trace.getByText("Language model", { exact: true }).waitFor();
   await trace.getByText(/first word after/).first().waitFor();
   await trace.getByText(/considered, \d+ used/).waitFor();
-  await trace.locator("li").filter({ hasText: "shares its words" }).first().waitFor();
+  await trace.locator("li").filter({ hasText: "has the same words" }).first().waitFor();
   assert.ok((await trace.locator("ol > li").count()) >= 10, "every step has its line");
   await clearNotices();
   await trace.scrollIntoViewIfNeeded();
@@ -141,7 +141,7 @@ step("traces of replies, consolidations and slow cycles are shown", async () => 
   await s.page.keyboard.press("Escape");
   await tab("Work");
   const talk = s.page.getByTestId("sessions").locator("li").filter({ hasText: "They talked" }).first();
-  await button("How it was remembered", talk).click();
+  await button("How the memories were created", talk).click();
   const trace = dialog().getByTestId("session-trace");
   await trace.getByText("What happened").click();
   await trace.getByText("events_created", { exact: true }).waitFor();

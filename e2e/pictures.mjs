@@ -50,7 +50,7 @@ async function takePictures(page, { daemon, story, folder, isWhole }) {
   await dialog.getByTestId("used").first().waitFor();
   await picture("receipt");
   if (isWhole) {
-    await dialog.getByText("How this reply was made").click();
+    await dialog.getByText("How this reply was created").click();
     const trace = dialog.getByTestId("turn-trace");
     await trace.getByText("Language model", { exact: true }).waitFor();
     await trace.scrollIntoViewIfNeeded();

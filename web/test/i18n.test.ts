@@ -75,7 +75,10 @@ test("moods, tags, reasons and close triggers are shown in the reader's language
   expect([moodLabel("zh", "neutral"), moodLabel("en", "平静"), moodLabel("en", "")]).toEqual(["平静", "calm", "calm"]);
   expect(moodLabel("zh", "wistfully amused")).toBe("wistfully amused");
   expect([tagLabel("zh", "turning-point"), tagLabel("en", "identity-bearing"), tagLabel("zh", "joy")]).toEqual(["转折点", "who they are", "喜悦"]);
-  expect(reasonLabel("zh", "shares its words, is about somebody named")).toBe("用词相同，与提到的人有关");
+  expect(reasonLabel("zh", "has the same words, is about a name in the text")).toBe("用词相同，与提到的名字有关");
+  expect(reasonLabel("zh", "12 better ones were found")).toBe("有 12 条更合适的");
+  expect(reasonLabel("zh", "score 0.41 is below 0.55, a share of the best one")).toBe("得分 0.41 低于 0.55（按最高分的比例）");
+  expect(reasonLabel("zh", "the words do not stand in the conversation")).toBe("对话中没有这句话");
   expect(reasonLabel("zh", "relevance 0.31 is below 0.4")).toBe("相关度 0.31 低于 0.4");
   expect(reasonLabel("zh", "no quote was given")).toBe("没有给出原话");
   expect(reasonLabel("zh", "a reason of a newer server")).toBe("a reason of a newer server");

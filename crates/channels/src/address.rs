@@ -5,7 +5,7 @@ use reqwest::Url;
 /// Why an address can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AddressError {
-    #[error("it is not an address: {0}")]
+    #[error("not an address: {0}")]
     Malformed(String),
     #[error("it must begin with https:// (wss:// for a gateway) unless it is on this machine")]
     NotEncrypted,
@@ -26,7 +26,7 @@ pub(crate) fn check_address(text: &str) -> Result<Url, AddressError> {
         "https" => Ok(url),
         "http" if is_here => Ok(url),
         "http" => Err(AddressError::NotEncrypted),
-        other => Err(AddressError::Malformed(format!("{other} is not http or https"))),
+        other => Err(AddressError::Malformed(format!("the scheme {other} is not http or https"))),
     }
 }
 

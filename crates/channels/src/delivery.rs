@@ -51,7 +51,7 @@ pub(crate) async fn run(shared: Arc<SharedState>, runtime: Runtime, connection: 
             () = sleep => {}
             Some(error) = under_way.next_result() => {
                 if let Err(error) = error {
-                    tracing::warn!(channel = channel.id(), "a delivery can't be noted: {error}");
+                    tracing::warn!(channel = channel.id(), "the state of a delivery can't be saved: {error}");
                     tokio::select! {
                         () = shared.clock().sleep(BACKOFF.first) => {}
                         () = connection.stop.cancelled() => break,
@@ -133,7 +133,7 @@ async fn deliver(
     let mut last_sent = message.last_sent.clone();
     // A piece that may have arrived before a crash is not sent again if the platform can't recognise it.
     if message.doubtful_piece == Some(sent) && !channel.recognises_repeats() {
-        tracing::warn!(channel = channel.id(), message = %message.message_id, "a piece may not have arrived");
+        tracing::warn!(channel = channel.id(), message = %message.message_id, "a part may not have arrived");
         sent += 1;
     }
     if sent >= all {
@@ -165,7 +165,8 @@ async fn deliver(
         let delivered = match delivered {
             Ok(delivered) => delivered,
             Err(error) if sound.is_some() && !may_send_sound_later(shared, &message, &error) => {
-                tracing::warn!(channel = channel.id(), message = %message.message_id, "the reply stays text: {error}");
+                tracing::warn!(channel = channel.id(), message = %message.message_id, "the reply is sent as \
+                    text: {error}");
                 DeliveredPiece::default()
             }
             Err(error) => {
@@ -206,7 +207,7 @@ async fn voice_message(
 ) -> Option<VoiceMessage> {
     let stays_text = |reason: String| {
         let channel = connection.channel.id();
-        tracing::warn!(channel, message = %message.message_id, "the reply stays text: {reason}");
+        tracing::warn!(channel, message = %message.message_id, "the reply is sent as text: {reason}");
     };
     let sound = tokio::select! {
         sound = runtime.voice().sound_for_channel(message.message_id) => sound,

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
     /// The platform asks for a pause of this length.
-    #[error("the platform asks to wait {} s", .0.as_secs())]
+    #[error("the platform's rate limit asks to wait {} s", .0.as_secs())]
     Wait(Duration),
     /// A later attempt may succeed.
     #[error("{0}")]

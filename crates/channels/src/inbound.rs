@@ -31,7 +31,7 @@ const LINKED_REPLY: &str = "This account is linked. 账号已关联。";
 const UNKNOWN_ACCOUNT_REPLY: &str = "This assistant is private. If you know its owner, ask for a code and send it here. \
                        这是私人助手。如果你认识它的主人,请向对方要一个验证码并发到这里。";
 const TOO_LONG_REPLY: &str =
-    "That message is too long to be read; send it in parts. 这条消息太长了,请分几条发送。";
+    "That message is too long. Please send it in parts. 这条消息太长了,请分几条发送。";
 
 /// A message as it arrived.
 struct ReceivedMessage {
@@ -139,7 +139,7 @@ impl ChannelInbox {
                     return Ok(false);
                 }
                 Err(AcceptError::Capture(CaptureError::Store(error))) => {
-                    tracing::warn!(channel = self.channel.id(), "a message waits for storage: {error}");
+                    tracing::warn!(channel = self.channel.id(), "a message is waiting to be stored: {error}");
                     STORE_RETRY_PAUSE
                 }
             };
@@ -247,7 +247,7 @@ impl ChannelInbox {
                     return Ok(());
                 }
                 Err(CaptureError::Store(error)) => {
-                    tracing::warn!(channel = self.channel.id(), "an edit waits for storage: {error}");
+                    tracing::warn!(channel = self.channel.id(), "an edit is waiting to be stored: {error}");
                     self.wait(STORE_RETRY_PAUSE).await?;
                 }
             }
@@ -279,7 +279,7 @@ impl ChannelInbox {
                         event = turn.recv() => match event {
                             Some(TurnEvent::Done { .. } | TurnEvent::Withdrawn { .. }) | None => return,
                             Some(TurnEvent::Failed { .. }) => {
-                                let line = "I can't answer right now; what you wrote is safe. 我现在无法回复,你写的内容已保存。";
+                                let line = "I can't reply right now. Your message is saved. 我现在无法回复,你写的内容已保存。";
                                 let _ = channel.deliver(Piece { conversation: &conversation, text: line, origin: None }).await;
                                 return;
                             }
@@ -312,7 +312,11 @@ impl ChannelInbox {
         loop {
             match work().await {
                 Ok(value) => return Ok(value),
-                Err(error) => tracing::warn!(channel = self.channel.id(), "waiting for storage: {error}"),
+                Err(error) => tracing::warn!(
+                    channel = self.channel.id(),
+                    "waiting until messages can be \
+                    stored: {error}"
+                ),
             }
             self.wait(STORE_RETRY_PAUSE).await?;
         }
@@ -353,7 +357,7 @@ impl Inbound for ChannelInbox {
 
     fn note_unreadable(&self) {
         self.runtime.metrics().count_refusal("channel_update");
-        tracing::warn!(channel = self.channel.id(), "something of an unknown form was passed over");
+        tracing::warn!(channel = self.channel.id(), "an event of an unknown form was skipped");
     }
 
     async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Shutdown> {

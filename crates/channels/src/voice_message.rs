@@ -48,7 +48,7 @@ pub(crate) async fn fetch(client: &Client, address: Url, bytes_max: usize) -> Re
     let mut response = client.get(address).timeout(FETCH_TIMEOUT).send().await.map_err(passing)?;
     let status = response.status();
     if status.is_client_error() {
-        return Err(DeliveryError::Permanent(format!("the file does not exist any more ({status})")));
+        return Err(DeliveryError::Permanent(format!("the file no longer exists ({status})")));
     }
     if !status.is_success() {
         return Err(DeliveryError::Transient(format!("the file can't be fetched ({status})")));

@@ -34,11 +34,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, general_purpose::N
 pub(crate) enum AgeError {
     #[error("the passphrase is wrong")]
     Passphrase,
-    #[error("the file is encrypted for keys, not with a passphrase; decrypt it with the program `age` first")]
+    #[error(
+        "the file is encrypted for a key, not with a passphrase; decrypt it with the `age` program first"
+    )]
     NoPassphrase,
     #[error("the file is damaged: {0}")]
     Damaged(&'static str),
-    #[error("opening the file needs 2^{0} steps of scrypt; at most 2^{LOG_N_MAX} are done")]
+    #[error("the file needs 2^{0} steps of scrypt to open; the limit is 2^{LOG_N_MAX}")]
     WorkFactor(u8),
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -94,7 +96,7 @@ pub(crate) fn decrypt(
         let is_last = next.is_empty();
         let plain = key
             .open(&mut chunk, chunk_nonce(counter, is_last))
-            .ok_or(AgeError::Damaged("a part of it was changed, or its end is missing"))?;
+            .ok_or(AgeError::Damaged("a part was changed, or the end is missing"))?;
         if plain.is_empty() && counter > 0 {
             return Err(AgeError::Damaged("its last part is empty"));
         }
@@ -126,11 +128,11 @@ fn read_header(from: &mut impl BufRead, passphrase: &SecretString) -> Result<Vec
         Ok(line)
     };
     if next_line(&mut header)? != VERSION {
-        return Err(AgeError::Damaged("it does not begin as a file in the age format"));
+        return Err(AgeError::Damaged("it does not begin with the header of the age format"));
     }
     let stanza = next_line(&mut header)?;
     let arguments = stanza.strip_prefix("-> scrypt ").ok_or(AgeError::NoPassphrase)?;
-    let damaged = || AgeError::Damaged("its header is not in order");
+    let damaged = || AgeError::Damaged("its header is malformed");
     let (salt, log_n) = arguments.split_once(' ').ok_or_else(damaged)?;
     let salt = BASE64.decode(salt).map_err(|_| damaged())?;
     let log_n: u8 = log_n.parse().map_err(|_| damaged())?;
@@ -162,7 +164,7 @@ struct Cipher(LessSafeKey);
 impl Cipher {
     fn new(key: &[u8]) -> Result<Self, AgeError> {
         let key = UnboundKey::new(&CHACHA20_POLY1305, key)
-            .map_err(|_| AgeError::Damaged("its key has no valid length"))?;
+            .map_err(|_| AgeError::Damaged("its key has an invalid length"))?;
         Ok(Self(LessSafeKey::new(key)))
     }
 
@@ -205,7 +207,7 @@ fn derive_key(file_key: &[u8], salt: &[u8], purpose: &[u8]) -> Result<[u8; 32], 
     derived
         .expand(&[purpose], hkdf::HKDF_SHA256)
         .and_then(|output| output.fill(&mut key))
-        .map_err(|_| AgeError::Damaged("its key has no valid length"))?;
+        .map_err(|_| AgeError::Damaged("its key has an invalid length"))?;
     Ok(key)
 }
 

@@ -27,8 +27,8 @@ impl ChannelSetup for LiveConfig {
         let known = bot.token(&config, &self.home).map_err(files_error)?;
         if known.source == KeySource::Environment && token.is_some() {
             return Err(ChannelSetupError::Token(format!(
-                "the environment variable {} holds this bot's token and comes first: change it there, or unset it and \
-                 start EchoVessel again. Nothing was changed",
+                "the environment variable {} contains this bot's token and takes precedence: change it \
+                    there, or unset it and restart EchoVessel. Nothing was changed",
                 known.variable
             )));
         }
@@ -79,7 +79,8 @@ impl LiveConfig {
             && overridden_keys(std::env::vars()).contains(&key)
         {
             return Err(ChannelSetupError::Files(format!(
-                "the environment of the program sets {key}: change it there and start EchoVessel again. Nothing was changed"
+                "{key} is set in the environment of this program: change it there and restart EchoVessel. \
+                    Nothing was changed"
             )));
         }
         let changed = self.apply(json!({"channels": {id: {"enabled": is_enabled}}}), Some(&section)).await;
@@ -97,7 +98,7 @@ fn find_bot(channel_id: &str) -> Result<Bot, ChannelSetupError> {
 }
 
 fn no_channels_error() -> ChannelSetupError {
-    ChannelSetupError::Files("this program runs for one command and connects no channels".to_owned())
+    ChannelSetupError::Files("this program runs a single command and connects no channels".to_owned())
 }
 
 fn files_error(error: anyhow::Error) -> ChannelSetupError {

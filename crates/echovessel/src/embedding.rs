@@ -168,38 +168,38 @@ impl EmbeddingSetup {
     /// A notice to print at the start; `None` if nothing is unusual.
     pub(crate) fn startup_notice(&self) -> Option<String> {
         match self {
-            Self::Off => Some("switched off: memory works on words alone".to_owned()),
+            Self::Off => Some("off: memories are found only by their words".to_owned()),
             Self::Local { embedder, .. } => {
                 let error = embedder.inspect_folder().err()?;
-                Some(format!("memory works on words alone: {error}"))
+                Some(format!("memories are found only by their words: {error}"))
             }
-            Self::Endpoint { embedder, model } => Some(format!("made by {model} at {}", embedder.host())),
+            Self::Endpoint { embedder, model } => Some(format!("computed by {model} at {}", embedder.host())),
         }
     }
 
     /// Embeds a test sentence, and returns a description of the embedder.
     pub(crate) async fn try_embedder(&self) -> anyhow::Result<String> {
         match self {
-            Self::Off => Ok("switched off: memory works on words alone".to_owned()),
+            Self::Off => Ok("off: memories are found only by their words".to_owned()),
             Self::Local { folder, settings, .. } => {
                 let found = ModelFolder::read(folder, settings)?;
                 if let Some(known) = found.description() {
                     model_files::verify(folder, known)?;
-                    return Ok("the model is there and is the right one".to_owned());
+                    return Ok("the model is installed and is the right one".to_owned());
                 }
                 let model = embed::Model::open_folder(found, THREADS)?;
                 model.embed(&["hello"])?;
                 Ok(format!(
-                    "{} works: {}; it reads {}",
+                    "{} works: {}; languages: {}",
                     self.name(),
                     model.folder().summary(),
                     model.readable_scripts().join(", ")
                 ))
             }
             Self::Endpoint { embedder, model } => {
-                let fingerprint = embedder.identify().await.context("the endpoint gave no vector")?;
+                let fingerprint = embedder.identify().await.context("the endpoint returned no vector")?;
                 let (dimension, host) = (embedder.dimension(), embedder.host());
-                Ok(format!("{model} at {host} answers with {dimension} components ({fingerprint})"))
+                Ok(format!("{model} at {host} returns {dimension} components ({fingerprint})"))
             }
         }
     }
@@ -212,8 +212,8 @@ pub(crate) fn check_fetchable(
 ) -> anyhow::Result<()> {
     match ModelFolder::read(folder, &FolderSettings::default()) {
         Ok(found) if found.description().is_none_or(|known| known.name != wanted.name) => bail!(
-            "{} holds another model ({}), which was left as it is. `model fetch` brings {} alone: \
-             empty embedding.model_dir to use that one",
+            "{} contains another model ({}) and was not changed. `model fetch` installs only {}: unset \
+                embedding.model_dir to use it",
             folder.display(),
             found.summary(),
             wanted.name

@@ -21,7 +21,8 @@ pub(crate) fn followed_hub(config: &Config, home: &Home) -> Result<Option<Follow
         let token = token_source(&sync.token_env, home);
         if token().is_none() {
             return Err(ConfigError::BadValue(format!(
-                "sync.url is set and the token for it is missing: set {} in the environment, or run `echovessel sync connect {}`",
+                "sync.url is set, but its token is missing: set {} in the environment, or run `echovessel \
+                    sync connect {}`",
                 sync.token_env, sync.url
             )));
         }

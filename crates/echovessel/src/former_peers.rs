@@ -4,9 +4,9 @@ use store::HomeStore;
 
 use crate::home::Home;
 
-const SYNC_HINT: &str = "Homes no longer exchange their rows. All that came from other homes stays here, and so does all that is theirs there. \
-     To be one self on several machines, make one home the hub of the others with `echovessel sync connect`; see \
-     docs/book/machines.md";
+const SYNC_HINT: &str = "Homes no longer exchange their rows with each other. Everything that was received \
+    stays in this home. To use one persona on several machines, make one home the hub of the others with \
+    `echovessel sync connect`; see docs/book/machines.md";
 
 /// Logs a notice if this home had peers, and removes their tokens.
 pub(crate) async fn log_former_peers(home: &Home, database: &HomeStore) -> anyhow::Result<()> {
@@ -16,7 +16,7 @@ pub(crate) async fn log_former_peers(home: &Home, database: &HomeStore) -> anyho
         if let Err(error) = std::fs::remove_dir_all(&folder)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, "tokens of former peers could not be removed; delete {}", folder.display());
+            tracing::warn!(%error, "the tokens of former peers could not be removed; delete {}", folder.display());
         }
         tracing::warn!(peers = names.join(", "), "{SYNC_HINT}");
     }

@@ -45,7 +45,7 @@ pub(crate) struct HomeLock {
 
 /// Error: another process owns the home.
 #[derive(Debug, thiserror::Error)]
-#[error("another EchoVessel{} holds {folder}; stop it with `echovessel stop`, or use another --home", pid_hint(.pid.as_deref()))]
+#[error("another EchoVessel{} uses {folder}; stop it with `echovessel stop`, or choose another --home", pid_hint(.pid.as_deref()))]
 pub(crate) struct HomeInUse {
     folder: String,
     pid: Option<String>,
@@ -61,11 +61,11 @@ impl Home {
         let folder = match asked {
             Some(folder) => folder,
             None => std::env::home_dir()
-                .context("there is no home directory; say where EchoVessel lives with --home DIR")?
+                .context("no home directory is set; choose one with --home DIR")?
                 .join(".echovessel"),
         };
         let folder =
-            std::path::absolute(&folder).with_context(|| format!("{} is no path", folder.display()))?;
+            std::path::absolute(&folder).with_context(|| format!("{} is not a path", folder.display()))?;
         Ok(Self { folder })
     }
 
@@ -76,7 +76,7 @@ impl Home {
         }
         let folder = self.folder.display();
         bail!(
-            "no home was found at {folder}; check --home, or make one with `echovessel init --home {folder}`"
+            "no home was found at {folder}; check --home, or create one with `echovessel init --home {folder}`"
         )
     }
 
@@ -100,13 +100,17 @@ impl Home {
         }
         if HOME_FILES.iter().any(|name| self.folder.join(name).exists()) {
             let closed = std::fs::Permissions::from_mode(0o700);
-            return std::fs::set_permissions(&self.folder, closed)
-                .with_context(|| format!("the home {shown} can't be closed to other users"));
+            return std::fs::set_permissions(&self.folder, closed).with_context(|| {
+                format!(
+                    "the permissions of the home {shown} can't be restricted to its \
+                    owner"
+                )
+            });
         }
         if found.permissions().mode() & GROUP_AND_OTHERS_WRITE_BITS != 0 {
             bail!(
-                "other users may write into {shown}, so it can't be a home; choose a folder of its own, such as \
-                 {shown}/echovessel. Nothing was changed"
+                "other users can write to {shown}, so it can't be a home; choose a separate folder, such as \
+                    {shown}/echovessel. Nothing was changed"
             );
         }
         Ok(())
@@ -199,7 +203,7 @@ impl Home {
         }
         if std::env::var_os(TOKEN_HASH).is_some() {
             bail!(
-                "only the hash of the owner's token is known here ({TOKEN_HASH}); set ECHOVESSEL_TOKEN to the token"
+                "only the hash of the owner's token is known ({TOKEN_HASH}); set ECHOVESSEL_TOKEN to the token"
             );
         }
         let token = hex::encode(random());
@@ -225,7 +229,7 @@ impl Home {
         };
         match OpenOptions::new().read(true).custom_flags(NO_FOLLOW_FLAG).open(&path).and_then(read) {
             Ok(text) if text.trim().is_empty() => {
-                bail!("{} is empty; remove it and a new token is made at the next start", path.display())
+                bail!("{} is empty; remove it, and the next start creates a new token", path.display())
             }
             Ok(text) => Ok(Some(text.trim().to_owned())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -243,7 +247,7 @@ impl Home {
         let (path, fresh) = (self.run_path(), self.folder.join("run.json.new"));
         let mut file = open_private(&fresh, true).context("run.json can't be written")?;
         file.write_all(serde_json::to_string(run)?.as_bytes())?;
-        std::fs::rename(&fresh, &path).context("run.json can't be put in its place")
+        std::fs::rename(&fresh, &path).context("run.json can't be moved to its place")
     }
 
     /// The running daemon's entry in `run.json`; `None` if there is none.
@@ -285,7 +289,7 @@ impl Home {
 /// Makes a folder that only its owner can enter, if it is not there.
 pub(crate) fn create_private_folder(folder: &Path) -> anyhow::Result<()> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.with_context(|| format!("the folder {} can't be made", folder.display()))
+    made.with_context(|| format!("the folder {} can't be created", folder.display()))
 }
 
 /// Replaces a file in one step; the new one is readable by its owner only. A symbolic link is followed.
@@ -344,7 +348,7 @@ mod tests {
         for before in [0o1777, 0o777, 0o770] {
             let (folder, home) = folder_with(before, None);
             let refused = home.create().unwrap_err().to_string();
-            assert!(refused.contains("choose a folder of its own"), "{refused}");
+            assert!(refused.contains("choose a separate folder"), "{refused}");
             assert_eq!(file_mode(folder.path()), before);
         }
     }

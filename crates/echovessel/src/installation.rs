@@ -1,14 +1,15 @@
 //! Parts of a configured program for `echovessel-eval`, which measures them on temporary homes.
 
-use llm::ProviderKind;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use embed::LocalEmbedder;
+use llm::ProviderKind;
 use memory::ports::{Clock, Embedder};
 use memory::recall::RecallSettings;
 use runtime::Runtime;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::{self, Config, EmbeddingProvider};
 use crate::embedding::EmbeddingSetup;
@@ -38,7 +39,7 @@ impl Installation {
     ///
     /// If the configuration is not valid.
     pub fn open(home: Option<PathBuf>, json: bool) -> anyhow::Result<Self> {
-        telemetry::start("warn", json);
+        telemetry::start(LevelFilter::WARN, json);
         let home = Home::locate(home)?;
         Ok(Self { config: config::load(&home.config(), std::env::vars())?, home })
     }

@@ -210,7 +210,7 @@ async fn check_model(config: &Config, home: &Home) -> Result<ModelCheck, LlmErro
     let offered = match list_models(&settings).await {
         Ok(offered) if !offered.is_empty() => offered,
         // An endpoint may have no list.
-        Ok(_) | Err(LlmError::Fatal { .. }) => return ok(format!("{endpoint} answers, and lists no models")),
+        Ok(_) | Err(LlmError::Fatal { .. }) => return ok(format!("{endpoint} responds but lists no models")),
         Err(error) => return Err(error),
     };
     let chosen = [ModelTier::Small, ModelTier::Medium, ModelTier::Large].map(|tier| provider.model(tier));

@@ -39,6 +39,7 @@ use config::ConfigError;
 use futures_util::FutureExt as _;
 use home::{Home, HomeInUse};
 pub use installation::{Installation, ScratchHome, ScratchRuntime, create_private_file};
+use tracing_subscriber::filter::LevelFilter;
 
 /// Recall makes and drops thousands of small rows on several threads; the system's allocator took a tenth of its time.
 #[global_allocator]
@@ -48,10 +49,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 pub fn run() -> ExitCode {
     let cli = Cli::parse_or_exit();
     let level = match cli.command {
-        None | Some(Command::Run(_)) => "info",
+        None | Some(Command::Run(_)) => LevelFilter::INFO,
         // Its output describes everything, so it needs no log.
-        Some(Command::Demo(_)) => "error",
-        Some(_) => "warn",
+        Some(Command::Demo(_)) => LevelFilter::ERROR,
+        Some(_) => LevelFilter::WARN,
     };
     telemetry::start(level, cli.shared.json);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

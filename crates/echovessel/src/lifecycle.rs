@@ -42,9 +42,7 @@ async fn next_signal() {
 pub(crate) async fn ignore_hangup() {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     while hangup.recv().await.is_some() {
-        tracing::warn!(
-            "this daemon stands by: a changed configuration takes effect when it is started again"
-        );
+        tracing::warn!("this daemon is on standby: changes to the configuration apply after its restart");
     }
 }
 
@@ -53,7 +51,7 @@ pub(crate) async fn reload_on_hangup(configuration: Arc<dyn Configuration>) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     while hangup.recv().await.is_some() {
         if let Err(error) = configuration.reload().await {
-            tracing::error!("the configuration stays as it was: {error}");
+            tracing::error!("the configuration was not changed: {error}");
         }
     }
 }

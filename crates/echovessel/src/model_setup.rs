@@ -162,7 +162,8 @@ impl ModelSetup for LiveConfig {
                 // `auto` finds no server any more; replies still use the one that it found before.
                 (Some(gone), None) => {
                     let said = format!(
-                        "{gone} does not answer any more: start it again, or choose another model under Settings > Model"
+                        "{gone} no longer responds: start it again, or choose another model under Settings \
+                            > Model"
                     );
                     found = ModelCheck { is_ok: false, said };
                 }
@@ -220,7 +221,7 @@ impl LiveConfig {
     fn save(&self, secrets: &Secrets) -> Result<(), ModelSetupError> {
         secrets.save(&self.home).map_err(|error| ModelSetupError {
             fault: ModelFault::Files,
-            detail: format!("{error:#}; the model stays as it was"),
+            detail: format!("{error:#}; the model was not changed"),
         })
     }
 }

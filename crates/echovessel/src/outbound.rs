@@ -134,8 +134,9 @@ pub(crate) fn add_channels(config: &Config, home: &Home, services: &Services) ->
         let (id, variable) = (bot.id(), &found.variable);
         found.key.ok_or_else(|| {
             let reason = format!(
-                "channels.{id}.enabled: the environment variable {variable} does not hold the bot's token, and none was \
-                 entered in the page; set it, or set channels.{id}.enabled to false and use Settings > Channels"
+                "channels.{id}.enabled: the bot's token is missing: set the environment variable \
+                    {variable}, or set channels.{id}.enabled to false and enter the token under Settings > \
+                    Channels"
             );
             ConfigError::BadValue(reason).into()
         })

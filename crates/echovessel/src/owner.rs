@@ -47,7 +47,7 @@ pub(crate) fn read_token_hash(text: &str) -> anyhow::Result<[u8; 32]> {
     let digest = text.strip_prefix(SHA_256).and_then(|digits| hex::decode(digits).ok());
     digest.and_then(|digest| digest.try_into().ok()).with_context(|| {
         format!(
-            "{TOKEN_HASH} is not `{SHA_256}` and 64 hexadecimal digits; `echovessel token hash` makes one"
+            "{TOKEN_HASH} must be `{SHA_256}` and 64 hexadecimal digits; `echovessel token hash` prints one"
         )
     })
 }

@@ -218,8 +218,8 @@ impl ReplayState {
 fn unknown_result(id: &str, name: &str) -> Vec<u8> {
     let id: Value = serde_json::from_str(id).unwrap_or_default();
     let text = format!(
-        "The EchoVessel that held the memory ended before it answered, and whether {name} was done can't be told. Look, and \
-         call it again if it was not; what was answered before is safe."
+        "The EchoVessel that hosted the memory ended before it answered, so it is unknown if {name} was \
+            done. Check, and call it again if it was not. Everything answered before is saved."
     );
     let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
     with_line_end(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string().into_bytes())

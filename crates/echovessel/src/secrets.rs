@@ -53,7 +53,7 @@ impl Secrets {
         // The parser's own error may quote a key.
         toml::from_str(&text).map_err(|_| {
             anyhow::anyhow!(
-                "{} can't be read: it is not as EchoVessel wrote it. Delete it and enter the keys again",
+                "{} can't be read: it is damaged. Delete it and enter the keys again",
                 path.display()
             )
         })

@@ -36,6 +36,6 @@ pub(crate) fn shared_owner(home: &Home, state: &HomeState) -> anyhow::Result<Own
         );
     };
     home.write_token(token)?;
-    tracing::info!("this home now has the owner's token that the other daemons use");
+    tracing::info!("this home now uses the owner's token of the other daemons");
     Ok(OwnerCredential::Token(token.clone()))
 }

@@ -2,7 +2,9 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Crate that logs a few lines at `info` for each message, also without a problem.
 const VERBOSE_CRATE: &str = "rmcp";
@@ -11,34 +13,36 @@ const VERBOSE_CRATE: &str = "rmcp";
 const PARAMETER_LOGGING_CRATES: [&str; 2] = ["tokio_postgres", "postgres"];
 
 /// The log filter: by default without the details of verbose libraries.
-fn log_filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
-    let directives = |text: &str| match text.contains(VERBOSE_CRATE) {
-        true => text.to_owned(),
-        false => format!("{text},{VERBOSE_CRATE}=warn"),
-    };
+fn log_filter(asked: Option<&str>, default_level: LevelFilter) -> Targets {
+    let asked: Option<Targets> =
+        asked.filter(|text| !text.trim().is_empty()).and_then(|text| text.parse().ok());
+    let asked = asked.unwrap_or_else(|| Targets::new().with_default(default_level));
     // A directive for a module of these crates would override the one for the whole crate.
-    let is_wordy =
-        |text: &&str| PARAMETER_LOGGING_CRATES.iter().any(|library| text.trim_start().starts_with(library));
-    let asked =
-        asked.map(|text| text.split(',').filter(|text| !is_wordy(text)).collect::<Vec<_>>().join(","));
-    let asked = asked.filter(|text| !text.trim().is_empty());
-    let asked = asked.and_then(|text| EnvFilter::try_new(directives(&text)).ok());
-    let filter = asked.unwrap_or_else(|| EnvFilter::new(directives(default_level)));
-    let quiet = PARAMETER_LOGGING_CRATES.iter().filter_map(|library| format!("{library}=warn").parse().ok());
-    quiet.fold(filter, EnvFilter::add_directive)
+    let is_wordy = |target: &str| {
+        PARAMETER_LOGGING_CRATES.iter().any(|library| target.trim_start().starts_with(library))
+    };
+    let default_level = asked.default_level().unwrap_or(LevelFilter::OFF);
+    let kept = asked.iter().filter(|(target, _)| !is_wordy(target));
+    let quiet = PARAMETER_LOGGING_CRATES.map(|library| (library, LevelFilter::WARN));
+    // What was asked for comes later and so replaces the level of the verbose crate.
+    let filter = Targets::new().with_default(default_level).with_target(VERBOSE_CRATE, LevelFilter::WARN);
+    filter.with_targets(kept).with_targets(quiet)
 }
 
 /// Starts logging. `ECHOVESSEL_LOG` sets the level, as `debug` or `runtime=debug`; `json` selects JSON lines.
-pub(crate) fn start(default_level: &str, json: bool) {
+pub(crate) fn start(default_level: LevelFilter, json: bool) {
     let asked = std::env::var("ECHOVESSEL_LOG").ok();
     let filter = log_filter(asked.as_deref(), default_level);
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false);
+    let filtered = tracing_subscriber::registry().with(filter);
     // A second call in one process (in tests) has no effect.
-    let _ = if json { lines.json().try_init() } else { lines.compact().try_init() };
+    let _ = match json {
+        true => filtered.with(lines.json()).try_init(),
+        false => filtered.with(lines.compact()).try_init(),
+    };
 }
 
 #[cfg(test)]
@@ -47,14 +51,17 @@ mod tests {
 
     #[test]
     fn libraries_log_only_at_the_requested_level() {
-        let said = |asked| log_filter(asked, "info").to_string();
+        let said = |asked| log_filter(asked, LevelFilter::INFO).to_string();
         for asked in [None, Some(""), Some("no such=level=at all")] {
             assert!(said(asked).contains("rmcp=warn") && said(asked).contains("info"), "{}", said(asked));
         }
         assert!(said(Some("debug")).contains("rmcp=warn"));
         assert!(said(Some("info,rmcp=debug")).contains("rmcp=debug"));
         let words = said(Some("debug,tokio_postgres::query=trace, postgres=debug"));
-        assert!(words.contains("tokio_postgres=warn") && words.contains(",postgres=warn"), "{words}");
+        assert!(
+            words.contains("tokio_postgres=warn") && words.split(',').any(|part| part == "postgres=warn"),
+            "{words}"
+        );
         assert!(!words.contains("query"), "{words}");
     }
 }

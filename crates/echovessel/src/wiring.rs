@@ -86,14 +86,17 @@ impl Services {
         let is_on_server = self.database.is_on_server();
         let closing = async {
             self.ledger.close().await;
-            self.database.close().await.context("the database could not be closed in order; nothing is lost")
+            self.database.close().await.context("the database could not be closed cleanly; nothing is lost")
         };
         if !is_on_server {
             return closing.await;
         }
         match tokio::time::timeout(SERVER_CLOSE_LIMIT, closing).await {
             Ok(closed) => closed,
-            Err(_) => bail!("the database server did not answer at the end; what was acknowledged is stored"),
+            Err(_) => bail!(
+                "the database server did not respond at the end; everything acknowledged is \
+                stored"
+            ),
         }
     }
 
@@ -252,8 +255,9 @@ fn host_name() -> String {
 }
 
 fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
-    let rollup_at = jiff::civil::Time::strptime("%H:%M", &config.hub.rollup_at)
-        .with_context(|| format!("hub.rollup_at is a time such as 05:00, not `{}`", config.hub.rollup_at))?;
+    let rollup_at = jiff::civil::Time::strptime("%H:%M", &config.hub.rollup_at).with_context(|| {
+        format!("hub.rollup_at must be a time such as 05:00, not `{}`", config.hub.rollup_at)
+    })?;
     Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
 }
 

@@ -49,7 +49,7 @@ pub async fn download(
     let Some(repository) = description.repository else {
         return Err(ModelError::Download {
             url: hub.to_owned(),
-            reason: format!("it does not hold the packed file of {}", description.name),
+            reason: format!("it does not contain the packed file of {}", description.name),
         });
     };
     fs::create_dir_all(directory).await.map_err(ModelError::io(directory))?;
@@ -109,7 +109,7 @@ async fn receive(
     if !response.status().is_success()
         || (response.status() == StatusCode::PARTIAL_CONTENT && received != present)
     {
-        let reason = format!("the server answers {}", response.status());
+        let reason = format!("the server responded with {}", response.status());
         return Err(ModelError::Download { url: url.to_owned(), reason });
     }
     let mut options = OpenOptions::new();

@@ -118,7 +118,7 @@ impl EndpointEmbedder {
     pub fn new(settings: EndpointSettings, clock: Arc<dyn Clock>) -> Result<Self, ModelError> {
         if settings.model.trim().is_empty() {
             return Err(ModelError::Settings(
-                "embedding.model is empty: name the endpoint's model".to_owned(),
+                "embedding.model is empty: name a model of the endpoint".to_owned(),
             ));
         }
         let scripts = match settings.readable_scripts.as_slice() {
@@ -169,8 +169,8 @@ impl EndpointEmbedder {
                 .get_or_init(|| EndpointFacts { dimension, fingerprint: self.make_fingerprint(dimension) });
             if known.dimension != dimension {
                 return Err(Refusal::Final(format!(
-                    "{} gives vectors of {dimension} components now and gave {} before; start EchoVessel again if the \
-                     model was changed",
+                    "{} now returns vectors of {dimension} components instead of {}; restart EchoVessel if \
+                        the model was changed",
                     self.host(),
                     known.dimension
                 )));
@@ -237,7 +237,7 @@ impl EndpointEmbedder {
             .ok_or(Refusal::Final(reason.clone()))?;
         tracing::warn!(
             host = self.host(),
-            "a text is found by its words alone, the endpoint refuses it: {reason}"
+            "a text is found only by its words, because the endpoint rejects it: {reason}"
         );
         // Any unit vector, because vectors have to be normalized; readability 0 excludes it from comparisons.
         vector.fill(0.0);

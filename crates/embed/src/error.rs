@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 pub enum ModelError {
     /// The folder holds no model (yet).
     #[error(
-        "{file} is missing in {}; `echovessel model fetch` brings the usual model, another model's folder needs \
-         config.json, tokenizer.json and model.safetensors",
+        "{file} is missing in {}; `echovessel model fetch` downloads the default model. The folder of \
+            another model needs config.json, tokenizer.json and model.safetensors",
         directory.display()
     )]
     Missing {
@@ -17,8 +17,8 @@ pub enum ModelError {
     },
     /// A file differs from the pinned one: it is damaged, or another version.
     #[error(
-        "{file} from {origin} is not the file it should be: its SHA-256 is {found}, expected {expected}. \
-         Nothing was installed; fetch it again, or from another place"
+        "{file} from {origin} is not the expected file: its SHA-256 is {found}, expected {expected}. \
+            Nothing was installed; download it again, or from another source"
     )]
     WrongDigest {
         /// Name of the file.
@@ -30,7 +30,7 @@ pub enum ModelError {
         found: String,
     },
     /// The model hub did not send the whole file. The received part is stored, and the next attempt continues there.
-    #[error("{url} could not be fetched: {reason}. What has arrived is kept; try again to go on from there")]
+    #[error("{url} could not be downloaded: {reason}. The part received is kept; try again to continue")]
     Download { url: String, reason: String },
     /// The files exist, but this crate can't compute their model.
     #[error("{} can't be used as an embedding model: {reason}", path.display())]

@@ -219,7 +219,7 @@ impl<R: Read> Reader<'_, R> {
 
     fn read_sizes(&mut self) -> Result<PackedSizes, ModelError> {
         if self.read_array::<4>()? != *MAGIC {
-            return Err(self.unusable("it does not begin as a packed model does"));
+            return Err(self.unusable("it does not begin like a packed model"));
         }
         let version = self.read_number()?;
         if version != VERSION {
@@ -300,7 +300,7 @@ impl<R: Read> Reader<'_, R> {
             let fits = offset.checked_add(bytes).is_some_and(|end| end <= file_bytes);
             if !is_whole || !fits || bytes != number.bytes(count) as u64 {
                 return Err(self.unusable(format!(
-                    "{name} has {count} numbers in {bytes} bytes from {offset} on, which the file does not hold"
+                    "{name} has {count} numbers in {bytes} bytes from {offset} on, which are not in the file"
                 )));
             }
             tensors.insert(name, Tensor { number, count, offset });

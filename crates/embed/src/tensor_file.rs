@@ -30,7 +30,7 @@ impl TensorFile {
         if length > MAX_HEADER {
             return Err(ModelError::unusable(
                 path,
-                "it is no safetensors file: its header has no sensible length",
+                "it is not a safetensors file: its header has an invalid length",
             ));
         }
         let mut header = Vec::new();

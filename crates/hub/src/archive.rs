@@ -119,8 +119,9 @@ impl Hub {
             packed.map_err(|error| HubError::Mirror(error.to_string()))?;
         if let Err(reason) = reading::check_sizes(bytes.len(), &sizes) {
             return Err(HubError::Refused(format!(
-                "the archive would not be taken again, because {reason}; none was made, and everything is kept. To move \
-                 house, end the program and copy the folder of its home: that holds all of it"
+                "the archive could not be imported again, because {reason}; no archive was written and \
+                    nothing was changed. To move to another machine, stop EchoVessel and copy its home \
+                    folder, which contains everything"
             )));
         }
         let filename = format!("echovessel-{}.zip", now.strftime("%Y-%m-%d"));
@@ -253,27 +254,28 @@ impl HubTransaction<'_> {
 fn refused_import(message: String) -> EntityImported {
     EntityImported {
         success: false,
-        message: format!("{message}; nothing was taken"),
+        message: format!("{message}; nothing was imported"),
         counts: ArchiveCounts::default(),
     }
 }
 
 fn import_result(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImported {
     let mut message = format!(
-        "took {} identity files, {} memories, {} nodes and {} edges",
+        "imported {} identity files, {} memories, {} nodes and {} edges",
         counts.identity_files, counts.memory_entries, counts.graph_nodes, counts.graph_edges
     );
     message.push_str(&format!(
-        "; replaced the text of {} documents, which stays as a version; kept {} documents that the archive does not show",
+        "; replaced the text of {} documents, which is kept as a version; {} documents that are not in the \
+            archive are unchanged",
         taken.replaced, taken.kept
     ));
     for (left, reason) in [
         (&taken.of_people, "only people write them"),
-        (&taken.of_all_users, "they belong to all users and this token acts for one"),
+        (&taken.of_all_users, "they belong to all users, and this token is bound to one"),
     ] {
         if !left.is_empty() {
             let names: Vec<&str> = left.iter().map(String::as_str).collect();
-            message.push_str(&format!("; left as they are, because {reason}: {}", names.join(", ")));
+            message.push_str(&format!("; unchanged, because {reason}: {}", names.join(", ")));
         }
     }
     EntityImported { success: true, message, counts: *counts }

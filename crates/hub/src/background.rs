@@ -40,7 +40,7 @@ impl HubWork {
     /// Runs the work that is due and returns the time until the next is due. Failures are logged and retried.
     pub async fn run_once(&mut self) -> Duration {
         if let Err(error) = self.hub.work_once(&mut self.progress, self.rollup_at).await {
-            tracing::warn!(%error, "the hub's work is tried again");
+            tracing::warn!(%error, "the hub's background work failed; retrying");
         }
         let until = |at: Timestamp| at.duration_since(self.hub.now());
         let retry = self.hub.shared_parts().failures.next_attempt_at().map_or(SignedDuration::MAX, until);
@@ -65,12 +65,13 @@ impl Hub {
     async fn read_tree(&self) -> Result<(), HubError> {
         match self.reconcile().await {
             Ok(found) if found.taken > 0 => {
-                tracing::info!(taken = found.taken, "documents that were edited as files are taken");
+                tracing::info!(taken = found.taken, "documents that were edited as files were imported");
                 Ok(())
             }
             Ok(_) => Ok(()),
             Err(HubError::Mirror(error)) => {
-                tracing::warn!(%error, "the folder of documents can't be used; the database serves alone");
+                tracing::warn!(%error, "the folder of documents can't be used; documents are served from \
+                    the database");
                 Ok(())
             }
             Err(error) => Err(error),

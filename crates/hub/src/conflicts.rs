@@ -36,7 +36,8 @@ impl Hub {
                 .filter(|conflict| ids.contains(&conflict.id))
                 .for_each(|conflict| listener.conflict_opened(scope, conflict)),
             Err(error) => {
-                tracing::warn!(%error, "a conflict was kept that nobody was told of; lists show it")
+                tracing::warn!(%error, "the event for a new conflict could not be published; lists show the \
+                    conflict")
             }
         }
     }
@@ -55,11 +56,11 @@ impl Hub {
             let open = self.shared_parts().parts.store.conflicts(&caller.scope, true).await?;
             let Some(conflict) = open.iter().find(|open| open.id.to_string() == input.conflict_id) else {
                 let message =
-                    format!("there is no open conflict {}; `conflict_list` names them", input.conflict_id);
+                    format!("open conflict {} not found; `conflict_list` lists them", input.conflict_id);
                 return Ok(Outcome::failed(message));
             };
             let Some(document) = self.document(&caller.scope, &conflict.name).await? else {
-                return Ok(Outcome::failed(format!("{} is no more", conflict.name)));
+                return Ok(Outcome::failed(format!("{} no longer exists", conflict.name)));
             };
             let shown = document.content().map(str::to_owned);
             let (content, how) = match input.resolution {

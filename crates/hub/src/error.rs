@@ -17,7 +17,8 @@ pub enum HubError {
     Store(#[from] StoreError),
     /// The Markdown files can't be read or written; the database is unchanged.
     #[error(
-        "the folder of documents can't be used: {0}. The database holds everything; mend the folder and the tree follows"
+        "the folder of documents can't be used: {0}. The database contains everything; fix the folder, and \
+            the files are written again"
     )]
     Mirror(String),
 }

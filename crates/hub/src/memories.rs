@@ -151,7 +151,7 @@ impl Hub {
             Err(message) => return Ok(Outcome::failed(message)),
         };
         match self.delete_document(caller, &name).await? {
-            true => Ok(Outcome::success(format!("deleted {name}; roll-ups that tell of it will be redone"))),
+            true => Ok(Outcome::success(format!("deleted {name}; roll-ups based on it will be rewritten"))),
             false => Ok(Outcome::failed(format!("{name} not found"))),
         }
     }
@@ -187,7 +187,7 @@ impl Hub {
     ) -> Result<Result<Document, String>, HubError> {
         if !wanted.date.matches_granularity(wanted.granularity) {
             let what =
-                format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.as_str());
+                format!("`{}` is not a valid date for a {} memory", wanted.date, wanted.granularity.as_str());
             return Err(HubError::Invalid(what));
         }
         let exact =
@@ -210,7 +210,7 @@ impl Hub {
             several => {
                 let names: Vec<String> = several.iter().map(DiaryName::stem).collect();
                 Ok(Err(format!(
-                    "several memories have that date: {}. Say which by `slug` or `instanceId`",
+                    "several memories have this date: {}. Choose one by `slug` or `instanceId`",
                     names.join(", ")
                 )))
             }

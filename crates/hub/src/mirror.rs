@@ -58,7 +58,8 @@ impl Hub {
     /// next pass over the files repairs it.
     pub async fn mirror_document(&self, scope: &Scope, name: &DocumentName) {
         if let Err(error) = self.write_file(scope, name, false).await {
-            tracing::warn!(%error, "a document's file was not written; it follows when the tree is read again");
+            tracing::warn!(%error, "a document's file could not be written; it is written when the folder \
+                is read again");
         }
     }
 
@@ -175,7 +176,7 @@ impl Hub {
                 Ok(taken) => found.taken += usize::from(taken),
                 Err(HubError::Store(error)) => return Err(error.into()),
                 Err(error) => {
-                    tracing::warn!(%error, "a file could not be taken; it is left as it is");
+                    tracing::warn!(%error, "a file could not be imported and was not changed");
                     found.passed_over += 1;
                     left.remove(&name);
                 }

@@ -122,7 +122,7 @@ impl FromStr for Category {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let found = Self::ALL.into_iter().find(|category| category.as_str() == text);
         found.ok_or_else(|| {
-            InvalidName(format!("`{text}` is no category: self, user, relationship or custom"))
+            InvalidName(format!("category: `{text}` is not one of self, user, relationship, custom"))
         })
     }
 }
@@ -165,7 +165,10 @@ impl FromStr for Granularity {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let found = Self::ALL.into_iter().find(|granularity| granularity.as_str() == text);
         let refuse = || {
-            InvalidName(format!("`{text}` is no granularity: daily, weekly, monthly, yearly or significant"))
+            InvalidName(format!(
+                "granularity: `{text}` is not one of daily, weekly, monthly, yearly, \
+                significant"
+            ))
         };
         found.ok_or_else(refuse)
     }
@@ -318,12 +321,15 @@ impl DiaryName {
         slug: Option<Slug>,
     ) -> Result<Self, InvalidName> {
         if !date.matches_granularity(granularity) {
-            return invalid_name(format!("`{date}` can't be the date of a {} memory", granularity.as_str()));
+            return invalid_name(format!(
+                "`{date}` is not a valid date for a {} memory",
+                granularity.as_str()
+            ));
         }
         match (granularity, date) {
             (Granularity::Daily, DiaryDate::Day(day)) => match instance {
                 Some(instance) => Ok(Self::Daily(day, instance)),
-                None => invalid_name("a daily memory belongs to an instance: say which by `instanceId`"),
+                None => invalid_name("a daily memory belongs to an instance: name it in `instanceId`"),
             },
             (Granularity::Significant, DiaryDate::Day(day)) => match slug {
                 Some(slug) => Ok(Self::Significant(day, slug)),
@@ -418,7 +424,7 @@ impl DiaryName {
         let slug = match (granularity, rest) {
             (Granularity::Significant, Some(rest)) => Some(rest.parse()?),
             (Granularity::Daily | Granularity::Significant, _) | (_, None) => None,
-            _ => return invalid_name(format!("`{stem}` is no {} memory", granularity.as_str())),
+            _ => return invalid_name(format!("`{stem}` is not a {} memory", granularity.as_str())),
         };
         Self::new(granularity, date.parse()?, instance, slug)
     }
@@ -463,7 +469,7 @@ impl DocumentName {
                     let categories = Category::ALL.map(Category::as_str);
                     let kinds = [&categories[..], &Granularity::ALL.map(Granularity::as_str)].concat();
                     InvalidName(format!(
-                        "there is no kind of document `{kind}`: it is one of {}",
+                        "unknown document kind `{kind}`: must be one of {}",
                         kinds.join(", ")
                     ))
                 })?;

@@ -44,7 +44,7 @@ impl Hub {
                         Ok(()) => written += 1,
                         Err(error) => {
                             failed += 1;
-                            tracing::warn!(period = %name.date(), "a roll-up failed and is tried again: {error}");
+                            tracing::warn!(period = %name.date(), "a roll-up failed; retrying: {error}");
                         }
                     }
                 }
@@ -63,7 +63,8 @@ impl Hub {
     ) -> Result<RollupResult, HubError> {
         if let Some(hub) = self.followed_hub() {
             return Err(HubError::Refused(format!(
-                "weeks, months and years are summed up by the hub, {hub}; they arrive here by themselves. Nothing was written"
+                "weekly, monthly and yearly summaries are written by the hub, {hub}, and synced to this \
+                    home. Nothing was written"
             )));
         }
         let sources = self.rollup_sources(scope, name).await?;
@@ -90,7 +91,7 @@ impl Hub {
         let mut act = self.begin(&caller).await?;
         if source_revisions(&self.rollup_sources(scope, name).await?) != source_revisions(&sources) {
             self.shared_parts().failures.record_failure((scope.clone(), name.clone()), self.now());
-            return Ok(Err("its sources changed while it was written".to_owned()));
+            return Ok(Err("its sources changed while it was being written".to_owned()));
         }
         let before = self.document(scope, &document_name).await?;
         if content.is_none() && before.as_ref().is_none_or(|document| document.content().is_none()) {
@@ -112,7 +113,7 @@ impl Hub {
             }
             false => {
                 self.shared_parts().failures.record_failure((scope.clone(), name.clone()), self.now());
-                Ok(Err("something else was written meanwhile".to_owned()))
+                Ok(Err("another version was written meanwhile".to_owned()))
             }
         }
     }
@@ -124,7 +125,7 @@ impl Hub {
         sources: &[Document],
     ) -> Result<Result<Vec<String>, SummaryError>, HubError> {
         let Some(summariser) = &self.shared_parts().parts.summariser else {
-            return Ok(Err(SummaryError("there is no language model to write it".to_owned())));
+            return Ok(Err(SummaryError("no language model is configured to write it".to_owned())));
         };
         let identity = self.identity_documents(scope).await?;
         // Lorebooks contain fiction.
@@ -158,7 +159,7 @@ impl Hub {
             let after: u32 = shorter.iter().map(|(_, text)| estimate_tokens(text)).sum();
             if after >= before {
                 return Ok(Err(SummaryError(
-                    "its sources don't fit into a question, even in parts".to_owned(),
+                    "its sources don't fit into a prompt, even in parts".to_owned(),
                 )));
             }
             sources = shorter;

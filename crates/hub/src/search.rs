@@ -142,7 +142,7 @@ impl Hub {
                     sentence.vector = (embedding.readability >= READABILITY_MIN).then_some(embedding.vector);
                 }
             }
-            Err(error) => tracing::warn!(%error, "memories are searched by words alone"),
+            Err(error) => tracing::warn!(%error, "memories are searched only by words"),
         }
         sentences
     }

@@ -293,8 +293,8 @@ fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
 pub(crate) fn check_caller_access(caller: &Caller, name: &DocumentName) -> Result<(), HubError> {
     if caller.is_of_one_user && !name.is_of_user() {
         return Err(HubError::Refused(format!(
-            "{name} belongs to all users of the persona, and this token acts for one of them; nothing was changed. Write \
-             to `user` or `relationship`, or use a token that is not bound to a user"
+            "{name} belongs to all users of the persona, but this token is bound to one of them; nothing \
+                was changed. Write to `user` or `relationship`, or use a token that is not bound to a user"
         )));
     }
     Ok(())
@@ -320,8 +320,8 @@ impl Hub {
         match self.followed_hub() {
             None => Ok(()),
             Some(hub) => Err(HubError::Refused(format!(
-                "who the persona is, who the user is and the style are edited on the hub, {hub}; they arrive here by themselves. \
-                 Nothing was written"
+                "the core blocks (persona, user, style) are edited on the hub, {hub}, and synced to this \
+                    home. Nothing was written"
             ))),
         }
     }
@@ -337,20 +337,21 @@ impl Hub {
         name.check_folder().map_err(|error| HubError::Invalid(error.to_string()))?;
         if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
             return Err(HubError::Invalid(format!(
-                "{name} would be longer than {CONTENT_BYTES_MAX} bytes; nothing was written. Divide it"
+                "{name} would be longer than {CONTENT_BYTES_MAX} bytes; nothing was written. Split it"
             )));
         }
         let Some(label) = core_block_of(name, &caller.scope) else { return Ok(()) };
         self.check_core_blocks_are_here()?;
         if !caller.is_person {
             return Err(HubError::Refused(format!(
-                "{name} is the core block `{}`: only people write it, by the admin page or in the file. Nothing was written",
+                "{name} is the core block `{}`: only people write it, in the web UI or in its file. Nothing \
+                    was written",
                 label.as_str()
             )));
         }
         check_length(label, content.unwrap_or_default()).map_err(|_| {
             HubError::Invalid(format!(
-                "{name} is a core block: at most {CORE_BLOCK_LENGTH_MAX} characters fit; nothing was written"
+                "{name} is a core block of at most {CORE_BLOCK_LENGTH_MAX} characters; nothing was written"
             ))
         })
     }

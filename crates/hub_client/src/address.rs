@@ -24,10 +24,10 @@ pub(crate) fn endpoint(url: &str) -> Result<Url, RemoteError> {
     };
     let mut address: Url = url.trim().parse().map_err(|_| refused("is not an address"))?;
     if !matches!(address.scheme(), "http" | "https") || address.host_str().is_none() {
-        return Err(refused("is not an address of http or https"));
+        return Err(refused("must begin with http:// or https://"));
     }
     if !address.username().is_empty() || address.password().is_some() {
-        return Err(refused("holds a name or password, which logs would show"));
+        return Err(refused("contains a name or password, which logs would show"));
     }
     let path = address.path().trim_end_matches('/').to_owned();
     if !path.ends_with(TOOLS_PATH) {
@@ -69,5 +69,7 @@ pub(crate) fn client(address: &HttpAddress) -> Result<Client, RemoteError> {
         let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| refused(&error))?;
         builder = builder.tls_certs_merge(certificates);
     }
-    builder.build().map_err(|error| RemoteError::Refused(format!("no HTTP client could be made: {error}")))
+    builder
+        .build()
+        .map_err(|error| RemoteError::Refused(format!("the HTTP client can't be created: {error}")))
 }

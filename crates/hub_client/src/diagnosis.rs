@@ -33,7 +33,7 @@ pub(crate) async fn explain(address: &HttpAddress, error: &str) -> RemoteError {
     match ask(&client, endpoint.as_str(), &token).await {
         Err(failure) => RemoteError::Away(unreachable(&failure, &host, endpoint.scheme() == "https")),
         Ok((status, problem)) => refusal_in_answer(status, &problem, &host)
-            .unwrap_or_else(|| RemoteError::Away(format!("{host} broke off: {error}"))),
+            .unwrap_or_else(|| RemoteError::Away(format!("{host} closed the connection early: {error}"))),
     }
 }
 
@@ -61,27 +61,28 @@ fn refusal_in_answer(status: StatusCode, problem: &Value, host: &str) -> Option<
     let detail = problem["detail"].as_str().unwrap_or_default();
     let text = match status {
         StatusCode::UNAUTHORIZED => format!(
-            "{host} does not know the token; make one there with `echovessel token create --scope hub:NAME` and run `echovessel \
-             sync connect` again"
+            "{host} does not know the token; create one there with `echovessel token create --scope \
+                hub:NAME` and run `echovessel sync connect` again"
         ),
         StatusCode::MISDIRECTED_REQUEST | StatusCode::FORBIDDEN if detail.contains("allowed_hosts") => {
             let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-            format!("the hub does not answer under the name {name}; add it there to server.allowed_hosts")
+            format!("the hub does not accept the host name {name}; add it there to server.allowed_hosts")
         }
         StatusCode::FORBIDDEN => format!(
-            "the token opens {host}, but not its hub; make one there with `echovessel token create --scope hub:NAME`"
+            "the token is valid for {host}, but not for its hub; create one there with `echovessel token \
+                create --scope hub:NAME`"
         ),
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
-            format!("{host} answers, but is not an EchoVessel, or not at this path; check sync.url")
+            format!("{host} responds, but not as an EchoVessel at this path; check sync.url")
         }
         StatusCode::TOO_MANY_REQUESTS => {
-            return Some(RemoteError::Away(format!("{host} asks to wait: {detail}")));
+            return Some(RemoteError::Away(format!("{host} has reached its rate limit: {detail}")));
         }
         status if status.is_server_error() => {
             return Some(RemoteError::Away(format!("{host} failed with {status}: {detail}")));
         }
         status if status.is_success() && problem["jsonrpc"] == json!("2.0") => return None,
-        _ => format!("{host} answers with {status}, but not as an EchoVessel does; check sync.url"),
+        _ => format!("{host} responds with {status}, but not as an EchoVessel does; check sync.url"),
     };
     Some(RemoteError::Refused(text))
 }
@@ -111,18 +112,18 @@ fn unreachable(error: &reqwest::Error, host: &str, is_tls: bool) -> String {
         );
     }
     if error.is_timeout() {
-        return format!("{host} did not answer within {} s", TIMEOUT.as_secs());
+        return format!("{host} did not respond within {} s", TIMEOUT.as_secs());
     }
     if is_tls && has(&["corrupt message", "invalidcontenttype", "unexpected message"]) {
         return format!(
-            "{host} does not speak TLS; write sync.url with http:// or give the hub a certificate"
+            "{host} does not accept TLS; write sync.url with http:// or give the hub a certificate"
         );
     }
     if !is_tls
         && error.is_request()
         && has(&["invalid http version", "connection closed", "incomplete message"])
     {
-        return format!("{host} does not answer in plain HTTP; write sync.url with https://");
+        return format!("{host} does not accept plain HTTP; write sync.url with https://");
     }
     format!("{host} can't be reached: {}", causes.rsplit(": ").next().unwrap_or_default())
 }

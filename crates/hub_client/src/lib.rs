@@ -129,11 +129,11 @@ impl HubClient {
         let seconds = CALL_TIMEOUT.as_secs();
         RemoteError::Away(match &self.address {
             HubAddress::Http(address) => format!(
-                "{} did not answer within {seconds} s; it may be overloaded, or the network drops its packets",
+                "{} did not respond within {seconds} s; it may be overloaded, or the network drops packets",
                 address::host_and_port(&address.url)
             ),
             HubAddress::Process(command) => {
-                format!("`{}` did not answer within {seconds} s", command.join(" "))
+                format!("`{}` did not respond within {seconds} s", command.join(" "))
             }
         })
     }
@@ -142,7 +142,7 @@ impl HubClient {
         match &self.address {
             HubAddress::Http(address) => diagnosis::explain(address, error).await,
             HubAddress::Process(command) => {
-                RemoteError::Away(format!("`{}` ended or broke off: {error}", command.join(" ")))
+                RemoteError::Away(format!("`{}` ended unexpectedly: {error}", command.join(" ")))
             }
         }
     }
@@ -191,7 +191,7 @@ fn read_answer<Answer: DeserializeOwned>(tool: &str, answer: CallToolResult) -> 
         return Err(RemoteError::Refused(format!("{tool}: {message}")));
     }
     serde_json::from_value(value)
-        .map_err(|error| RemoteError::Refused(format!("{tool}: the answer is not as it should be: {error}")))
+        .map_err(|error| RemoteError::Refused(format!("{tool}: the answer has an unexpected form: {error}")))
 }
 
 fn arguments(input: &impl serde::Serialize, scope: &Scope) -> Map<String, Value> {

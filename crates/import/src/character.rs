@@ -123,7 +123,7 @@ impl FoundParts {
             Item::Card(card) if self.card.is_none() => self.card = Some(card),
             Item::Card(card) => self.add_skip(Skip::new(
                 card.place,
-                format!("{} is another character: import it alone", card.name),
+                format!("{} is another character: import it separately", card.name),
             )),
         }
     }
@@ -161,10 +161,7 @@ impl FoundParts {
                 |entry: &&LoreEntry| entry.is_enabled && !entry.is_constant && entry.keys.is_empty();
             let silent = book.entries.iter().filter(is_silent).count();
             if silent > 0 {
-                skips.push(Skip::new(
-                    &book.name,
-                    format!("entries without a key that can be used here: {silent}"),
-                ));
+                skips.push(Skip::new(&book.name, format!("entries without a usable key: {silent}")));
             }
         }
         skips.into_iter().for_each(|skip| self.add_skip(skip));
@@ -188,7 +185,7 @@ impl FoundParts {
             draft.name = Some(persona_name.trim().to_owned());
             draft.card = Some(card.json);
             if !card.creator_notes.trim().is_empty() {
-                let reason = "the creator's notes are for people who choose the card";
+                let reason = "the creator's notes are for people who choose a card";
                 self.add_skip(Skip::new(&card.place, reason));
             }
             draft.picture = card.picture.filter(|picture| picture.bytes.len() <= options.picture_size_max);

@@ -20,7 +20,7 @@ pub enum ImportError {
     #[error("unknown time zone {0:?}; use an IANA name such as Europe/Berlin")]
     UnknownZone(String),
     /// The position to resume at was stored for other files, or is past their end.
-    #[error("the position is not one of these files; begin the import again")]
+    #[error("the position does not belong to these files; start the import again")]
     InvalidPosition,
 }
 

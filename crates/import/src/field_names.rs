@@ -46,7 +46,8 @@ pub struct FieldNames(BTreeMap<FieldKind, String>);
 /// The error for an invalid field name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` names no field: write text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, id=NAME or model=NAME"
+    "`{0}` is not a field mapping: use text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, \
+        id=NAME or model=NAME"
 )]
 pub struct InvalidFieldName(String);
 

@@ -247,23 +247,27 @@ pub(crate) fn reason_unread(context: &ReaderContext<'_>) -> String {
         || head.has_keys(&["conversation_id", "rating"])
         || head.has_keys(&["conversation_id", "is_anonymous"])
     {
-        return "it is a part of the export without talk".to_owned();
+        return "it is a part of the export without messages".to_owned();
     }
     let reason = match bytes.as_slice() {
         [] => "the file is empty",
         [0x89, b'P', b'N', b'G', ..] | [0xFF, 0xD8, 0xFF, ..] | [b'G', b'I', b'F', b'8', ..] => {
-            "it is a picture; the message that shows it names it"
+            "it is a picture; the message that contains it mentions it"
         }
         [b'R', b'I', b'F', b'F', ..] | [b'O', b'g', b'g', b'S', ..] | [b'I', b'D', b'3', ..] => {
-            "it is sound, film or a picture; the message that has it names it"
+            "it is sound, video or a picture; the message that contains it mentions it"
         }
-        [_, _, _, _, b'f', b't', b'y', b'p', ..] => "it is film or sound; the message that has it names it",
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => {
+            "it is video or sound; the message that contains it \
+            mentions it"
+        }
         [b'%', b'P', b'D', b'F', ..] => "it is a PDF; convert it to text to import it as a document",
         [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
-            "it is a database; that of a Python EchoVessel is imported on the command line, with `echovessel import memory.db`"
+            "it is a database; import the database of the Python EchoVessel on the command line, with \
+                `echovessel import memory.db`"
         }
         _ if bytes.contains(&0) => "it is not text",
-        _ => "its form is not known; name the format to read it anyway",
+        _ => "unknown file format; choose a format to read it anyway",
     };
     reason.to_owned()
 }

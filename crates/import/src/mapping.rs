@@ -69,14 +69,14 @@ impl Mapping {
     pub fn check(&self, look: &ImportPreview) -> Result<(), MappingError> {
         let is_taken = look.messages + look.saved_memories + look.documents > 0;
         if !is_taken && look.cards + look.core_drafts + look.lorebooks > 0 {
-            let reason = ": this describes a character, of which a persona is made";
+            let reason = ": this describes a character, for a new persona";
             return Err(MappingError::NoMessages(reason.to_owned()));
         }
         if !is_taken {
             let fields: Vec<&str> = look.fields.iter().take(NAMED_FIELDS_MAX).map(String::as_str).collect();
             let reason = match look.skipped.first() {
                 _ if !fields.is_empty() => {
-                    format!(": say which of its fields are text, from and time: {}", fields.join(", "))
+                    format!(": map its fields to text, from and time: {}", fields.join(", "))
                 }
                 Some(skip) => format!(" ({}: {})", skip.place, skip.reason),
                 None => String::new(),
@@ -120,14 +120,17 @@ pub enum MappingError {
     #[error("no messages were found{0}")]
     NoMessages(String),
     /// A name that no speaker has.
-    #[error("nobody is called {name:?} in these files; the speakers are: {speakers}")]
+    #[error("no speaker is named {name:?} in these files; the speakers are: {speakers}")]
     UnknownSpeaker {
         name: String,
         /// Names with the numbers of their messages.
         speakers: String,
     },
     /// No speaker is mapped to the user or the persona.
-    #[error("the files don't say who is who: name the user and the persona. The speakers are: {speakers}")]
+    #[error(
+        "the roles of the speakers are unknown: name the user and the persona. The speakers are: \
+        {speakers}"
+    )]
     Nobody {
         /// Names with the numbers of their messages.
         speakers: String,

@@ -112,7 +112,7 @@ impl Sources {
             // Opening a pipe would block.
             let error = std::io::Error::new(
                 std::io::ErrorKind::InvalidInput,
-                "it is a pipe or a device; save what it gives to a file first",
+                "it is a pipe or a device; save its content to a file first",
             );
             return Err(ImportError::io(name)(error));
         }

@@ -54,7 +54,7 @@ fn request_headers(key: Option<HeaderValue>) -> HeaderMap {
 
 fn key_header(key: &SecretString) -> Result<HeaderValue, LlmError> {
     let mut value = HeaderValue::from_str(key.expose_secret().trim()).map_err(|_| LlmError::Auth {
-        message: "The API key holds characters that no key has. Copy it again.".to_owned(),
+        message: "The API key contains invalid characters. Copy it again.".to_owned(),
     })?;
     value.set_sensitive(true);
     Ok(value)
@@ -164,7 +164,7 @@ impl Messages {
 
     fn refuse(&self, stop_reason: Option<&str>) -> Result<(), LlmError> {
         if stop_reason == Some("refusal") {
-            let message = format!("The language model at {} would not answer this.", self.host);
+            let message = format!("The language model at {} declined to answer this.", self.host);
             return Err(LlmError::Refused { message });
         }
         Ok(())
@@ -172,7 +172,7 @@ impl Messages {
 
     fn unreadable(&self) -> LlmError {
         LlmError::fatal_error(format!(
-            "The answer of {} is not in Anthropic's form. Nothing was lost; check llm.base_url.",
+            "The response of {} is not in Anthropic's format. Nothing was lost; check llm.base_url.",
             self.host
         ))
     }

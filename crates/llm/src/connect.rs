@@ -94,7 +94,7 @@ async fn find_local(
             return Ok((openai::provider(url, chosen, &settings, pauses)?, context_tokens));
         }
     }
-    tracing::info!("no language model on this machine answers; the offline provider takes over");
+    tracing::info!("no language model found on this machine; the offline provider is used");
     Ok((offline, None))
 }
 
@@ -118,7 +118,7 @@ async fn openai_compatible(
     }
     if !models.is_complete() {
         return Err(LlmError::fatal_error(format!(
-            "Which model at {} should answer? Set llm.model.",
+            "{} offers several models. Choose one with llm.model.",
             http::host_of(&url)
         )));
     }

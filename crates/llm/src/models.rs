@@ -83,7 +83,8 @@ pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, Llm
         let body = read(&mut response).await.map_err(|error| transport_error(&host, &error))?;
         match body {
             _ if status == StatusCode::NOT_FOUND => Err(LlmError::fatal_error(format!(
-                "{host} offers no list of models at this address. Check the address (it customarily ends in /v1), or enter the model's name."
+                "{host} has no list of models at this address. Check the address (it usually ends in /v1), \
+                    or enter the model's name."
             ))),
             Some(body) if status.is_success() => models_in(&body, &host),
             None if status.is_success() => Err(unreadable_list(&host)),
@@ -110,7 +111,7 @@ fn models_in(body: &[u8], host: &str) -> Result<Vec<String>, LlmError> {
 
 fn unreadable_list(host: &str) -> LlmError {
     LlmError::fatal_error(format!(
-        "{host} answers something other than a list of models. Check the address: it customarily ends in /v1."
+        "The response of {host} is not a list of models. Check the address: it usually ends in /v1."
     ))
 }
 

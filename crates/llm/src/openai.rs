@@ -46,9 +46,7 @@ pub(crate) fn join_path(base: &Url, path: &str) -> Url {
 fn bearer_header(key: &SecretString) -> Result<HeaderValue, LlmError> {
     let mut value =
         HeaderValue::from_str(&format!("Bearer {}", key.expose_secret().trim())).map_err(|_| {
-            LlmError::Auth {
-                message: "The API key holds characters that no key has. Copy it again.".to_owned(),
-            }
+            LlmError::Auth { message: "The API key contains invalid characters. Copy it again.".to_owned() }
         })?;
     value.set_sensitive(true);
     Ok(value)
@@ -165,14 +163,15 @@ impl ChatCompletions {
         match refusal.filter(|words| !words.is_empty()) {
             None if finish_reason != Some("content_filter") => Ok(()),
             _ => Err(LlmError::Refused {
-                message: format!("The language model at {} would not answer this.", self.host),
+                message: format!("The language model at {} declined to answer this.", self.host),
             }),
         }
     }
 
     fn unreadable(&self) -> LlmError {
         LlmError::fatal_error(format!(
-            "The answer of {} is not a chat completion. Nothing was lost; check llm.base_url (it customarily ends in /v1).",
+            "The answer of {} is not a chat completion. Nothing was lost; check llm.base_url (it usually \
+                ends in /v1).",
             self.host
         ))
     }

@@ -55,7 +55,7 @@ impl FromStr for ProviderKind {
         let named = Self::ALL.into_iter().find(|kind| kind.as_str() == name.trim());
         named.ok_or_else(|| {
             LlmError::fatal_error(format!(
-                "llm.provider is {name:?}; it can be auto, openai, anthropic or offline."
+                "llm.provider is {name:?}; it must be auto, openai, anthropic or offline."
             ))
         })
     }
@@ -230,14 +230,16 @@ impl ProviderSettings {
         })?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(LlmError::fatal_error(
-                "llm.base_url holds a user name or password. Take it out and give the key by its environment variable.",
+                "llm.base_url contains a user name or password. Remove it and set the key in its \
+                    environment variable.",
             ));
         }
         match url.scheme() {
             "https" => Ok(url),
             "http" if self.allow_insecure_http || is_loopback(&url) => Ok(url),
             "http" => Err(LlmError::fatal_error(
-                "llm.base_url is plain http to another machine: what you say would be readable on the way. Use https, or allow insecure http for a network you trust.",
+                "llm.base_url is plain http to another machine: messages could be read on the way. Use \
+                    https, or allow insecure http for a network you trust.",
             )),
             other => Err(LlmError::fatal_error(format!(
                 "llm.base_url has the scheme {other:?}; use https or http."

@@ -41,7 +41,7 @@ pub const OWNER: &str = "owner";
 /// A text that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "`{0}` is not a scope; it can be chat, chat:read, admin, admin:read, metrics, openai or hub:INSTANCE"
+    "unknown scope `{0}`; allowed are chat, chat:read, admin, admin:read, metrics, openai or hub:INSTANCE"
 )]
 pub struct InvalidAccessScope(String);
 

@@ -36,7 +36,7 @@ pub enum CaptureError {
     /// The message has no visible text.
     #[error("the message is empty; nothing was written")]
     Empty,
-    #[error("the message has {length} characters; at most {MESSAGE_LENGTH_MAX} fit, nothing was written")]
+    #[error("the message has {length} characters; the limit is {MESSAGE_LENGTH_MAX}. Nothing was written")]
     TooLong {
         /// The message's length in characters.
         length: usize,

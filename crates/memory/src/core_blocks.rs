@@ -58,7 +58,7 @@ impl CoreBlocks {
 /// A core block that is too long to store.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "the {label} block has {length} characters; at most {CORE_BLOCK_LENGTH_MAX} fit, nothing was written"
+    "the {label} block has {length} characters; the limit is {CORE_BLOCK_LENGTH_MAX}. Nothing was written"
 )]
 pub struct CoreBlockTooLong {
     pub label: &'static str,

@@ -96,17 +96,17 @@ impl Facts {
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidFact {
     /// The text is too long.
-    #[error("{fact}: at most {length_max} characters fit")]
+    #[error("{fact}: must have at most {length_max} characters")]
     TooLong {
         fact: &'static str,
         /// The maximum, in characters.
         length_max: usize,
     },
     /// The day does not exist.
-    #[error("birth_date: a day is written like 1994-03-05")]
+    #[error("birth_date: must be a date like 1994-03-05")]
     NoDay,
     /// The zone is not in the IANA database.
-    #[error("timezone: there is no such zone; it is written like Europe/Lisbon")]
+    #[error("timezone: unknown zone; use a name like Europe/Lisbon")]
     NoZone,
 }
 

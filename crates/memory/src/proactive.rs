@@ -107,30 +107,32 @@ impl ProactiveDecision {
     pub fn reason_sentence(&self) -> String {
         let because = match self.trigger.as_ref().map(|trigger| trigger.trigger) {
             Some(ProactiveTrigger::PromiseDue) => "a promise was due",
-            Some(ProactiveTrigger::ExpectationDue) => "the time of an expectation had come",
-            Some(ProactiveTrigger::Shock) => "something weighty was told in the last conversation",
-            Some(ProactiveTrigger::Anniversary) => "a weighty event has its anniversary",
-            Some(ProactiveTrigger::LongSilence) => "the user had not written for long",
-            None => "nothing led to a message",
+            Some(ProactiveTrigger::ExpectationDue) => "an expectation was due",
+            Some(ProactiveTrigger::Shock) => "something significant was said in the last conversation",
+            Some(ProactiveTrigger::Anniversary) => "a significant event has its anniversary",
+            Some(ProactiveTrigger::LongSilence) => "the user had not written for a long time",
+            None => "there was no reason to write",
         };
         let held = match self.gate {
-            Some(ProactiveGate::Muted) => "the user asked for quiet",
-            Some(ProactiveGate::QuietHours) => "it was night in the user's zone",
-            Some(ProactiveGate::ColdUser) => "the user had not answered the last messages",
-            Some(ProactiveGate::RateLimit) => "enough was sent in the last 24 hours",
-            Some(ProactiveGate::TurnInFlight) => "the two were talking; it waits for the next look",
-            Some(ProactiveGate::SpendCap) => "the day's spend cap was reached; it waits until tomorrow",
-            Some(ProactiveGate::TooLate) => "the moment for it had passed",
+            Some(ProactiveGate::Muted) => "proactive messages were muted",
+            Some(ProactiveGate::QuietHours) => "it was a quiet hour in the user's time zone",
+            Some(ProactiveGate::ColdUser) => "the user had not replied to the last messages",
+            Some(ProactiveGate::RateLimit) => "the limit of the last 24 hours was reached",
+            Some(ProactiveGate::TurnInFlight) => "a conversation was in progress; it is checked again later",
+            Some(ProactiveGate::SpendCap) => {
+                "the daily spending cap was reached; it is checked again tomorrow"
+            }
+            Some(ProactiveGate::TooLate) => "it was too late",
             Some(ProactiveGate::NoTrigger) | None => "",
         };
         match (self.outcome, self.gate) {
             (_, Some(ProactiveGate::NoTrigger)) => because.to_owned(),
             (Some(ProactiveOutcome::Sent), _) => because.to_owned(),
             (Some(ProactiveOutcome::NothingToSay), _) => {
-                format!("{because}, and the persona had nothing to say")
+                format!("{because}, but the persona had nothing to say")
             }
             (Some(ProactiveOutcome::Failed), _) => {
-                let detail = self.detail.as_deref().unwrap_or("it could not be written");
+                let detail = self.detail.as_deref().unwrap_or("the message could not be written");
                 format!("{because}, but {detail}")
             }
             (_, Some(_)) if self.trigger.is_some() => format!("{because}, but {held}"),

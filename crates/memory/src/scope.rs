@@ -34,7 +34,7 @@ impl Scope {
 
 /// A text that is not a valid id of a persona or user.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("an id needs 1 to {ID_LENGTH_MAX} characters without control characters")]
+#[error("an id must have 1 to {ID_LENGTH_MAX} characters without control characters")]
 pub struct InvalidId;
 
 fn checked_id(text: String) -> Result<String, InvalidId> {

@@ -63,7 +63,7 @@ impl Ledger {
         if let Some(writer) = writer
             && writer.await.is_err()
         {
-            tracing::error!("the cost ledger stopped early; calls of the last moments are missing in it");
+            tracing::error!("the cost ledger stopped early; the last calls are missing in it");
         }
     }
 }
@@ -75,7 +75,8 @@ impl CallObserver for Ledger {
         let is_queued = calls.as_ref().is_some_and(|calls| calls.try_send(call).is_ok());
         if !is_queued {
             tracing::warn!(
-                "a model call is missing in the cost ledger: too many calls wait, or EchoVessel is stopping"
+                "a model call is missing in the cost ledger: too many calls are waiting, or EchoVessel is \
+                    stopping"
             );
         }
     }

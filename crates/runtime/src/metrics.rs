@@ -62,20 +62,24 @@ impl Counters {
         let (requests, request_seconds, refused) =
             (Family::default(), histograms(), CounterByLabel::<Counter>::default());
         let levels = CounterByLabel::<Gauge>::default();
-        registry.register("turns", "Turns by how they ended", turns.clone());
+        registry.register("turns", "Turns by outcome", turns.clone());
         registry.register("turn_seconds", "Seconds of a turn by phase", turn_phases.clone());
         registry.register("model_calls", "Calls to language models", calls.clone());
         registry.register("model_call_seconds", "Seconds of a call by task", call_seconds.clone());
         registry.register("model_tokens", "Tokens by task, model and direction", tokens.clone());
-        registry.register("sessions_settled", "Sessions by how consolidation ended", sessions_formed.clone());
+        registry.register(
+            "sessions_settled",
+            "Sessions by outcome of consolidation",
+            sessions_formed.clone(),
+        );
         registry.register("http_requests", "HTTP requests by method and status", requests.clone());
         registry.register(
             "http_request_seconds",
-            "Seconds to the head of an answer",
+            "Seconds until the headers of a response",
             request_seconds.clone(),
         );
-        registry.register("http_refused", "Requests refused at the door, by reason", refused.clone());
-        registry.register("live", "What is going on at the moment", levels.clone());
+        registry.register("http_refused", "Rejected requests by reason", refused.clone());
+        registry.register("live", "Work in progress", levels.clone());
         Self {
             registry,
             turns,

@@ -148,7 +148,7 @@ impl Runtime {
         services.shared_self.start().await?;
         services.turns.recover_turns().await?;
         if let Err(error) = services.imports.resume_all().await {
-            tracing::error!("imports that were cut off can't be resumed: {error}");
+            tracing::error!("interrupted imports can't be resumed: {error}");
         }
         services.spawn_workers();
         Ok(())

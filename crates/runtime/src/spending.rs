@@ -66,7 +66,7 @@ impl RuntimeCore {
         let spending = match self.spending_today().await {
             Ok(spending) => spending,
             Err(error) => {
-                tracing::warn!("what was spent today is not known, so work behind the talk waits: {error}");
+                tracing::warn!("today's spending is unknown, so background work is paused: {error}");
                 return false;
             }
         };
@@ -95,7 +95,7 @@ struct CappedSummariser(Arc<RuntimeCore>);
 impl Summariser for CappedSummariser {
     async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError> {
         if !self.0.may_spend().await {
-            let reason = "what was spent today is not known, or has reached the cap (llm.daily_spend_cap)";
+            let reason = "today's spending is unknown or has reached the cap (llm.daily_spend_cap)";
             return Err(SummaryError(reason.to_owned()));
         }
         self.0.mind().summarise(request).await

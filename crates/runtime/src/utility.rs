@@ -18,12 +18,14 @@ pub struct UtilityAnswer {
 pub enum UtilityError {
     /// Only the offline provider is available.
     #[error(
-        "no language model is configured: choose one under [llm], or switch such tasks off in the program that sets them"
+        "no language model is configured: choose one under [llm], or switch such tasks off in the program \
+            that sends them"
     )]
     NoModel,
     /// The day's spending cap is reached.
     #[error(
-        "the day's spending cap is reached, or what was spent is not known: raise llm.daily_spend_cap, or wait until tomorrow"
+        "the daily spending cap is reached, or today's spending is unknown: raise llm.daily_spend_cap, or \
+            wait until tomorrow"
     )]
     SpendingCap,
     #[error(transparent)]

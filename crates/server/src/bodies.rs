@@ -188,7 +188,7 @@ impl IncomingBody {
             taken.map_err(|refusal| {
                 // A body ends with its first refusal.
                 let _ = self.share.refusal.set(refusal);
-                axum::Error::new(std::io::Error::other("the body was refused"))
+                axum::Error::new(std::io::Error::other("the body was rejected"))
             })
         }))
     }

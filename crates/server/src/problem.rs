@@ -76,8 +76,9 @@ impl Problem {
 
     /// A cookie without the page's key of the login.
     pub(crate) fn half_login() -> Self {
-        let detail = "the cookie alone opens nothing: the page sends the other half of its login as x-echovessel-login. \
-                      Open a new login link (`echovessel token link` prints one), or send a token";
+        let detail = "the cookie alone is not enough: the web UI sends the second half of its login in the \
+            header x-echovessel-login. Open a new login link (`echovessel token link` prints one), or send \
+            a token";
         Self::new(StatusCode::UNAUTHORIZED, detail).with_code("half_login")
     }
 

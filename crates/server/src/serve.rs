@@ -46,7 +46,7 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(200);
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The socket is not usable.
-    #[error("the web server's socket is not usable: {0}. No message is affected; start EchoVessel again")]
+    #[error("the web server's socket failed: {0}. No message is affected; restart EchoVessel")]
     Socket(#[from] std::io::Error),
 }
 
@@ -128,7 +128,7 @@ async fn accept_connections(
         let (stream, address, place) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!("a connection could not be taken: {error}");
+                tracing::warn!("a connection could not be accepted: {error}");
                 clock.sleep(PAUSE_AFTER_FAILURE).await;
                 continue;
             }
@@ -157,7 +157,7 @@ async fn accept_connections(
     tokio::select! {
         () = connections.shutdown() => {}
         () = clock.sleep(STOP_LIMIT) => {
-            tracing::warn!("some connections did not end in time; what they sent is durable");
+            tracing::warn!("some connections did not end in time; all messages that they sent are saved");
         }
     }
     Ok(())
@@ -206,7 +206,7 @@ async fn tls_handshake(
 ) -> Option<TlsStream<TcpStream>> {
     tokio::select! {
         shaken = tls.tls_acceptor().accept(stream) => shaken
-            .inspect_err(|error| tracing::debug!("a connection did not agree on TLS: {error}"))
+            .inspect_err(|error| tracing::debug!("a TLS handshake failed: {error}"))
             .ok(),
         () = patience => None,
     }
@@ -253,7 +253,7 @@ async fn accept_within_limit(
     let (stream, address) = listener.accept().await?;
     // Tokens are small and must not wait for each other; a connection without this option works too.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!("a connection keeps its delay: {error}");
+        tracing::debug!("TCP_NODELAY could not be set on a connection: {error}");
     }
     Ok((stream, address, place))
 }

@@ -39,7 +39,7 @@ pub(crate) async fn limit_stream(State(app): State<App>, request: Request, next:
     if !app.streams.open(&principal) {
         app.runtime().metrics().count_refusal("streams");
         let detail =
-            "this token has as many streams open as it may; nothing was changed, close another first";
+            "this token has reached its limit of open streams; nothing was changed, close another first";
         return Problem::too_many_streams(detail).into_response();
     }
     let slot = StreamSlot { app: app.clone(), name: principal.name.clone() };

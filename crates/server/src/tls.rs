@@ -16,7 +16,7 @@ pub enum TlsError {
     #[error("{what} ({path}) can't be used: {reason}; it must be a PEM file that this user can read")]
     File { what: &'static str, path: String, reason: String },
     /// Certificate and key do not match, or are of an unsupported kind.
-    #[error("server.tls_cert and server.tls_key do not make a server's identity: {0}")]
+    #[error("server.tls_cert and server.tls_key don't belong together or are unsupported: {0}")]
     Identity(#[from] rustls::Error),
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::corrections::changes_by_word::ChangesByWord;
 use crate::engine::failure::Failure;
 use crate::engine::postgres::{self, ProgramHeartbeats, ServerAddress};
-use crate::engine::readers::Readers;
+use crate::engine::readers::{OpenConnection, Readers};
 use crate::engine::sql::Connection;
 use crate::engine::writer::{Batch, UnitOfWork, Writer};
 use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, check, connection, run_blocking};
@@ -56,9 +56,10 @@ impl HomeStore {
     /// [`StoreError::Unwritable`] if it can't be created or migrated.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let writing = connection::open_for_writing(path, &options)?;
-        let reading =
-            (0..options.readers.max(1)).map(|_| connection::open_for_reading(path, &options).map(Into::into));
-        let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
+        let (file, reading) = (path.to_owned(), options.clone());
+        let open: OpenConnection =
+            Box::new(move || connection::open_for_reading(&file, &reading).map(Into::into));
+        let readers = Readers::start(open()?, options.readers, open)?;
         let frequencies = Arc::new(Frequencies::default());
         let taken_over = watch::Sender::new(false);
         let writer = Writer::start(writing.into(), Arc::clone(&frequencies), taken_over.clone())?;
@@ -176,11 +177,14 @@ impl HomeStore {
         writing: postgres::Server,
         daemon: Option<&NewDaemon>,
     ) -> Result<Self, StoreError> {
-        let limited = |server: postgres::Server| match server.limit_answers(options.answer_limit) {
+        let limit = options.answer_limit;
+        let limited = move |server: postgres::Server| match server.limit_answers(limit) {
             Ok(()) => Ok(server),
             Err(error) => Err(Failure::from(error).into_read_error()),
         };
-        let connect = |_| Ok(Connection::Postgres(Box::new(limited(address.connect()?)?)));
+        let host = address.clone();
+        let open: OpenConnection =
+            Box::new(move || Ok(Connection::Postgres(Box::new(limited(host.connect()?)?))));
         let writing = limited(writing)?;
         let taken_over = watch::Sender::new(false);
         let presence = writing.program_name().map(|program| {
@@ -188,8 +192,7 @@ impl HomeStore {
             ProgramHeartbeats::start(server, &program, daemon, taken_over.clone())
         });
         let presence = presence.transpose()?;
-        let reading = (0..options.readers.max(1)).map(connect);
-        let readers = Readers::start(reading.collect::<Result<_, StoreError>>()?)?;
+        let readers = Readers::start(open()?, options.readers, open)?;
         let frequencies = Arc::new(Frequencies::default());
         let connection = Connection::Postgres(Box::new(writing));
         let writer = Writer::start(connection, Arc::clone(&frequencies), taken_over.clone())?;

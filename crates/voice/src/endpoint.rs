@@ -114,7 +114,7 @@ impl Endpoint {
         while let Some(piece) = response.chunk().await.map_err(broken)? {
             if body.len() + piece.len() > bytes_max {
                 return Err(VoiceError::Passing(format!(
-                    "the answer of {} is larger than {bytes_max} bytes and was dropped",
+                    "the response of {} is larger than {bytes_max} bytes and was discarded",
                     self.name
                 )));
             }

@@ -71,7 +71,7 @@ fn delay_of(head: &[u8]) -> Result<u16, SoundError> {
     let (Some(version), Some(channels), Some(delay), Some(family)) =
         (head.get(8), head.get(9), head.get(10..12), head.get(18))
     else {
-        return Err(SoundError::Damaged("its head is cut"));
+        return Err(SoundError::Damaged("its header is incomplete"));
     };
     if *version > 15 || *family != 0 || !(1..=2).contains(channels) {
         return Err(SoundError::Coding(format!("Opus of {channels} channels, version {version}")));

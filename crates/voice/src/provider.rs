@@ -93,7 +93,7 @@ pub enum VoiceError {
     #[error("{0}")]
     Quota(String),
     /// The call took longer than allowed.
-    #[error("{0} gave no answer within {1} s")]
+    #[error("{0} did not respond within {1} s")]
     TimedOut(String, u64),
     /// The owner has to change a key, a command or a setting.
     #[error("{0}")]

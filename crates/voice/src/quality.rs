@@ -91,7 +91,7 @@ impl fmt::Display for QualityProblem {
             Self::MostlySilent => {
                 formatter.write_str("most of it is silence; cut the pauses, or speak louder")
             }
-            Self::Clipped => formatter.write_str("it is too loud and cut off; record it more quietly"),
+            Self::Clipped => formatter.write_str("it is too loud and clipped; record it more quietly"),
         }
     }
 }

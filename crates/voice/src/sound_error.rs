@@ -13,7 +13,7 @@ pub enum SoundError {
     #[error("it is neither a WAV nor an Ogg Opus file")]
     UnknownFormat,
     /// Header and content do not match.
-    #[error("its header says {claimed} bytes of sound, and it holds {held}")]
+    #[error("its header announces {claimed} bytes of sound, but it has {held}")]
     LengthLies {
         /// Bytes according to the header.
         claimed: u64,
@@ -24,9 +24,9 @@ pub enum SoundError {
     #[error("its header is damaged: {0}")]
     Damaged(&'static str),
     /// The encoding is not supported.
-    #[error("its coding is not read here: {0}; use PCM of 8 to 32 bits, 32-bit floats, or Opus")]
+    #[error("its encoding is not supported: {0}; use PCM of 8 to 32 bits, 32-bit floats, or Opus")]
     Coding(String),
     /// The sound lasts too long.
-    #[error("it lasts {seconds} s, and at most {seconds_max} s are taken")]
+    #[error("it lasts {seconds} s; the limit is {seconds_max} s")]
     TooLong { seconds: u64, seconds_max: u64 },
 }

@@ -100,7 +100,7 @@ fn sound_of(content: &[u8], claimed: usize, trust: LengthTrust) -> Result<&[u8],
 }
 
 fn read_format(part: &[u8]) -> Result<(Coding, usize, u32), SoundError> {
-    let short = SoundError::Damaged("its format is cut");
+    let short = SoundError::Damaged("its format is incomplete");
     let word = |at: usize| Some(u16::from_le_bytes([*part.get(at)?, *part.get(at + 1)?]));
     let (Some(mut tag), Some(channels), Some(low), Some(high), Some(bits)) =
         (word(0), word(2), word(4), word(6), word(14))

@@ -1,10 +1,10 @@
 // The graph, the year and the costs.
 
 export const en = {
-  insights: "Our story",
+  insights: "Overview",
   graph: "People and memories",
   year: "The year",
-  newestOnly: "newest only",
+  newestOnly: "only the newest",
   graphExplained: "Graph of names, events and thoughts. Arrow keys move it, plus and minus zoom. The names are listed below.",
   graphHint: "Drag to move, scroll to zoom, tap to open.",
   yearShown: "Year",
@@ -12,7 +12,7 @@ export const en = {
   yearCalendar: "Emotional impact by day",
   yearLine: "Emotional impact by week",
   yearMood: "Mood over the year",
-  yearMoodEmpty: "No mood recorded yet. A conversation can leave one.",
+  yearMoodEmpty: "No moods yet. They are recorded after conversations.",
   heavy: "difficult",
   neutralImpact: "neutral",
   glad: "happy",
@@ -22,7 +22,7 @@ export const en = {
 };
 
 export const zh: typeof en = {
-  insights: "我们的故事",
+  insights: "总览",
   graph: "人物与记忆",
   year: "这一年",
   newestOnly: "仅最新的",
@@ -33,7 +33,7 @@ export const zh: typeof en = {
   yearCalendar: "每天的情感强度",
   yearLine: "每周的情感强度",
   yearMood: "一年中的心情",
-  yearMoodEmpty: "还没有心情记录。对话之后可能会留下心情。",
+  yearMoodEmpty: "还没有心情记录。对话结束后会记录心情。",
   heavy: "难过",
   neutralImpact: "平静",
   glad: "开心",

@@ -130,26 +130,39 @@ const RELATIONAL_TAGS: [wire: string, en: string, zh: string][] = [
   ["commitment", "promise", "约定"],
 ];
 
-/** Why memory was used or left out, and why a memory was rejected. `$1` is what the pattern captured. */
+/**
+ * Why memory was used or left out, and why a memory was rejected. `$1` is what the pattern captured. The texts are in
+ * `recall/select.rs`, `recall/passages.rs`, `consolidate/evidence.rs` and `consolidate/assent.rs` of `crates/memory`; the
+ * second alternatives are of rows that earlier versions have written.
+ */
 const REASONS: [pattern: RegExp, zh: string][] = [
-  [/^shares its words$/, "用词相同"],
-  [/^is near in meaning$/, "意思相近"],
-  [/^is about (?:somebody|someone) named$/, "与提到的人有关"],
-  [/^happened at the named time$/, "发生在提到的时间"],
-  [/^(?:rests on|cites|shares) the same evidence$/, "依据相同"],
-  [/^says what is asked for$/, "正是所问的内容"],
+  [/^(?:has the same words|shares its words)$/, "用词相同"],
+  [/^(?:has a similar meaning|is near in meaning)$/, "意思相近"],
+  [/^is about (?:a name in the text|somebody named)$/, "与提到的名字有关"],
+  [/^happened at (?:a time in the text|the named time)$/, "发生在提到的时间"],
+  [/^(?:has the same evidence as another one|rests on the same evidence)$/, "与另一条依据相同"],
+  [/^(?:matches the text|says what is asked for)$/, "正是所问的内容"],
   [/^relevance ([\d.]+) is below ([\d.]+)$/, "相关度 $1 低于 $2"],
-  [/^(\d+) better (?:ones|memories) were match$/, "找到了 $1 条更合适的"],
-  [/^says the same as a better one$/, "与更合适的一条重复"],
-  [/^no room in the token budget$/, "超出词元预算"],
+  [/^score ([\d.]+) is below ([\d.]+), a share of the best one$/, "得分 $1 低于 $2（按最高分的比例）"],
+  [/^is part of a better passage$/, "已包含在更合适的片段中"],
+  [/^(\d+) better ones were found$/, "有 $1 条更合适的"],
+  [/^(?:repeats|says the same as) a better one$/, "与更合适的一条重复"],
+  [/^(?:exceeds|no room in) the token budget$/, "超出词元预算"],
   [/^no quote was given$/, "没有给出原话"],
-  [/^the quote is too short to (?:show|prove) anything$/, "原话太短，不能说明问题"],
-  [/^the words are there, but (somebody else|the other side) said them$/, "这句话是别人说的"],
-  [/^the (?:words|quote) (?:do|does) not (?:stand|appear) in the conversation$/, "对话中没有这句话"],
+  [/^the quote is too short to (?:prove|show) anything$/, "原话太短，不能作为依据"],
+  [/^(?:the quote was said by someone else|the words are there, but .* said them)$/, "这句话是别人说的"],
+  [/^the (?:quote does not appear|words do not stand) in the conversation$/, "对话中没有这句话"],
+  [/^the quote is about someone else \((.+)\), .*$/, "原话说的是 $1，描述却写成了用户"],
+  [/^the quote only repeats the persona or an old memory.*$/, "原话只是重复角色的话或旧的记忆"],
+  [/^a yes or no is not evidence by itself.*$/, "单独一句“是”或“否”不能作为依据"],
   [/^the message says more than yes or no.*$/, "这条消息不只是“是”或“否”，需要引用包含事实的原话"],
   [/^this yes or no answers no question.*$/, "这句“是”或“否”没有对应的问题"],
   [/^the question offered a choice.*$/, "问题是选择题，“是”或“否”没有作出选择"],
   [/^the answer was no, but the description says yes$/, "回答是“否”，描述却写成了“是”"],
+  [/^the description differs from the question.*$/, "描述与所回答的问题不一致"],
+  [/^an intention needs a commitment.*$/, "承诺需要角色亲口说过的原话"],
+  [/^an intention needs a time.*$/, "承诺的原话中没有时间"],
+  [/^the persona refused in the same conversation$/, "角色在同一段对话中拒绝了"],
 ];
 
 const CLOSE_TRIGGERS: Record<string, [en: string, zh: string]> = {

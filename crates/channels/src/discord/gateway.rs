@@ -158,7 +158,7 @@ impl Gateway {
         };
         let connecting = tokio::select! {
             socket = Socket::connect(&self.client, url) => socket,
-            () = self.clock.sleep(HELLO_TIMEOUT) => Err("no answer in time".to_owned()),
+            () = self.clock.sleep(HELLO_TIMEOUT) => Err("no response in time".to_owned()),
         };
         let socket = match connecting {
             Ok(socket) => socket,
@@ -200,7 +200,8 @@ impl Gateway {
     }
 }
 
-const REFUSED_TOKEN: &str = "Discord refuses the bot's token; reset it in the developer portal and enter the new one under Settings > Channels";
+const REFUSED_TOKEN: &str = "Discord rejects the bot's token; reset it in the developer portal and enter \
+    the new one under Settings > Channels";
 
 fn with_gateway_version(mut url: Url) -> Url {
     url.query_pairs_mut().append_pair("v", "10").append_pair("encoding", "json");
@@ -358,11 +359,11 @@ impl Connection<'_> {
         match code {
             4_004 => End::Refused(REFUSED_TOKEN),
             4_013 | 4_014 => End::Refused(
-                "Discord does not let the bot read messages; see its page Bot in the developer portal",
+                "Discord does not let the bot read messages; allow it on the Bot page of the developer portal",
             ),
-            4_010..=4_012 => {
-                End::Refused("Discord does not take this version's gateway connections; update EchoVessel")
-            }
+            4_010..=4_012 => End::Refused(
+                "Discord no longer accepts the gateway version of this program; update EchoVessel",
+            ),
             // A session that timed out or lost its position starts again; after an ordinary close it is unknown to
             // the platform.
             4_003 | 4_007 | 4_009 | 1_000 | 1_001 => {

@@ -227,7 +227,11 @@ impl Discord {
             // Later messages are read from here on, also after another interruption.
             inbound.accept_update(passed_over).await?;
         }
-        tracing::warn!(channel = "discord", "a conversation has more messages than are read after a gap");
+        tracing::warn!(
+            channel = "discord",
+            "a conversation has more missed messages than the limit; older \
+            ones were not read"
+        );
         Ok(())
     }
 
@@ -424,7 +428,7 @@ impl Channel for Discord {
 
     async fn show_typing(&self, conversation: &str) {
         if let Err(error) = self.rest.show_typing(conversation).await {
-            tracing::debug!("Discord does not show that a reply is on its way: {error}");
+            tracing::debug!("the typing indicator could not be sent: {error}");
         }
     }
 }
@@ -455,7 +459,7 @@ where
             Err(ApiError::Rejected(_)) => return Ok(None),
             Err(ApiError::Wait(wait)) => wait,
             Err(error) => {
-                tracing::warn!(channel = "discord", "what was written meanwhile can't be read yet: {error}");
+                tracing::warn!(channel = "discord", "missed messages can't be read yet: {error}");
                 BACKOFF.wait_after_failures(failures)
             }
         };

@@ -38,16 +38,17 @@ const DIRECT_CHANNEL_KIND: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ApiError {
     #[error(
-        "Discord refuses the bot's token; reset it in the developer portal and enter the new one under Settings > Channels"
+        "Discord rejects the bot's token; reset it in the developer portal and enter the new one under \
+            Settings > Channels"
     )]
     Refused,
-    #[error("Discord asks to wait {} s", .0.as_secs())]
+    #[error("Discord's rate limit asks to wait {} s", .0.as_secs())]
     Wait(Duration),
-    #[error("Discord does not take it: {0}")]
+    #[error("Discord rejected the request: {0}")]
     Rejected(String),
     #[error("Discord can't be reached: {0}")]
     Unreachable(String),
-    #[error("Discord has a problem (status {0})")]
+    #[error("Discord failed with status {0}")]
     Broken(u16),
 }
 
@@ -198,7 +199,7 @@ impl RestClient {
     ) -> Result<Vec<u8>, DeliveryError> {
         let address =
             address::check_address(address).ok().filter(|address| self.is_platform_address(address));
-        let nowhere = || DeliveryError::Permanent("the file has no address that can be used".to_owned());
+        let nowhere = || DeliveryError::Permanent("the file has no usable address".to_owned());
         fetch(&self.client, address.ok_or_else(nowhere)?, bytes_max).await
     }
 

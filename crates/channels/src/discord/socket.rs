@@ -51,11 +51,11 @@ impl Socket {
             .header(SEC_WEBSOCKET_KEY, &key);
         let answer = request.send().await.map_err(failed)?;
         if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return Err(format!("status {} in place of a WebSocket", answer.status().as_u16()));
+            return Err(format!("status {} instead of a WebSocket upgrade", answer.status().as_u16()));
         }
         let accepted = answer.headers().get(SEC_WEBSOCKET_ACCEPT).map(|value| value.as_bytes());
         if accepted != Some(derive_accept_key(key.as_bytes()).as_bytes()) {
-            return Err("the WebSocket was not accepted as it has to be".to_owned());
+            return Err("the WebSocket handshake was invalid".to_owned());
         }
         let config = WebSocketConfig::default()
             .max_message_size(Some(PAYLOAD_BYTES_MAX))
@@ -70,7 +70,7 @@ impl Socket {
             match self.stream.next().await {
                 Some(Ok(Message::Text(text))) => {
                     return serde_json::from_str(&text)
-                        .map_err(|_| SocketEnd::Broken("a payload that is not Discord's".to_owned()));
+                        .map_err(|_| SocketEnd::Broken("the payload is not a Discord message".to_owned()));
                 }
                 Some(Ok(Message::Close(frame))) => {
                     return Err(SocketEnd::Closed(frame.map_or(1005, |frame| frame.code.into())));

@@ -43,18 +43,18 @@ const ATTACHMENTS: [(&str, &str); 8] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ApiError {
     #[error(
-        "Telegram refuses the bot's token; get a new one from BotFather and enter it under Settings > Channels"
+        "Telegram rejects the bot's token; get a new one from BotFather and enter it under Settings > Channels"
     )]
     Refused,
-    #[error("another program receives with this bot's token; stop it, or give it a bot of its own")]
+    #[error("another program uses this bot's token; stop it, or create a separate bot for it")]
     Conflict,
-    #[error("Telegram asks to wait {} s", .0.as_secs())]
+    #[error("Telegram's rate limit asks to wait {} s", .0.as_secs())]
     Wait(Duration),
-    #[error("Telegram does not take it: {description}")]
+    #[error("Telegram rejected the request: {description}")]
     Rejected { description: String },
     #[error("Telegram can't be reached: {0}")]
     Unreachable(String),
-    #[error("Telegram has a problem (status {0})")]
+    #[error("Telegram failed with status {0}")]
     Broken(u16),
 }
 

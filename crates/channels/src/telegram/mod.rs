@@ -228,7 +228,7 @@ impl Channel for Telegram {
 
     async fn show_typing(&self, conversation: &str) {
         if let Err(error) = self.api.send_typing(conversation).await {
-            tracing::debug!("Telegram does not show that a reply is on its way: {error}");
+            tracing::debug!("the typing indicator could not be sent: {error}");
         }
     }
 }

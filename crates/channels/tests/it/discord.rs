@@ -405,7 +405,7 @@ async fn a_bot_that_is_refused_is_said_in_plain_words() {
     world.discord.inject_fault(GatewayFault::Close(4_004));
     world.until_state("discord", "failed").await;
     let error = world.status_of("discord").await.error.unwrap();
-    assert!(error.contains("refuses the bot's token") && !error.contains("123:abc"), "{error}");
+    assert!(error.contains("rejects the bot's token") && !error.contains("123:abc"), "{error}");
 }
 
 #[tokio::test]

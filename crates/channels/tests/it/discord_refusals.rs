@@ -35,7 +35,7 @@ async fn a_token_that_is_refused_while_sending_fails_the_channel() {
     world.discord.fail("POST messages", DiscordFault::Unauthorized);
     world.discord.write(7, "hello");
     world.until_state("discord", "failed").await;
-    assert!(world.status_of("discord").await.error.unwrap().contains("refuses the bot's token"));
+    assert!(world.status_of("discord").await.error.unwrap().contains("rejects the bot's token"));
     until_answered(&world, 2).await;
 }
 

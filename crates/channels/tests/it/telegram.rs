@@ -143,7 +143,7 @@ async fn a_token_that_is_refused_is_said_in_plain_words() {
     world.until("the connection", || async { world.platform.call_count("getUpdates") > 0 }).await;
     world.platform.fail("getUpdates", TelegramFault::Unauthorized);
     world.until("the failure", || async { world.status().await.state == "failed" }).await;
-    assert!(world.status().await.error.unwrap().contains("refuses the bot's token"));
+    assert!(world.status().await.error.unwrap().contains("rejects the bot's token"));
 }
 
 /// Answers the long poll, since the channel counts as disconnected if no poll ends for some time.

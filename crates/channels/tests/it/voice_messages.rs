@@ -208,7 +208,7 @@ async fn passing_failures_are_tried_again_and_others_are_named() {
     // Together with the first failure of the transcription, these three are all attempts that are made.
     world.platform.speak(7, &recording(), "");
     until_replies(&world, 1).await;
-    assert_eq!(said_by(&world, Role::User).await, ["[voice message, not understood]"]);
+    assert_eq!(said_by(&world, Role::User).await, ["[voice message, not transcribed]"]);
     world.platform.speak(7, &recording(), "");
     until_replies(&world, 2).await;
     assert_eq!(said_by(&world, Role::User).await[1], WORDS);
@@ -219,7 +219,7 @@ async fn passing_failures_are_tried_again_and_others_are_named() {
     world.platform.speak(7, &recording(), "");
     until_replies(&world, 4).await;
     let said = said_by(&world, Role::User).await;
-    assert!(said[2..].iter().all(|text| text == "[voice message, not understood]"), "{said:?}");
+    assert!(said[2..].iter().all(|text| text == "[voice message, not transcribed]"), "{said:?}");
     assert_eq!(world.voice_files(), Vec::<String>::new());
 }
 

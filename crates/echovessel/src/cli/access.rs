@@ -16,26 +16,26 @@ pub(crate) enum TokenCommand {
         after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat --for 30d"
     )]
     Create {
-        /// Rights of the token: chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE
+        /// Scopes of the token: chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE
         #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<AccessScope>,
         /// Name of the token in lists and in the audit log
         #[arg(long)]
         name: Option<String>,
-        /// The only user that it may act for; default all
+        /// The only user that it may act for; default: all users
         #[arg(long, value_name = "ID")]
         user: Option<String>,
         /// Lifetime, such as 12h or 30d; default: until it is revoked
         #[arg(long = "for", value_name = "TIME")]
         valid_for: Option<ConfigDuration>,
-        /// Most streams that it may have open at once; default 16
+        /// Maximum number of open streams; default 16
         #[arg(long, value_name = "N")]
         streams: Option<u32>,
-        /// Most users that it may create, unless it is bound to one; default 100
+        /// Maximum number of users that it may create, unless it is bound to one; default 100
         #[arg(long, value_name = "N")]
         users: Option<u32>,
     },
-    /// Make a new owner's token and its hash, for a daemon that gets the hash as ECHOVESSEL_TOKEN_HASH; nothing is stored
+    /// Create an owner's token and its hash, for a daemon with the hash in ECHOVESSEL_TOKEN_HASH; nothing is stored
     Hash,
     /// List the named tokens
     List,
@@ -48,7 +48,7 @@ pub(crate) enum TokenCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoginsCommand {
-    /// List logged-in browsers, the last seen first (the default)
+    /// List logged-in browsers, last seen first (the default)
     List,
     /// Log a browser out at once
     #[command(

@@ -12,8 +12,8 @@ Examples:
   BACKUP_PASSPHRASE=... echovessel backup --passphrase-env BACKUP_PASSPHRASE
 
 Without FILE the backup goes to the folder that backup.dir names (default: backups in the home), and only the newest
-backup.keep of that folder stay. The copy is checked before it gets its name. config.toml, the token and your own prompts
-are not in it.")]
+backup.keep of that folder stay. The copy is checked before it gets its name. It does not contain config.toml, the token
+and your own prompts.")]
 pub(crate) struct BackupOptions {
     /// File to write; it must not exist yet
     pub(crate) file: Option<PathBuf>,
@@ -36,7 +36,7 @@ Examples:
 
 An address is written as in storage.url; sqlite is the file of this home. storage.password_env names the variable that holds
 the password of the server. No daemon may use either database. The target must be an empty database, or a file that does not
-exist; it is whole and compared with the source, or as it was before. A copy that was interrupted is begun again. The
+exist. A finished copy is compared with its source; after a failure or an interruption the target is as it was before. The
 configuration is not changed.")]
 pub(crate) struct StorageCopy {
     /// Address of the database to read
@@ -50,8 +50,8 @@ pub(crate) struct StorageCopy {
 Examples:
   echovessel restore ~/.echovessel/backups/echovessel-20261123T020000Z.db
 
-The daemon must not run. The memory of now is kept beside the restored one. What was erased since the backup was made is
-erased in it again.")]
+The daemon must be stopped. The current memory is kept in another file. What was erased after the backup was made is erased
+in the restored memory again.")]
 pub(crate) struct Restore {
     /// Path of the backup
     pub(crate) file: PathBuf,

@@ -41,7 +41,7 @@ async fn list(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     }
     let logins = answer["logins"].as_array().map(Vec::as_slice).unwrap_or_default();
     if logins.is_empty() {
-        println!("No browser is logged in. `echovessel token link` prints a link that logs one in.");
+        println!("No browser is logged in. `echovessel token link` prints a sign-in link.");
     }
     for login in logins {
         let text = |field: &str| login[field].as_str().unwrap_or("-").to_owned();
@@ -76,7 +76,7 @@ async fn end_login(shared: &SharedOptions, home: &Home, id: Option<&str>) -> any
         }
     };
     if let Some(id) = id.filter(|_| ended == 0) {
-        bail!("there is no login `{id}`; `echovessel logins` lists them");
+        bail!("unknown login `{id}`; `echovessel logins` lists all logins");
     }
     if shared.json {
         println!("{}", json!({"ended": ended}));

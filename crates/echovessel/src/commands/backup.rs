@@ -39,13 +39,13 @@ pub(crate) async fn backup(
     if let HomeDatabase::File(path) = &database
         && !path.exists()
     {
-        bail!("{database} does not exist yet: there is nothing to back up");
+        bail!("{database} does not exist yet, so there is nothing to back up");
     }
     let passphrase = asked.passphrase_env.as_deref().map(encrypted_backup::passphrase).transpose()?;
     let (target, report) = match &asked.file {
         Some(file) => {
             if file.exists() {
-                bail!("{} exists and was left as it is; name another file", file.display());
+                bail!("{} already exists and was not changed; choose another file", file.display());
             }
             (file.clone(), back_up(home, database, file, passphrase).await?)
         }
@@ -117,7 +117,7 @@ pub(crate) async fn repeat_backups(config: Config, home: Home, every: Duration, 
             Ok((target, report)) => {
                 tracing::info!(file = %target.display(), bytes = report.bytes, "backup written and checked");
             }
-            Err(error) => tracing::error!("no backup was made, the earlier ones stay: {error:#}"),
+            Err(error) => tracing::error!("no backup was written; earlier backups are unchanged: {error:#}"),
         }
     }
 }
@@ -140,7 +140,7 @@ async fn back_up_to_folder(
     create_private_folder(&folder)?;
     let lock = open_private(&home.folder().join(FOLDER_LOCK), false)?;
     let locked = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
-    let _lock = locked.await.context("waiting for another backup did not end")??;
+    let _lock = locked.await.context("timed out waiting for another backup")??;
     remove_unfinished(&folder)?;
     let ending = if passphrase.is_some() { ENCRYPTED_SUFFIX } else { "" };
     let target = folder.join(format!("{PREFIX}{}{SUFFIX}{ending}", clock.now().strftime(TIME_FORMAT)));

@@ -31,10 +31,10 @@ pub(crate) async fn channel(
                 println!("{answer}");
                 return Ok(());
             }
-            let code = answer["code"].as_str().context("the daemon's answer holds no code")?;
+            let code = answer["code"].as_str().context("the daemon's answer contains no code")?;
             println!("{code}");
             println!(
-                "Send this code to the bot within ten minutes; the account that sends it is {user} from then on."
+                "Send this code to the bot within ten minutes. The account that sends it is linked to {user}."
             );
         }
         ChannelCommand::Unlink { channel, user, account } => {
@@ -44,7 +44,7 @@ pub(crate) async fn channel(
                 return Ok(());
             }
             for account in unlinked {
-                println!("{channel} {account} does not write for {user} any more.");
+                println!("{channel} account {account} is no longer linked to {user}.");
             }
         }
     }

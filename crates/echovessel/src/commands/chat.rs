@@ -22,13 +22,13 @@ const SHOWN_MAX: usize = 10;
 const LINE_LENGTH: usize = 90;
 
 const HELP: &str = "\
-/why               the memories that the last reply had before it
-/memory            what was remembered last
-/forget WORDS|ID   erase what says these words, or one memory, after a look at it
-/quiet [1 h]       no proactive messages for a while
-/help              this list
-/quit              end the talk (as Ctrl-D and an empty line do)
-These lines are not stored. All others go to the persona.";
+/why               show the memories used for the last reply
+/memory            show the newest memories
+/forget TEXT|ID    erase everything that contains a text, or one memory, after a preview
+/quiet [1 h]       pause proactive messages
+/help              show this list
+/quit              leave the chat (or press Ctrl-D, or enter an empty line)
+Commands are not saved. All other lines are sent to the persona.";
 
 /// The reader of the conversation: a person at a terminal, or a program.
 #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ impl<'a> Talk<'a> {
         let name = state["persona"]["display_name"].as_str().unwrap_or("persona").to_owned();
         let listener = if shared.json { Listener::Program } else { Listener::Person };
         let model =
-            || format!("Talking with {name} ({}).", state["llm"]["model"].as_str().unwrap_or("no model"));
+            || format!("Chatting with {name} ({}).", state["llm"]["model"].as_str().unwrap_or("no model"));
         listener.greet(&state["llm"]["notice"].as_str().map_or_else(model, str::to_owned));
         let lines = BufReader::new(tokio::io::stdin()).lines();
         Ok(Self { daemon, user: &asked.user, listener, lines, name, last_turn: None })
@@ -128,7 +128,7 @@ impl<'a> Talk<'a> {
                 TypedLine::Memory => self.list_memories().await,
                 TypedLine::Forget(what) => self.forget(what).await,
                 TypedLine::Unknown(name) => {
-                    println!("{name} is not a command, so nothing was sent. /help lists the commands.");
+                    println!("Unknown command {name}; nothing was sent. /help lists the commands.");
                     Ok(())
                 }
             };
@@ -153,14 +153,16 @@ impl<'a> Talk<'a> {
 
     async fn explain(&self) -> anyhow::Result<()> {
         let Some(turn) = &self.last_turn else {
-            println!("There was no reply yet in this talk.");
+            println!("No reply in this chat yet.");
             return Ok(());
         };
         let path = format!("/api/chat/turns/{turn}/receipt");
         let receipt = self.daemon.ask(Method::GET, &path, None).await?;
         let used: Vec<&Value> = receipt["used"].as_array().into_iter().flatten().collect();
         if used.is_empty() {
-            println!("No memory came to mind; it answered from the talk and from what it always knows.");
+            println!(
+                "No memories were used; the reply is based on the conversation and the persona's texts."
+            );
         }
         for memory in used.into_iter().take(SHOWN_MAX) {
             let text = |field: &str| memory[field].as_str().unwrap_or_default();
@@ -173,13 +175,13 @@ impl<'a> Talk<'a> {
     async fn list_memories(&self) -> anyhow::Result<()> {
         let path = format!("/api/admin/memory/events?limit={SHOWN_MAX}&user_id={}", encode_query(self.user));
         let answer = self.daemon.ask(Method::GET, &path, None).await?;
-        print_list(answer["items"].as_array().context("the daemon's answer has no list")?);
+        print_list(answer["items"].as_array().context("the daemon's answer contains no list")?);
         Ok(())
     }
 
     async fn forget(&mut self, what: &str) -> anyhow::Result<()> {
         if what.is_empty() {
-            println!("Say what: /forget WORDS, or /forget ID with an id that /memory shows.");
+            println!("Usage: /forget TEXT, or /forget ID with an id from /memory.");
             return Ok(());
         }
         let ids = if what.parse::<NodeId>().is_ok() { vec![what.to_owned()] } else { Vec::new() };
@@ -215,7 +217,7 @@ impl<'a> Talk<'a> {
 impl Listener {
     fn greet(self, line: &str) {
         if matches!(self, Self::Person) && std::io::stdin().is_terminal() {
-            println!("{line}\n/help lists the commands; an empty line ends the talk.\n");
+            println!("{line}\n/help lists the commands; an empty line leaves the chat.\n");
         }
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn config(shared: &SharedOptions, home: &Home, command: &ConfigComman
             } else if home.config().exists() {
                 println!("{} is valid.", home.config().display());
             } else {
-                println!("{} does not exist; the defaults are used.", home.config().display());
+                println!("{} does not exist; using the defaults.", home.config().display());
             }
         }
         ConfigCommand::Show => {

@@ -114,7 +114,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
         "{}\n",
         language.choose(
             "一个临时的家,一只快钟,没有语言模型。请看六层记忆。",
-            "A temporary home, a fast clock, no language model. Watch the six memory layers."
+            "A temporary home with a fast clock and no language model. Watch the six memory layers."
         )
     );
     story.write_documents().await?;
@@ -163,10 +163,7 @@ impl DemoStory {
         self.show_layer(
             "L1",
             ["核心设定", "core blocks"],
-            [
-                "由人书写,每一轮都读,也只由人修改",
-                "written by a person, read in every turn, changed by people only",
-            ],
+            ["由人书写,每一轮都读,也只由人修改", "written and changed only by people, read in every turn"],
         );
         println!("     persona: {}\n     user:    {}\n     style:   {}", read.persona, read.user, read.style);
         Ok(())
@@ -183,7 +180,7 @@ impl DemoStory {
         self.show_layer(
             "L2",
             ["原话", "verbatim log"],
-            ["双方的原话,在询问模型之前就已存好", "both sides verbatim, stored before the model is asked"],
+            ["双方的原话,在询问模型之前就已存好", "both sides verbatim, stored before the model is called"],
         );
         for row in rows {
             let who = if row.role == Role::User { ["对方", "them"] } else { ["我  ", "me  "] };
@@ -191,7 +188,7 @@ impl DemoStory {
             println!("     {who} {}", row.content);
         }
         if reply.is_empty() {
-            bail!("the offline provider said nothing");
+            bail!("the offline provider did not reply");
         }
         Ok(())
     }
@@ -213,7 +210,7 @@ impl DemoStory {
             ["事件", "event"],
             [
                 "发生了什么,带正负的影响,以用户的原话为证",
-                "what happened, with a signed impact and the user's own words as evidence",
+                "what happened, with a signed impact and a quote of the user as evidence",
             ],
         );
         println!("     {:+}  {}", event.emotional_impact, event.description);
@@ -225,7 +222,7 @@ impl DemoStory {
         self.show_layer(
             "L5",
             ["人与物", "entities"],
-            ["人、地、物,以及他们的所有名字", "people and things with all their names"],
+            ["人、地、物,以及他们的所有名字", "people and things with all their names and aliases"],
         );
         for entity in self.store().entities(&self.scope, 10).await? {
             println!(
@@ -239,7 +236,7 @@ impl DemoStory {
             self.show_layer(
                 "L6",
                 ["心情", "mood"],
-                ["此刻的心情;十二小时后回到平静", "how the persona feels; neutral again after twelve hours"],
+                ["此刻的心情;十二小时后回到平静", "the persona's mood; neutral again after twelve hours"],
             );
             println!("     {} · {} {}/10", mood.mood, self.pick_language(["精力", "energy"]), mood.energy);
         }
@@ -247,7 +244,7 @@ impl DemoStory {
         self.show_layer(
             "L4",
             ["想法", "thought"],
-            ["一个结论;必须以事件为依据", "a conclusion; it must cite events"],
+            ["一个结论;必须以事件为依据", "a conclusion that cites events"],
         );
         for thought in thoughts {
             println!("     {}", thought.description);
@@ -271,7 +268,8 @@ impl DemoStory {
             Language::Chinese => println!("\n  … {messages} 条别的消息;猫已不在最近的对话里 …"),
             Language::English => {
                 println!(
-                    "\n  … {messages} messages about other things; the cat has left the recent window …"
+                    "\n  … {messages} messages about other things; the cat is no longer in the recent \
+                        messages …"
                 );
             }
         }
@@ -288,10 +286,7 @@ impl DemoStory {
         let (turn_id, reply) = self.send_message("web", question).await?;
         println!("     {reply}");
         let receipt = self.store().receipt(turn_id).await?.context("the reply has no receipt")?;
-        println!(
-            "\n  {}",
-            self.pick_language(["为什么这样回答(回复的凭据):", "why it replied so (the reply receipt):"])
-        );
+        println!("\n  {}", self.pick_language(["为什么这样回答(回复的凭据):", "the reply receipt:"]));
         recall::print(&receipt.used, true);
         let found =
             receipt.used.iter().any(|candidate| candidate.text.contains(self.pick_language(CAT_NAME)));
@@ -313,7 +308,7 @@ impl DemoStory {
                 TurnEvent::Started | TurnEvent::Delta(_) => {}
             }
         }
-        bail!("the turn ended without an answer")
+        bail!("the turn ended without a reply")
     }
 
     async fn wait_for(
@@ -330,8 +325,13 @@ impl DemoStory {
                     return Ok(());
                 }
             }
-            bail!("the broadcast ended")
+            bail!("the event stream ended")
         };
-        tokio::time::timeout(REPLY_LIMIT, heard).await.with_context(|| format!("{name} did not come"))?
+        tokio::time::timeout(REPLY_LIMIT, heard).await.with_context(|| {
+            format!(
+                "the event {name} did not \
+            arrive"
+            )
+        })?
     }
 }

@@ -67,7 +67,8 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     let scope = services.runtime.scope(None, UserId::owner());
     let story = ChannelStory { language, services, clock, scope, discord, telegram };
     println!(
-        "A temporary home, a fast clock, no language model, no account: Discord and Telegram are servers on this machine."
+        "A temporary home with a fast clock, without a language model or accounts: Discord and Telegram are \
+            simulated on this machine."
     );
     story.link_account().await?;
     story.talk().await?;
@@ -104,7 +105,7 @@ impl ChannelStory {
     }
 
     async fn talk(&self) -> anyhow::Result<()> {
-        println!("\n2. The same persona on both. Memory has no channel.");
+        println!("\n2. One persona on both channels. They share one memory.");
         let language = self.language;
         let cat_message = language.choose("我养了只白猫,叫小黑。", "I have a white cat called Pepper.");
         self.say_on_channel("discord", cat_message).await?;
@@ -112,11 +113,11 @@ impl ChannelStory {
     }
 
     async fn lose_the_gateway(&self) -> anyhow::Result<()> {
-        println!("\n3. Discord's gateway cuts the connection. The session is resumed.");
+        println!("\n3. Discord's gateway closes the connection. The session resumes.");
         self.discord.inject_fault(GatewayFault::Cut);
         let found = self.language.choose("我在里斯本找到房子了。", "I found a flat in Lisbon.");
         self.say_on_channel("discord", found).await?;
-        println!("\n4. The gateway is down for an hour; you continue to write.");
+        println!("\n4. The gateway is down for an hour while you continue to write.");
         self.discord.set_away(true);
         self.wait_until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
         let before = self.discord.sent_to(PERSON).len();
@@ -130,7 +131,7 @@ impl ChannelStory {
             self.clock.advance(HOUR / 3);
         }
         println!(
-            "     … connected again; messages from the gap are read from the history, once and in order …"
+            "     … connected again; the missed messages are read from the history, once and in order …"
         );
         self.discord.set_away(false);
         self.wait_until("the answers", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
@@ -148,7 +149,7 @@ impl ChannelStory {
     }
 
     async fn delete(&self) -> anyhow::Result<()> {
-        println!("\n5. What is deleted on Discord is deleted in memory.");
+        println!("\n5. A message deleted on Discord is deleted from memory.");
         let before = self.discord.sent_to(PERSON).len();
         let secret = self.language.choose("这话我不该说。", "I should not have said this.");
         let id = self.discord.write(PERSON, secret);
@@ -158,7 +159,7 @@ impl ChannelStory {
         self.discord.delete(PERSON, &id);
         for _ in 0..CHECKS_MAX {
             if self.count_stored(secret).await? == 0 {
-                println!("     the message is not in memory any more");
+                println!("     the message is no longer in memory");
                 return Ok(());
             }
             self.pause_between_checks().await;

@@ -141,9 +141,14 @@ async fn check_hub(config: &Config, home: &Home) -> Option<CheckResult> {
                 said: format!("{} answers and knows this home as {instance}", followed.address),
             }
         }
-        Err(error) => {
-            CheckResult { what, ok: false, said: format!("{error} (until then, documents wait here)") }
-        }
+        Err(error) => CheckResult {
+            what,
+            ok: false,
+            said: format!(
+                "{error} (until then, documents wait on this \
+                machine)"
+            ),
+        },
     })
 }
 
@@ -155,7 +160,7 @@ fn check_token(home: &Home) -> CheckResult {
         (Some(token), _) => ("ECHOVESSEL_TOKEN", token),
         (None, Ok(Some(token))) => ("stored in the home", token),
         (None, Ok(None)) => {
-            let said = "none yet; the first start creates one".to_owned();
+            let said = "none yet; the first start creates it".to_owned();
             return CheckResult { what, ok: true, said };
         }
         (None, Err(error)) => return CheckResult { what, ok: false, said: format!("{error:#}") },
@@ -286,9 +291,9 @@ fn check_clock(now: Timestamp, newest: Option<Timestamp>) -> CheckResult {
 
 fn list_complaints(check: &Check) -> String {
     let counted = [
-        (check.broken_references, "rows refer to rows that are gone"),
-        (check.orphan_vectors, "vectors belong to nothing"),
-        (check.orphan_words, "index rows belong to nothing"),
+        (check.broken_references, "rows refer to missing rows"),
+        (check.orphan_vectors, "vectors refer to missing rows"),
+        (check.orphan_words, "index rows refer to missing rows"),
         (check.missing_words, "rows are missing in the word index"),
         (check.wrong_counters, "counters are wrong"),
     ];

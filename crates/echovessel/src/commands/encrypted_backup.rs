@@ -27,7 +27,10 @@ const PLAIN_COPY_LOCK: &str = "plain-copy.lock";
 pub(super) fn passphrase(variable: &str) -> anyhow::Result<SecretString> {
     match std::env::var(variable) {
         Ok(passphrase) if !passphrase.is_empty() => Ok(SecretString::from(passphrase)),
-        _ => bail!("the variable {variable} holds no passphrase; set it and try again. Nothing was changed"),
+        _ => bail!(
+            "the environment variable {variable} contains no passphrase; set it and try again. \
+            Nothing was changed"
+        ),
     }
 }
 
@@ -70,7 +73,7 @@ impl OpenedBackup {
         }
         let Some(variable) = variable else {
             bail!(
-                "{} is encrypted; name the variable that holds its passphrase with --passphrase-env",
+                "{} is encrypted; name the environment variable with its passphrase: --passphrase-env NAME",
                 file.display()
             );
         };
@@ -112,8 +115,8 @@ impl PlainCopy {
         let lock = open_private(&home.folder().join(PLAIN_COPY_LOCK), false)?;
         if lock.try_lock().is_err() {
             bail!(
-                "another encrypted backup or restore is under way in this home; try again when it has ended. Nothing \
-                 was changed"
+                "another encrypted backup or restore is running in this home; try again when it has ended. \
+                    Nothing was changed"
             );
         }
         let folder = home.folder().join(PLAIN_COPY);

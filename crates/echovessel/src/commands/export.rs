@@ -19,7 +19,7 @@ pub(crate) async fn export(
     asked: &Export,
 ) -> anyhow::Result<()> {
     if asked.file.exists() {
-        bail!("{} exists and was left as it is; name another file", asked.file.display());
+        bail!("{} already exists and was not changed; choose another file", asked.file.display());
     }
     let daemon = AnyDaemon::open(config, home).await?;
     let written = write_export(daemon.daemon(), asked).await;
@@ -61,7 +61,7 @@ fn export_format(asked: &Export) -> anyhow::Result<&str> {
         Some("png") => Ok("card-png"),
         Some("charx") => Ok("card-charx"),
         _ => bail!(
-            "{}: a card is a .json, .png or .charx file; name one of these. Nothing was written",
+            "{}: a character card is a .json, .png or .charx file; choose one of these. Nothing was written",
             asked.file.display()
         ),
     }

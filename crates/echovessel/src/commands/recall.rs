@@ -39,13 +39,13 @@ pub(crate) async fn recall(
     }
     print_documents(documents);
     if answer["nothing_found"] == true && candidates.iter().any(|one| one.used || asked.explain) {
-        println!("Nothing in memory is about this; what is shown is merely the nearest.");
+        println!("No memory is relevant to this; these are the closest ones.");
     }
     let elapsed = &answer["elapsed_ms"];
     if asked.explain {
         let milliseconds = |step: &str| elapsed[step].as_f64().unwrap_or_default();
         println!(
-            "\nembedding {:.1} ms · fetching {:.1} ms · scoring {:.1} ms",
+            "\nembedding {:.1} ms · loading {:.1} ms · scoring {:.1} ms",
             milliseconds("embed"),
             milliseconds("fetch"),
             milliseconds("score")
@@ -86,7 +86,7 @@ fn print_documents(documents: &[Value]) {
 pub(crate) fn print(candidates: &[Candidate], explain: bool) {
     let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| explain || candidate.used).collect();
     if shown.is_empty() {
-        println!("Nothing comes to mind.");
+        println!("No memories found.");
         return;
     }
     if explain {

@@ -20,13 +20,13 @@ pub(crate) async fn reload(shared: &SharedOptions, home: &Home) -> anyhow::Resul
     };
     let (reloaded, waiting) = (keys("reloaded"), keys("restart_required"));
     if !reloaded.is_empty() {
-        println!("In effect now: {reloaded}");
+        println!("Applied: {reloaded}");
     }
     if !waiting.is_empty() {
-        println!("In effect after a restart: {waiting}");
+        println!("Applies after a restart: {waiting}");
     }
     if reloaded.is_empty() && waiting.is_empty() {
-        println!("No key has changed.");
+        println!("No settings changed.");
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub(crate) async fn restore(
     if let HomeDatabase::File(path) = &database
         && same_file(&asked.file, path)
     {
-        bail!("{} is this home's own memory; nothing was changed", asked.file.display());
+        bail!("{} is the memory of this home itself. Nothing was changed", asked.file.display());
     }
     let has_memory = match database.clone() {
         HomeDatabase::File(path) => path.exists(),
@@ -61,18 +61,22 @@ pub(crate) async fn restore(
     if let Some(aside) = aside {
         match has_memory {
             true => println!(
-                "the replaced memory is saved as {}; it may hold what was erased here",
+                "the replaced memory is saved as {}; it may contain text that was erased since",
                 aside.display()
             ),
             false => {
-                println!("a log without its database is kept as {}-*; it may hold words", aside.display())
+                println!(
+                    "a log without its database is kept as {}-*; it may contain messages",
+                    aside.display()
+                )
             }
         }
     }
     if erased.receipts > 0 || erased.things > 0 {
         println!(
-            "the backup held words that were erased since: {} receipts, {} messages and memories erased again. Documents are \
-             not reached; erase their text with `echovessel memory forget --text`",
+            "the backup contained text that was erased since: {} receipts applied, {} messages and memories \
+                erased again. Documents are not included; erase their text with `echovessel memory forget \
+                --text`",
             erased.receipts, erased.things
         );
     }
@@ -87,8 +91,9 @@ async fn restore_into_file(
     let fresh = database.with_extension("restored");
     store::back_up(backup, &fresh).context("nothing was changed")?;
     let aside = rename_database_aside(database)?;
-    fs::rename(&fresh, database)
-        .with_context(|| format!("the backup is at {} and could not be put in its place", fresh.display()))?;
+    fs::rename(&fresh, database).with_context(|| {
+        format!("the backup was restored to {} and could not be moved to its place", fresh.display())
+    })?;
     let erased = match &aside {
         Some(aside) if has_memory => erase_again(database, aside).await?,
         _ => RepeatedErasures::default(),
@@ -160,7 +165,8 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<RepeatedE
         Ok(missed) => missed,
         Err(error) => {
             eprintln!(
-                "echovessel: erasures since the backup are not known, as the replaced memory can't be read: {error}"
+                "echovessel: the erasures since the backup are unknown, because the replaced memory can't \
+                    be read: {error}"
             );
             store.close().await?;
             return Ok(RepeatedErasures::default());
@@ -190,7 +196,7 @@ pub(super) fn rename_database_aside(database: &Path) -> anyhow::Result<Option<Pa
     let mut is_there = false;
     for (from, to) in store::database_files(database).zip(store::database_files(&aside)) {
         if from.exists() {
-            fs::rename(&from, to).with_context(|| format!("{} could not be put aside", from.display()))?;
+            fs::rename(&from, to).with_context(|| format!("{} could not be moved aside", from.display()))?;
             is_there = true;
         }
     }
@@ -216,10 +222,11 @@ fn same_file(one: &Path, other: &Path) -> bool {
 fn is_confirmed(database: &HomeDatabase) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!(
-            "{database} has a memory, and there is no terminal to ask for confirmation; pass --yes. Nothing was changed"
+            "{database} already contains a memory, and there is no terminal to ask for confirmation; pass \
+                --yes. Nothing was changed"
         );
     }
-    print!("Replace {database}? It is kept aside. Type yes: ");
+    print!("Replace {database}? The current memory is kept in another file. Type yes: ");
     std::io::stdout().flush()?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;

@@ -51,7 +51,7 @@ pub(crate) async fn status(shared: &SharedOptions, home: &Home) -> anyhow::Resul
 /// The embedding model and its progress.
 fn vectors_line(embedding: &Value, vectors: &Value) -> String {
     let (Some(rows), Some(made)) = (vectors["rows"].as_u64(), vectors["with_vector"].as_u64()) else {
-        return "switched off: memory works on words alone".to_owned();
+        return "off: memories are found only by their words".to_owned();
     };
     let model = embedding["model"].as_str().unwrap_or("no model available");
     let mut line = format!("{model}: {made} of {rows} messages and memories");
@@ -64,7 +64,7 @@ fn vectors_line(embedding: &Value, vectors: &Value) -> String {
         line += "; the previous model serves until they are complete";
     }
     if let Some(failure) = vectors["failure"].as_str() {
-        line = format!("{line}; they wait: {failure}");
+        line = format!("{line}; paused: {failure}");
     }
     line
 }

@@ -22,7 +22,7 @@ pub(crate) async fn stop(shared: &SharedOptions, home: &Home) -> anyhow::Result<
     let mut waited = Duration::ZERO;
     while home.lock_home().is_err() {
         if waited >= STOP_LIMIT {
-            bail!("process {} was asked to stop and still runs after 30 s", daemon.run.pid);
+            bail!("process {} was asked to stop and is still running after 30 s", daemon.run.pid);
         }
         SystemClock.sleep(STOP_POLL_INTERVAL).await;
         waited += STOP_POLL_INTERVAL;
@@ -30,7 +30,7 @@ pub(crate) async fn stop(shared: &SharedOptions, home: &Home) -> anyhow::Result<
     if shared.json {
         println!("{}", serde_json::json!({"stopped": daemon.run.pid}));
     } else {
-        println!("EchoVessel stopped. Every message is stored safely in {}.", home.folder().display());
+        println!("EchoVessel stopped. All messages are stored in {}.", home.folder().display());
     }
     Ok(())
 }

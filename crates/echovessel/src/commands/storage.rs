@@ -54,11 +54,12 @@ async fn copy(
         return Ok(());
     }
     println!(
-        "copied {messages} messages and {memories} memories: {rows} rows in {tables} tables, each compared with its source"
+        "copied {messages} messages and {memories} memories: {rows} rows in {tables} tables, all compared \
+            with the source"
     );
     println!(
-        "{from} is as it was. To use the copy, set storage.url = {:?}, and do not run both: they do not learn from \
-         each other",
+        "{from} is unchanged. To use the copy, set storage.url = {:?}. Do not run both: changes in one do \
+            not reach the other",
         asked.to
     );
     Ok(())

@@ -68,9 +68,7 @@ async fn connect(
     let here = count_own_documents(config, home).await?;
     let persona = found.status.persona.as_ref().map_or("", |persona| persona.name.as_str());
     let plan = format!(
-        "{} is the hub of {persona} and knows this home as `{}`.\n\
-         Comes here: {}. Goes there: {}. The core blocks (who the persona is, who you are, the style) come from the hub; the texts \
-         here stay as earlier versions.",
+        "{} is the hub of {persona} and knows this home as `{}`.\nDownload: {}. Upload: {}. The core blocks (persona, user, style) come from the hub; the texts of this home are kept as earlier versions.",
         wanted.url,
         found.instance,
         count_in_words(found.documents as u64, "documents"),
@@ -96,7 +94,7 @@ async fn connect(
     }
     change_config(home, &changes).await?;
     if !shared.json {
-        println!("Connected. Exchanging documents …");
+        println!("Connected. Syncing documents …");
     }
     let config = config::load(&home.config(), std::env::vars())?;
     let (standing, _) = exchange(&config, home).await?;
@@ -153,7 +151,7 @@ fn read_token(wanted: &SyncConnect) -> anyhow::Result<(SecretString, bool)> {
     }
     if std::io::stdin().is_terminal() {
         eprint!(
-            "Token of this home on the hub (echovessel token create --scope hub:NAME prints one there): "
+            "Token of this home on the hub (create one there with `echovessel token create --scope hub:NAME`): "
         );
         std::io::stderr().flush()?;
     }
@@ -223,9 +221,7 @@ async fn disconnect(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     if shared.json {
         println!("{}", json!({"url": "", "state": "off"}));
     } else {
-        println!(
-            "This home follows no hub any more. All that is here stays here, and so does all that is there."
-        );
+        println!("This home no longer follows a hub. Nothing was deleted, here or on the hub.");
     }
     Ok(())
 }
@@ -254,20 +250,20 @@ async fn status(shared: &SharedOptions, config: &Config, home: &Home) -> anyhow:
     }
     print_sync_state(shared, &standing);
     println!(
-        "The hub of this home stands at version {}; {} conflicts wait.",
+        "The hub of this home is at version {}; conflicts to resolve: {}.",
         hub["serverVersion"], hub["openConflicts"]
     );
     let instances = standing["instances"].as_array().map_or(&[][..], Vec::as_slice);
     if instances.is_empty() {
-        println!("No other instance has spoken with it yet.");
+        println!("No other instance has connected to it yet.");
     }
     for instance in instances {
         let erased = match instance["has_erased"] == json!(true) {
-            true => ", still holds what was erased",
+            true => ", still holds erased text",
             false => "",
         };
         println!(
-            "  {}  {}  last heard {}, {} documents behind{erased}",
+            "  {}  {}  last seen {}, {} documents behind{erased}",
             text_field(instance, "id"),
             text_field(instance, "kind"),
             text_field(instance, "last_sync"),
@@ -283,8 +279,8 @@ pub(crate) fn sync_state_line(sync: &Value) -> String {
     let last = sync["last_exchange"].as_str().map_or_else(|| "never".to_owned(), str::to_owned);
     let url = text_field(sync, "url");
     match sync["error"].as_str() {
-        Some(error) => format!("{url}: {waiting} documents wait, last exchange {last}. {error}"),
-        None => format!("{url}: {waiting} documents wait, last exchange {last}"),
+        Some(error) => format!("{url}: {waiting} documents waiting, last sync {last}. {error}"),
+        None => format!("{url}: {waiting} documents waiting, last sync {last}"),
     }
 }
 
@@ -294,12 +290,12 @@ fn print_sync_state(shared: &SharedOptions, sync: &Value) {
         return;
     }
     if sync["state"] == "off" {
-        println!("This home follows no hub; `echovessel sync connect` makes it an embodiment of one.");
+        println!("This home follows no hub; connect it with `echovessel sync connect URL`.");
         return;
     }
     println!("Hub {}", sync_state_line(sync));
     for note in sync["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        println!("  not exchanged: {note}");
+        println!("  not synced: {note}");
     }
 }
 

@@ -61,7 +61,8 @@ fn print_hash(shared: &SharedOptions) {
         println!("token {token}");
         println!("hash  {hash}");
         eprintln!(
-            "Start the daemon with ECHOVESSEL_TOKEN_HASH set to the hash, and keep the token where it is used. Nothing was stored."
+            "Start the daemon with ECHOVESSEL_TOKEN_HASH set to the hash. Give the token only to its \
+                clients. Nothing was stored."
         );
     }
 }
@@ -69,7 +70,7 @@ fn print_hash(shared: &SharedOptions) {
 async fn link(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     let answer = daemon.ask(Method::POST, "/api/admin/login-code", None).await?;
-    let url = answer["url"].as_str().context("the daemon's answer holds no link")?;
+    let url = answer["url"].as_str().context("the daemon's answer contains no link")?;
     if shared.json {
         println!("{answer}")
     } else {
@@ -103,7 +104,7 @@ async fn create(shared: &SharedOptions, home: &Home, new: NewToken) -> anyhow::R
         let said = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
         println!("{}", said("token"));
         eprintln!(
-            "This is the token `{}`. It is not shown again; `echovessel token revoke {}` ends it.",
+            "This is the token `{}`. It is not shown again. `echovessel token revoke {}` revokes it.",
             said("name"),
             said("name")
         );
@@ -125,7 +126,7 @@ async fn list(shared: &SharedOptions, home: &Home) -> anyhow::Result<()> {
     }
     let tokens = answer["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
     if tokens.is_empty() {
-        println!("No tokens but the owner's. `echovessel token create --scope chat` makes one.");
+        println!("No tokens other than the owner's. Create one with `echovessel token create --scope chat`.");
     }
     for token in tokens {
         let text = |field: &str| token[field].as_str().unwrap_or("-").to_owned();
@@ -151,7 +152,7 @@ async fn revoke(shared: &SharedOptions, home: &Home, name: &str) -> anyhow::Resu
         None => {
             let database = DatabaseWithoutDaemon::from_home(home)?;
             if database.store.revoke_token(name).await?.is_none() {
-                bail!("there is no token called `{name}`; `echovessel token list` shows them");
+                bail!("unknown token `{name}`; `echovessel token list` lists all tokens");
             }
             database.record_act("DELETE /api/admin/tokens/{name}", &format!("token {name}"), 200).await?;
         }
@@ -159,7 +160,7 @@ async fn revoke(shared: &SharedOptions, home: &Home, name: &str) -> anyhow::Resu
     if shared.json {
         println!("{}", json!({"deleted": true, "name": name}));
     } else {
-        println!("The token `{name}` is revoked.");
+        println!("Token `{name}` revoked.");
     }
     Ok(())
 }

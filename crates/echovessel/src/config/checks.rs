@@ -51,7 +51,7 @@ fn check_sync(config: &Config) -> Result<(), WrongSetting> {
         if !sync.command.is_empty() {
             return Err((
                 "sync.command",
-                "sync.url and sync.command are both set; a home has one hub".to_owned(),
+                "sync.url and sync.command are both set; a home has one hub, so unset one of them".to_owned(),
             ));
         }
     }
@@ -89,7 +89,7 @@ fn check_storage(config: &Config) -> Result<(), WrongSetting> {
         return Err(("storage.url", reason.to_owned()));
     }
     if !storage.files.is_empty() && !std::path::Path::new(&storage.files).is_absolute() {
-        return Err(("storage.files", "storage.files must be the whole path of a folder".to_owned()));
+        return Err(("storage.files", "storage.files must be the absolute path of a folder".to_owned()));
     }
     match storage.pool {
         2..=1000 => Ok(()),
@@ -100,7 +100,7 @@ fn check_storage(config: &Config) -> Result<(), WrongSetting> {
 fn check_embedding_model(config: &Config) -> Result<(), WrongSetting> {
     if config.embedding.provider == EmbeddingProvider::OpenAi && config.embedding.model.trim().is_empty() {
         let message =
-            "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
+            "embedding.provider = \"openai\" needs embedding.model, the name of a model of the endpoint";
         return Err(("embedding.model", message.to_owned()));
     }
     let names = embed::KNOWN_MODELS.map(|known| known.name);
@@ -166,16 +166,17 @@ fn check_weights(config: &Config) -> Result<(), WrongSetting> {
         ("recall.weight_entity_anchor", recall.weight_entity_anchor),
     ];
     match weights.iter().find(|(_, weight)| !weight.is_finite() || *weight < 0.0) {
-        Some((key, _)) => Err((key, format!("{key} must be a number from 0 on"))),
+        Some((key, _)) => Err((key, format!("{key} must be 0 or more"))),
         None => Ok(()),
     }
 }
 
 fn check_backup(config: &Config) -> Result<(), WrongSetting> {
     match config.backup.every.0 {
-        Some(every) if every.is_zero() => {
-            Err(("backup.every", "backup.every must be longer than 0, or \"\" for never".to_owned()))
-        }
+        Some(every) if every.is_zero() => Err((
+            "backup.every",
+            "backup.every must be longer than 0, or \"\" to switch backups off".to_owned(),
+        )),
         _ => Ok(()),
     }
 }
@@ -219,7 +220,9 @@ fn check_accounts(config: &Config) -> Result<(), WrongSetting> {
     ];
     let is_id = |id: &String| !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit());
     match allowed.into_iter().find(|(_, ids)| !ids.iter().all(is_id)) {
-        Some((key, _)) => Err((key, format!("{key}: an id is written in digits, as \"123456789012345678\""))),
+        Some((key, _)) => {
+            Err((key, format!("{key}: an id consists of digits, as in \"123456789012345678\"")))
+        }
         None => Ok(()),
     }
 }
@@ -231,7 +234,7 @@ fn check_proactive(config: &Config) -> Result<(), WrongSetting> {
         ("proactive.quiet_hours_end", proactive.quiet_hours_end),
     ];
     match hours.iter().find(|(_, hour)| !(0..24).contains(hour)) {
-        Some((key, _)) => Err((key, format!("{key}: an hour from 0 to 23"))),
+        Some((key, _)) => Err((key, format!("{key} must be an hour from 0 to 23"))),
         None => Ok(()),
     }
 }
@@ -249,8 +252,7 @@ fn check_voice(config: &Config) -> Result<(), WrongSetting> {
     let (speaks, hears) =
         (section.tts_provider != SpeechProvider::None, section.stt_provider != TranscriptProvider::None);
     if section.enabled && !speaks && !hears {
-        let reason =
-            "voice.enabled needs who speaks or who hears: set voice.tts_provider or voice.stt_provider";
+        let reason = "voice.enabled needs a provider: set voice.tts_provider or voice.stt_provider";
         return Err(("voice.enabled", reason.to_owned()));
     }
     let speaks_by_command = section.tts_provider == SpeechProvider::Command;
@@ -266,7 +268,7 @@ fn check_voice(config: &Config) -> Result<(), WrongSetting> {
     let voices = &section.tts_voices;
     let wants_voice = section.tts_command.iter().any(|part| part.contains(voice::VOICE_PLACEHOLDER));
     if section.enabled && speaks_by_command && wants_voice && section.tts_voice.is_empty() {
-        let reason = "voice.tts_command holds {voice}, so voice.tts_voice must name a voice";
+        let reason = "voice.tts_command contains {voice}, so voice.tts_voice must name a voice";
         return Err(("voice.tts_voice", reason.to_owned()));
     }
     let names = [&section.tts_voice, &voices.zh, &voices.en];
@@ -284,7 +286,7 @@ fn check_sampling(config: &Config) -> Result<(), WrongSetting> {
         return Err(("llm.max_tokens", "llm.max_tokens must be from 64 to 32000".to_owned()));
     }
     if config.llm.context_tokens != 0 && !(1_000..=1_000_000).contains(&config.llm.context_tokens) {
-        let reason = "llm.context_tokens must be 0 (as the model says) or from 1000 to 1000000";
+        let reason = "llm.context_tokens must be 0 (the model's own limit) or from 1000 to 1000000";
         return Err(("llm.context_tokens", reason.to_owned()));
     }
     Ok(())
@@ -302,7 +304,10 @@ fn check_prices(config: &Config) -> Result<(), WrongSetting> {
     for price in &config.llm.prices {
         let amounts = [price.input, price.output, price.cached.unwrap_or_default()];
         if price.model.is_empty() || !amounts.into_iter().all(is_amount) {
-            return Err((prices, "each of llm.prices needs `model`, and prices of 0 or more".to_owned()));
+            return Err((
+                prices,
+                "each entry of llm.prices needs `model` and prices of 0 or more".to_owned(),
+            ));
         }
     }
     Ok(())
@@ -311,11 +316,11 @@ fn check_prices(config: &Config) -> Result<(), WrongSetting> {
 fn check_caps(config: &Config) -> Result<(), WrongSetting> {
     let (cap, of_token) = ("llm.daily_spend_cap", "limits.usd_per_day");
     if config.llm.daily_spend_cap > 0.0 && config.llm.prices.is_empty() {
-        let reason = "llm.daily_spend_cap counts what models cost, so llm.prices must name their prices";
+        let reason = "llm.daily_spend_cap limits the cost of models, so llm.prices must contain their prices";
         return Err((cap, reason.to_owned()));
     }
     if config.limits.usd_per_day > 0.0 && config.llm.prices.is_empty() {
-        let reason = format!("{of_token} counts what models cost, so llm.prices must name their prices");
+        let reason = format!("{of_token} limits the cost of models, so llm.prices must contain their prices");
         return Err((of_token, reason));
     }
     Ok(())

@@ -17,17 +17,17 @@ pub(crate) struct ConfigChange {
 /// Parses `{section: {key: value}}` or `{"section.key": value}`. The error is shown to a person.
 pub(crate) fn changes_in(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<ConfigChange>, String> {
     let Some(sections) = wanted.as_object().filter(|sections| !sections.is_empty()) else {
-        return Err("the body has to be an object of sections with at least one key in it".to_owned());
+        return Err("the body must be an object of sections with at least one key".to_owned());
     };
     let mut leaves = Vec::new();
     for (name, value) in sections {
         if !name.contains('.') && !value.is_object() {
-            return Err(format!("{name}: a section has to be an object"));
+            return Err(format!("{name}: a section must be an object"));
         }
         collect_leaves(name, value, &mut leaves);
     }
     if leaves.is_empty() {
-        return Err("the body names no key; nothing was changed".to_owned());
+        return Err("the body contains no key. Nothing was changed".to_owned());
     }
     let mut wishes: Vec<ConfigChange> =
         leaves.into_iter().map(|(key, value)| to_change(key, value, known)).collect::<Result<_, _>>()?;
@@ -46,11 +46,11 @@ fn collect_leaves<'a>(path: &str, value: &'a Json, leaves: &mut Vec<(String, &'a
 
 fn to_change(key: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
     let Some((_, default)) = known.iter().find(|(name, _)| *name == key) else {
-        return Err(format!("there is no key `{key}`; nothing was changed"));
+        return Err(format!("unknown key `{key}`. Nothing was changed"));
     };
     let value = match value {
         Json::Null => None,
-        _ => Some(as_toml(value, default).ok_or_else(|| format!("{key}: {value} does not fit this key"))?),
+        _ => Some(as_toml(value, default).ok_or_else(|| format!("{key}: invalid value {value}"))?),
     };
     Ok(ConfigChange { key, value })
 }

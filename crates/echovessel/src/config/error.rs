@@ -16,7 +16,7 @@ pub(crate) enum ConfigError {
         message: String,
     },
     /// A key that does not exist.
-    #[error("{origin}: there is no key `{key}`{}", nearest_hint(.nearest.as_deref()))]
+    #[error("{origin}: unknown key `{key}`{}", nearest_hint(.nearest.as_deref()))]
     UnknownKey {
         /// The file or the environment variable.
         origin: String,

@@ -43,13 +43,18 @@ impl Protection {
     pub(crate) fn refusal(self, key: &str, author: ConfigAuthor) -> Option<String> {
         let (least, reason) = match self {
             Self::Open => (ConfigAuthor::NamedToken, ""),
-            Self::Owner => (ConfigAuthor::OwnerToken, "is the owner's: a named token does not change it"),
+            Self::Owner => (
+                ConfigAuthor::OwnerToken,
+                "can be changed only by the owner, not with a named \
+                token",
+            ),
             Self::Login => (
                 ConfigAuthor::Login,
-                "says who receives your words: no token changes it. Log in on the page, or set it in config.toml",
+                "decides who receives your messages, so no token can change it. Sign in to the web UI, or \
+                    set it in config.toml",
             ),
             Self::File => {
-                let reason = "names a program, a secret or a place on this machine: set it in config.toml";
+                let reason = "names a program, a secret or a path on this machine: set it in config.toml";
                 return Some(format!("{key} {reason}. Nothing was changed"));
             }
         };

@@ -56,37 +56,37 @@ section!(
         server: Server = Server::default(),
         /// The database, and backups of it.
         storage: Storage = Storage::default(),
-        /// Copies of the memory.
+        /// Backups of the memory.
         backup: Backup = Backup::default(),
         /// The persona of this daemon.
         persona: Persona = Persona::default(),
         /// The language model that writes replies and memories.
         llm: Llm = Llm::default(),
-        /// The model that makes vectors of texts.
+        /// The model that computes vectors of texts.
         embedding: Embedding = Embedding::default(),
-        /// Limits at which a conversation ends and becomes memory.
+        /// Limits at which a conversation ends. Memories are created from ended conversations.
         session: Session = Session::default(),
-        /// Making memories of ended conversations.
+        /// Creating memories from ended conversations.
         consolidate: Consolidate = Consolidate::default(),
-        /// Thinking between sessions: thoughts, expectations and questions out of what has happened.
+        /// Thinking between sessions: thoughts, expectations and questions based on recent events.
         slow_cycle: SlowCycle = SlowCycle::default(),
         /// Finding memories for a reply.
         recall: Recall = Recall::default(),
-        /// Channels on which people talk with the persona.
+        /// Channels for conversations with the persona.
         channels: Channels = Channels::default(),
-        /// The shared self: documents, diary, roll-ups.
+        /// The hub: documents, diary and roll-ups that several programs share.
         hub: Hub = Hub::default(),
-        /// The hub that this home is an embodiment of.
+        /// The hub that this home follows.
         sync: Sync = Sync::default(),
-        /// Spoken replies and transcribed voice messages.
+        /// Spoken replies, and transcription of voice messages.
         voice: Voice = Voice::default(),
         /// Messages that the persona sends proactively.
         proactive: Proactive = Proactive::default(),
-        /// The OpenAI API that the daemon offers to chat programs.
+        /// The OpenAI-compatible API for chat programs.
         openai: OpenAi = OpenAi::default(),
-        /// Limits for each client.
+        /// Limits of requests and replies per client.
         limits: Limits = Limits::default(),
-        /// Traces: data about the making of replies and memories. Receipts are always stored.
+        /// Traces: steps of replies and of memory creation. Receipts are always stored.
         trace: Trace = Trace::default(),
     }
 );
@@ -94,17 +94,17 @@ section!(
 section!(
     /// The HTTP server of the daemon.
     Server {
-        /// Address to bind. Beyond loopback use TLS, or a proxy that encrypts and `behind_proxy`.
+        /// Address to bind. Beyond loopback, use TLS, or a TLS proxy with `behind_proxy`.
         host: String = "127.0.0.1".to_owned(),
-        /// Port; 0 takes any free one, printed and written to `run.json` in the home.
+        /// Port; 0 chooses a free one, which is printed and written to `run.json` in the home.
         port: u16 = 7777,
-        /// Host names beside 127.0.0.1, localhost and `[::1]` that requests may name.
+        /// Host names that requests may use, in addition to 127.0.0.1, localhost and `[::1]`.
         allowed_hosts: Vec<String> = Vec::new(),
-        /// Certificate chain in PEM; together with `tls_key` it makes the daemon speak TLS.
+        /// Certificate chain in PEM. Together with `tls_key` it enables TLS.
         tls_cert: String = String::new(),
-        /// Key of the certificate in PEM.
+        /// Private key of the certificate in PEM.
         tls_key: String = String::new(),
-        /// Set to true behind a reverse proxy: X-Forwarded-* headers are trusted then.
+        /// Set to true behind a reverse proxy, to trust its X-Forwarded-* headers.
         behind_proxy: bool = false,
         /// URL at which other daemons of the same database reach this one, as `http://10.0.0.7:7777`. If empty: the bound address.
         advertise: String = String::new(),
@@ -117,13 +117,13 @@ section!(
         /// `sqlite` for the file in the home, `sqlite:///path`, or `postgres://user@host:port/database`; several hosts are
         /// separated by commas.
         url: String = "sqlite".to_owned(),
-        /// Environment variable that holds the password of the database server.
+        /// Environment variable with the password of the database server.
         password_env: String = String::new(),
-        /// File that holds this password, as secrets are mounted into containers.
+        /// File with the password, for secrets that are mounted into containers.
         password_file: String = String::new(),
-        /// Connections to the database server, 2 to 1000.
+        /// Maximum connections to the database server, 2 to 1000; opened as they are needed.
         pool: u16 = 16,
-        /// Folder for sound and imported files; if empty, the home. Daemons that share a database need a folder that they share too.
+        /// Folder for sound and imported files; if empty, the home. Daemons that share a database must share this folder.
         files: String = String::new(),
     }
 );
@@ -134,13 +134,13 @@ pub(crate) fn is_server_url(url: &str) -> bool {
 }
 
 section!(
-    /// Copies of the memory.
+    /// Backups of the memory.
     Backup {
-        /// Interval of automatic backups, as `24h`; empty means none.
+        /// Interval of automatic backups, such as `24h`; empty switches them off.
         every: OptionalDuration = OptionalDuration::default(),
-        /// Backups that stay in the folder, the newest; at least 1.
+        /// Number of newest backups to keep in the folder, at least 1.
         keep: u32 = 7,
-        /// Folder of the backups; empty means `backups` in the home.
+        /// Folder for backups; if empty, `backups` in the home.
         dir: String = String::new(),
     }
 );
@@ -148,9 +148,9 @@ section!(
 section!(
     /// The persona of this daemon.
     Persona {
-        /// Id of the persona that answers when a request names none.
+        /// Id of the persona for requests that name none.
         id: String = "default".to_owned(),
-        /// The persona's first name; afterwards the database holds it.
+        /// Name of a new persona. Later changes are stored in the database.
         display_name: String = "Echo".to_owned(),
     }
 );
@@ -160,30 +160,30 @@ section!(
     Llm {
         /// `auto` (a local Ollama or LM Studio, else offline), `openai`, `anthropic` or `offline`.
         provider: ProviderKind = ProviderKind::Auto,
-        /// Endpoint; for `openai` as customary with `/v1`, for `anthropic` the root.
+        /// URL of the endpoint; for `openai` with `/v1`, for `anthropic` without a path.
         base_url: String = String::new(),
-        /// Environment variable that holds the key; empty means the provider's customary one.
+        /// Environment variable with the API key; if empty, the usual one of the provider.
         api_key_env: String = String::new(),
-        /// One model for everything; empty means the provider's default for each tier.
+        /// One model for all tasks; if empty, the provider's default for each tier.
         model: String = String::new(),
         /// A model for each tier.
         models: LlmModels = LlmModels::default(),
-        /// Time limit of a whole call.
+        /// Time limit for a whole call.
         timeout: ConfigDuration = seconds(60),
-        /// Time limit up to the first token of a reply.
+        /// Time limit for the first token of a reply.
         first_token_timeout: ConfigDuration = seconds(30),
-        /// Retries of a call that failed for a passing reason.
+        /// Retries after a temporary failure.
         max_retries: u32 = 3,
         /// Sampling temperature of replies, from 0 to 2. It is not sent to models that reject it.
         temperature: f64 = 0.7,
-        /// Most tokens of a reply, with those that a model thinks in: 64 to 32000.
+        /// Maximum tokens of a reply, including reasoning tokens: 64 to 32000.
         max_tokens: u32 = 4096,
-        /// Most tokens of a reply's prompt: 1000 to 1000000. 0 is 8000, or where a model server on this machine chooses the model and says what it takes, three quarters of that, between 1000 and 32000.
+        /// Maximum tokens of a prompt: 1000 to 1000000. 0 means 8000, or for a local model server that reports its context size, three quarters of that, between 1000 and 32000.
         context_tokens: u32 = 0,
         /// Prices of models in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output
-        /// = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
+        /// = 1.6, cached = 0.1 }]`. The price of a model also applies to its dated releases.
         prices: Vec<LlmPrice> = Vec::new(),
-        /// US dollars a day from which work in the background (memory, thinking, roll-ups) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
+        /// Daily spending cap in US dollars: once reached, background work (memory, thinking, roll-ups) waits for the next day, while replies continue. 0 means no cap. Counts calls of models that have a price.
         daily_spend_cap: f64 = 0.0,
     }
 );
@@ -191,13 +191,13 @@ section!(
 section!(
     /// Price of a model, in US dollars per million tokens.
     LlmPrice {
-        /// The model's name, as the ledger shows it.
+        /// Name of the model, as in the cost ledger.
         model: String = String::new(),
-        /// Tokens of the request.
+        /// Price of input tokens.
         input: f64 = 0.0,
-        /// Tokens of the answer.
+        /// Price of output tokens.
         output: f64 = 0.0,
-        /// Price of input tokens that the provider had cached; the price of input tokens if it is not set.
+        /// Price of cached input tokens; if not set, that of input tokens.
         cached: Option<f64> = None,
     }
 );
@@ -207,7 +207,7 @@ section!(
     LlmModels {
         /// Model for extraction, imports and drafts.
         small: String = String::new(),
-        /// Reflection, slow cycle, roll-ups.
+        /// Model for reflection, slow cycles and roll-ups.
         medium: String = String::new(),
         /// Model for the conversation itself.
         large: String = String::new(),
@@ -215,51 +215,51 @@ section!(
 );
 
 section!(
-    /// The model that makes vectors of texts.
+    /// The model that computes vectors of texts.
     Embedding {
-        /// `local`, `openai` (any OpenAI-compatible endpoint) or `none`: words alone.
+        /// `local`, `openai` (any OpenAI-compatible endpoint) or `none` (search by words only).
         provider: EmbeddingProvider = EmbeddingProvider::Local,
-        /// Folder of the local model; empty means `models/` and its name in the home.
+        /// Folder of the local model; if empty, its folder under `models/` in the home.
         model_dir: String = String::new(),
-        /// For `openai`: the endpoint, with `/v1`; empty means OpenAI's own.
+        /// For `openai`: URL of the endpoint, with `/v1`; if empty, OpenAI's.
         base_url: String = String::new(),
-        /// For `openai`: the model to ask for. For `local`: `multilingual-e5-small` or `all-MiniLM-L6-v2`; empty means the
-        /// first of them that is there.
+        /// For `openai`: name of the model. For `local`: `multilingual-e5-small` or `all-MiniLM-L6-v2`; if empty, the
+        /// first of them that is installed.
         model: String = String::new(),
-        /// For `openai`: environment variable that holds the key.
+        /// For `openai`: environment variable with the API key.
         api_key_env: String = "OPENAI_API_KEY".to_owned(),
-        /// For `openai`: permits plain http to another machine, in a network you trust.
+        /// For `openai`: set to true to allow plain http to another machine, in a network that you trust.
         allow_insecure_http: bool = false,
-        /// Put before a text that is looked for; `auto` means what the model's folder says, else nothing.
+        /// Prefix of queries; `auto` uses the one in the model's folder, if any.
         query_prefix: String = "auto".to_owned(),
-        /// Put before a text that is to be found; `auto` means what the model's folder says, else nothing.
+        /// Prefix of texts to be found; `auto` uses the one in the model's folder, if any.
         passage_prefix: String = "auto".to_owned(),
-        /// Scripts that the model reads, by Unicode's names (`Latin`, `Han`); empty means what a local model's vocabulary
-        /// says, and every script for an endpoint.
+        /// Scripts that the model reads, by Unicode names (`Latin`, `Han`); if empty, those in the vocabulary of a local model,
+        /// and all scripts for an endpoint.
         readable_scripts: Vec<String> = Vec::new(),
     }
 );
 
 section!(
-    /// Limits at which a conversation ends and becomes memory.
+    /// Limits at which a conversation ends. Memories are created from ended conversations.
     Session {
         /// Silence after which a session ends.
         idle: ConfigDuration = minutes(30),
-        /// Interval of the scan for quiet conversations.
+        /// Interval of the check for idle conversations.
         scan_every: ConfigDuration = seconds(60),
-        /// Number of messages after which a session ends.
+        /// Maximum number of messages in a session.
         max_messages: u32 = 200,
-        /// Number of tokens after which a session ends.
+        /// Maximum number of tokens in a session.
         max_tokens: u64 = 20_000,
-        /// Age up to which a turn that a crash interrupted is still answered.
+        /// Maximum age of a turn that is still answered after a crash.
         answer_within: ConfigDuration = minutes(10),
     }
 );
 
 section!(
-    /// Making memories of ended conversations.
+    /// Creating memories from ended conversations.
     Consolidate {
-        /// Interval of the scan for ended conversations; the end of one also starts the work.
+        /// Interval of the check for ended conversations. The end of a conversation also starts the work.
         poll_every: ConfigDuration = seconds(5),
         /// Retries of a session before it is `failed`.
         max_retries: u32 = 3,
@@ -267,27 +267,27 @@ section!(
         trivial_message_count: usize = 3,
         /// Fewer tokens than this make a session short.
         trivial_token_count: u64 = 200,
-        /// Distinct content words of the user from which a short session still counts; a third of them in one sentence do too.
+        /// Number of distinct content words of the user with which a short session is still remembered; a third of them in one sentence is also enough.
         trivial_user_terms: usize = 12,
-        /// Reflections in 24 hours at which no more are made.
+        /// Maximum number of reflections in 24 hours.
         reflection_hard_gate_24h: usize = 3,
-        /// Keywords beside the built-in ones that always make a session count.
+        /// Additional keywords with which a session is always remembered.
         strong_emotion_words: Vec<String> = Vec::new(),
     }
 );
 
 section!(
-    /// Thinking between sessions: thoughts, expectations and questions out of what has happened.
+    /// Thinking between sessions: thoughts, expectations and questions based on recent events.
     SlowCycle {
         /// Set to false to turn the slow cycle off.
         enabled: bool = true,
-        /// Rest between two cycles; a shock or a correction waives it.
+        /// Minimum time between two cycles. A shock or a correction starts one earlier.
         cool_down: ConfigDuration = minutes(30),
-        /// Cycles a day, for each persona and user.
+        /// Maximum cycles per day, for each persona and user.
         daily_cycles: u32 = 36,
-        /// Tokens a day that cycles may send, for each persona and user.
+        /// Maximum input tokens of cycles per day, for each persona and user.
         daily_input_tokens: u64 = 150_000,
-        /// Tokens a day that cycles may receive, for each persona and user.
+        /// Maximum output tokens of cycles per day, for each persona and user.
         daily_output_tokens: u64 = 30_000,
     }
 );
@@ -295,37 +295,37 @@ section!(
 section!(
     /// Finding memories for a reply.
     Recall {
-        /// Memories that go into a prompt.
+        /// Maximum number of memories in a prompt.
         k: usize = 10,
-        /// Messages of the recent window.
+        /// Number of recent messages in a prompt.
         recent_window: u32 = 20,
-        /// Relevance below which a memory stays out, and that one of the verbatim passages must have.
+        /// Minimum relevance of a memory, and of the best verbatim passage.
         min_relevance: f64 = 0.4,
         /// Weight of recency in the score.
         weight_recency: f64 = 0.5,
         /// Weight of relevance in the score.
         weight_relevance: f64 = 3.0,
-        /// Weight of |impact| in the score.
+        /// Weight of the absolute impact in the score.
         weight_impact: f64 = 2.0,
-        /// Weight of relational tags and paths.
+        /// Weight of relational tags and paths in the score.
         weight_relational: f64 = 1.0,
-        /// Weight of a named entity.
+        /// Weight of a named entity in the score.
         weight_entity_anchor: f64 = 1.5,
-        /// Age at which recency has halved.
+        /// Age at which the recency of a memory is one half.
         half_life: ConfigDuration = days(14),
-        /// Lowest score of a memory that matches a message; if none does, the prompt says that nothing was found.
+        /// Minimum score of a match. If no memory reaches it, the prompt says that nothing was found.
         min_support: f64 = RecallSettings::default().min_support,
-        /// Weights of the signals by which earlier messages are ranked; `echovessel-eval tune` fits them on data.
+        /// Weights for ranking earlier messages; `echovessel-eval tune` fits them on data.
         message_weights: RecallMessageWeights = RecallMessageWeights::default(),
-        /// The day on which an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
+        /// First day of the week in English ("last week"): monday or sunday. In Chinese it is Monday.
         week_start: WeekStart = WeekStart::Monday,
     }
 );
 
 section!(
-    /// Channels on which people talk with the persona.
+    /// Channels for conversations with the persona.
     Channels {
-        /// The page in the browser.
+        /// The web UI in the browser.
         web: WebChannel = WebChannel::default(),
         /// Direct messages on Discord, and mentions in servers.
         discord: DiscordChannel = DiscordChannel::default(),
@@ -335,7 +335,7 @@ section!(
 );
 
 section!(
-    /// The page in the browser.
+    /// The web UI in the browser.
     WebChannel {
         /// Delay before a reply, so that several messages in a row are answered together.
         debounce: ConfigDuration = milliseconds(2_000),
@@ -347,15 +347,15 @@ section!(
     DiscordChannel {
         /// Set to true to turn the channel on.
         enabled: bool = false,
-        /// Environment variable that holds the bot's token.
+        /// Environment variable with the bot's token.
         token_env: String = "ECHOVESSEL_DISCORD_TOKEN".to_owned(),
-        /// Ids of accounts that may write without a code, as texts; each is a user of its own.
+        /// Ids of accounts that may write without a code, as strings; each is a separate user.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// Delay before a reply, so that several messages in a row are answered together.
         debounce: ConfigDuration = milliseconds(2_000),
-        /// Address of the API; empty means the platform's own.
+        /// URL of the API; if empty, the platform's.
         api_base: String = String::new(),
-        /// Address of the gateway; empty means the one that the API answers.
+        /// URL of the gateway; if empty, the one that the API returns.
         gateway_url: String = String::new(),
     }
 );
@@ -365,45 +365,45 @@ section!(
     TelegramChannel {
         /// Set to true to turn the channel on.
         enabled: bool = false,
-        /// Environment variable that holds the bot's token.
+        /// Environment variable with the bot's token.
         token_env: String = "ECHOVESSEL_TELEGRAM_TOKEN".to_owned(),
-        /// Ids of accounts that may write without a code, as texts; each is a user of its own.
+        /// Ids of accounts that may write without a code, as strings; each is a separate user.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// Delay before a reply, so that several messages in a row are answered together.
         debounce: ConfigDuration = milliseconds(2_000),
-        /// Address of the Bot API; empty means the platform's own.
+        /// URL of the Bot API; if empty, the platform's.
         api_base: String = String::new(),
     }
 );
 
 section!(
-    /// Spoken replies and transcribed voice messages.
+    /// Spoken replies, and transcription of voice messages.
     Voice {
         /// Set to true to turn voice on; each persona has its own switch in addition.
         enabled: bool = false,
         /// Provider of speech: `none`, `command`, `openai` (any endpoint with /v1/audio/speech) or `fishaudio`.
         tts_provider: SpeechProvider = SpeechProvider::None,
-        /// Address of who speaks, as `http://127.0.0.1:8880/v1`; empty means the provider's own.
+        /// URL of the speech provider, such as `http://127.0.0.1:8880/v1`; if empty, the provider's own.
         tts_base_url: String = String::new(),
-        /// Model that speaks; empty means the provider's customary one.
+        /// Model for speech; if empty, the provider's default.
         tts_model: String = String::new(),
-        /// Voice of sentences for which no other is set, as the provider names it.
+        /// Default voice, as the provider names it.
         tts_voice: String = String::new(),
-        /// Voices by the language of the sentence.
+        /// Voices by the language of a sentence.
         tts_voices: LanguageVoices = LanguageVoices::default(),
-        /// Environment variable that holds the key of who speaks.
+        /// Environment variable with the API key for speech.
         tts_api_key_env: String = "FISH_API_KEY".to_owned(),
-        /// Program that speaks: text on standard input, WAV on standard output; `{voice}` becomes the voice.
+        /// Command for speech: reads text on standard input and writes WAV on standard output; `{voice}` is replaced by the voice.
         tts_command: Vec<String> = Vec::new(),
         /// Provider of transcription: `none`, `command` or `openai` (any endpoint with /v1/audio/transcriptions).
         stt_provider: TranscriptProvider = TranscriptProvider::None,
-        /// Address of who hears; empty means the provider's own.
+        /// URL of the transcription provider; if empty, the provider's own.
         stt_base_url: String = String::new(),
-        /// Model that hears; empty means the provider's customary one.
+        /// Model for transcription; if empty, the provider's default.
         stt_model: String = String::new(),
-        /// Environment variable that holds the key of who hears.
+        /// Environment variable with the API key for transcription.
         stt_api_key_env: String = "OPENAI_API_KEY".to_owned(),
-        /// Program that hears: the path of a WAV file is appended, the transcript is read from standard output.
+        /// Command for transcription: the path of a WAV file is appended, and the transcript is read from standard output.
         stt_command: Vec<String> = Vec::new(),
         /// Set to true to store recordings with their messages; they are deleted together.
         keep_recordings: bool = false,
@@ -411,28 +411,28 @@ section!(
 );
 
 section!(
-    /// Voices by the language of the sentence; empty means `tts_voice`.
+    /// Voices by the language of a sentence; if empty, `tts_voice`.
     LanguageVoices {
-        /// Voice of Chinese sentences.
+        /// Voice for Chinese sentences.
         zh: String = String::new(),
-        /// Voice of English sentences, and of those in other languages than Chinese.
+        /// Voice for English sentences, and for all languages other than Chinese.
         en: String = String::new(),
     }
 );
 
 section!(
-    /// The shared self: documents, diary, roll-ups.
+    /// The hub: documents, diary and roll-ups that several programs share.
     Hub {
-        /// Name of this instance; empty means the host name, made safe.
+        /// Name of this instance; if empty, the host name without special characters.
         instance: String = String::new(),
-        /// Time of day at which ended days, weeks and months are summarised, in the persona's time zone.
+        /// Time of day in the persona's time zone at which ended days, weeks and months are summarised.
         rollup_at: String = "05:00".to_owned(),
         /// Set to false to skip summaries that were missed while the daemon was off.
         catch_up: bool = true,
         /// Set to false to turn off the extraction of facts for the graph: one request to the small model after each
-        /// conversation with memories. Without a model nothing is extracted.
+        /// conversation with memories. Without a model, nothing is extracted.
         graph_facts: bool = true,
-        /// Period after which snapshots are deleted.
+        /// Age at which snapshots are deleted.
         snapshot_retention: ConfigDuration = days(30),
         /// Set to true to let a token that is bound to one user read documents of the category `custom`, which all users
         /// share.
@@ -443,53 +443,53 @@ section!(
 section!(
     /// Documents that several instances write.
     Sync {
-        /// The address of the hub, such as `https://home.example:7777`; empty for a home that is nobody's embodiment.
+        /// URL of the hub, such as `https://home.example:7777`; empty if this home follows no hub.
         /// `echovessel sync connect` sets it.
         url: String = String::new(),
-        /// Instead of `url`: a program that is started as the hub and speaks MCP over its standard input and output, with its arguments.
+        /// Instead of `url`: a program with its arguments that is started as the hub and serves MCP on its standard input and output.
         command: Vec<String> = Vec::new(),
-        /// The environment variable with the token of this embodiment. Without it the token that `echovessel sync connect` has
+        /// Environment variable with the token of this home. Without it, the token that `echovessel sync connect` has
         /// stored is used.
         token_env: String = "ECHOVESSEL_HUB_TOKEN".to_owned(),
-        /// A file with the certificate, in PEM form, of an authority that is trusted beside those of the system.
+        /// PEM file with the certificate of an additional trusted authority.
         ca_file: String = String::new(),
-        /// The longest time between two exchanges; changes here are sent after two seconds.
+        /// Maximum time between two syncs. Changes in this home are sent after two seconds.
         push_every: ConfigDuration = minutes(5),
-        /// Instances whose version is shown first among concurrent ones.
+        /// Instances whose version becomes the current one among concurrent versions.
         instance_priority: Vec<String> = Vec::new(),
     }
 );
 
 section!(
-    /// Messages that the persona sends proactively. Without a language model it only speaks of what is due.
+    /// Messages that the persona sends proactively. Without a language model, they are only about due promises and dates.
     Proactive {
         /// Set to true to turn proactive messages on.
         enabled: bool = false,
-        /// Interval of the checks for an occasion.
+        /// Interval of the checks for a reason to write.
         tick: ConfigDuration = minutes(1),
-        /// First hour of the night in the user's zone, 0 to 23: no messages from here.
+        /// First quiet hour in the user's time zone, 0 to 23. No messages are sent during quiet hours.
         quiet_hours_start: i8 = 23,
-        /// First hour after it, 0 to 23; the same as the start means no quiet hours.
+        /// First hour after the quiet hours, 0 to 23. If it equals the start, there are no quiet hours.
         quiet_hours_end: i8 = 7,
-        /// Most messages to one user in any 24 hours.
+        /// Maximum messages to one user within 24 hours.
         max_per_24h: u32 = 3,
-        /// Unanswered messages after which the persona waits for the user; 0 never waits.
+        /// Number of unanswered messages after which the persona waits for the user; 0 means no limit.
         cold_user_threshold: u32 = 2,
-        /// Time without an answer to a message after which no further one is sent.
+        /// Time without a reply to a message after which no further one is sent.
         cold_user_response_window: ConfigDuration = hours(6),
-        /// Silence of the user that is an occasion by itself.
+        /// Silence of the user after which the persona writes.
         long_silence: ConfigDuration = hours(48),
-        /// Set to false to send them as text only, where replies are spoken.
+        /// Set to false to send them as text only, even if replies are spoken.
         use_voice: bool = true,
     }
 );
 
 section!(
-    /// Weights of the ranking of messages. Only their ratios matter.
+    /// Weights for ranking messages. Only their ratios matter.
     RecallMessageWeights {
         /// The message has the words of the question.
         words: f64 = Signal::Words.default_weight(),
-        /// The message is near to the question in meaning.
+        /// The message has a similar meaning as the question.
         meaning: f64 = Signal::Meaning.default_weight(),
         /// The messages around it share words with the question.
         topic_words: f64 = Signal::TopicWords.default_weight(),
@@ -499,7 +499,7 @@ section!(
         speaker: f64 = Signal::Speaker.default_weight(),
         /// The message was said at the time that the question names.
         time: f64 = Signal::Time.default_weight(),
-        /// Weight of a message that tells a time if the question asks for one.
+        /// The message mentions a time, and the question asks for one.
         tells_when: f64 = Signal::TellsWhen.default_weight(),
         /// The message is a question.
         asks: f64 = Signal::Asks.default_weight(),
@@ -509,42 +509,42 @@ section!(
 );
 
 section!(
-    /// The OpenAI API that the daemon offers to chat programs.
+    /// The OpenAI-compatible API for chat programs.
     OpenAi {
-        /// Treatment of prompts that a chat program writes by itself (titles, tags, suggestions): `refuse`, or `answer` by
+        /// Handling of prompts that a chat program sends by itself (titles, tags, suggestions): `refuse`, or `answer` with
         /// the small model at the owner's cost. Neither is stored.
         utility_prompts: UtilityPrompts = UtilityPrompts::Refuse,
     }
 );
 
 section!(
-    /// Limits for each client.
+    /// Limits of requests and replies per client.
     Limits {
         /// Maximum duration of one turn.
         turn_timeout: ConfigDuration = seconds(120),
         /// Maximum size of a request body.
         body: ByteSize = ByteSize::mebibytes(1),
-        /// Memory that the vectors of active users may take; those not used for longest give way.
+        /// Maximum memory for the vectors of active users; the least recently used are evicted.
         vector_memory: ByteSize = ByteSize::mebibytes(256),
         /// Largest upload. Not implemented in this version: another value is an error.
         upload: ByteSize = ByteSize::mebibytes(50),
-        /// Requests a second of one token or address, in the long run; 0 limits nothing. The owner on this machine is not limited.
+        /// Average requests per second of one token or address; 0 means no limit. The owner on this machine is not limited.
         requests_per_second: u32 = 50,
-        /// Requests at once of one token or address.
+        /// Maximum burst of requests of one token or address.
         burst: u32 = 200,
-        /// Replies that one named token may ask for in a day; 0 limits nothing.
+        /// Maximum replies per day for one named token; 0 means no limit.
         turns_per_day: u64 = 5_000,
-        /// Maximum cost of a named token's replies per day, in US dollars by llm.prices; 0 means no limit.
+        /// Maximum cost per day of the replies for one named token, in US dollars by llm.prices; 0 means no limit.
         usd_per_day: f64 = 0.0,
     }
 );
 
 section!(
-    /// Traces: data about the making of replies and memories. Receipts are always stored.
+    /// Traces: steps of replies and of memory creation. Receipts are always stored.
     Trace {
         /// Set to false to store no new traces of turns, sessions and slow cycles.
         enabled: bool = true,
-        /// Age at which they are deleted; looked for at start and once an hour.
+        /// Age at which traces are deleted; checked at start and once an hour.
         retention: ConfigDuration = days(14),
     }
 );

@@ -35,7 +35,7 @@ async fn backup_of_running_home_is_restored_and_what_was_erased_since_stays_eras
     let copied = run(&home, &settings, &["backup", path, "--json"]).await.json();
     assert_eq!(copied["messages"], json!(4), "{copied}");
     let again = run(&home, &settings, &["backup", path]).await;
-    assert!(again.code == 1 && again.err.contains("left as it is"), "{}", again.err);
+    assert!(again.code == 1 && again.err.contains("was not changed"), "{}", again.err);
 
     say(&daemon, &["this was said after the backup"]).await;
     let refused = run(&home, &settings, &["restore", path, "--yes"]).await;

@@ -120,7 +120,7 @@ async fn an_account_is_linked_by_a_command_and_talks_over_a_kill() {
     assert_eq!(other.code, 1, "{}", other.err);
     assert!(other.err.contains("no account of telegram is linked to self"), "{}", other.err);
     let printed = run(&home, &settings, &[&unlink[..], &["7"]].concat()).await.well();
-    assert_eq!(printed, "telegram 7 does not write for self any more.\n");
+    assert_eq!(printed, "telegram account 7 is no longer linked to self.\n");
     platforms.telegram.write(7, "is anyone there?");
     until_sent_on_telegram(&platforms, 4).await;
     assert!(platforms.telegram.sent()[3].1.starts_with("This assistant is private."));
@@ -143,7 +143,7 @@ async fn bot_is_set_up_in_the_page_talks_at_once_and_is_switched_off() {
     assert!(status(&daemon, "web").await["token"].is_null());
 
     for (wrong, hint) in [
-        (json!({"token": "999:wrong-token"}), "refuses the bot's token"),
+        (json!({"token": "999:wrong-token"}), "rejects the bot's token"),
         (json!({"token": "two\nlines"}), "one line"),
         (json!({}), "enter the bot's token"),
     ] {
@@ -238,7 +238,7 @@ async fn one_persona_is_reached_on_discord_telegram_and_the_page() {
     platforms.discord.fail("GET @me", DiscordFault::Unauthorized);
     let tested = daemon.post("/api/admin/channels/discord/test", &json!({})).await;
     assert_eq!(tested["ok"], json!(false));
-    assert!(tested["error"].as_str().unwrap().contains("refuses the bot's token"), "{tested}");
+    assert!(tested["error"].as_str().unwrap().contains("rejects the bot's token"), "{tested}");
     platforms.discord.write(7, "my cat is called Tom");
     until_sent_on_discord(&platforms, 2).await;
     platforms.telegram.write(7, "did I tell you of my cat?");
@@ -273,7 +273,10 @@ async fn a_channel_that_cannot_work_is_an_error_at_start() {
     ] {
         let settings = Settings::offline().key(&format!("channels.{channel}.enabled"), true);
         let message = refused(&settings);
-        assert!(message.contains(&format!("{variable} does not hold the bot's token")), "{message}");
+        assert!(
+            message.contains(&format!("the bot's token is missing: set the environment variable {variable}")),
+            "{message}"
+        );
         let open = settings
             .variable(variable, TOKEN)
             .key(&format!("channels.{channel}.{address}"), "http://platform.example");
@@ -297,12 +300,12 @@ async fn the_start_line_names_the_hosts_of_the_channels() {
     let output = std::io::BufReader::new(started.stdout.take().unwrap());
     let reading = tokio::task::spawn_blocking(move || {
         let lines = std::io::BufRead::lines(output).map_while(Result::ok);
-        lines.into_iter().find(|line| line.contains("talks to"))
+        lines.into_iter().find(|line| line.contains("network"))
     });
     let line = reading.await.unwrap().unwrap();
     started.kill().unwrap();
     started.wait().unwrap();
-    assert!(line.contains("127.0.0.1 for Discord, 127.0.0.1 for Telegram; no other host"), "{line}");
+    assert!(line.contains("127.0.0.1 for Discord, 127.0.0.1 for Telegram; no other connections"), "{line}");
 }
 
 /// A pseudo-random number that is the same in every run.

@@ -33,7 +33,7 @@ async fn card_becomes_a_persona_that_speaks_first() {
     let shown = run(&home, &settings, &["import", &file, "--look"]).await.well();
     assert!(shown.contains("Wren") && shown.contains("2. Back from the mainland?"), "{shown}");
     let shown = run(&home, &settings, &["import", &file, "--persona", "wren"]).await.well();
-    assert!(shown.contains("keeps the light") && shown.contains("--yes saves it"), "{shown}");
+    assert!(shown.contains("keeps the light") && shown.contains("Pass --yes to save it"), "{shown}");
     let refused = run(&home, &settings, &["import", &file, "--persona", "wren", "--yes"]).await;
     assert!(refused.code == 1 && refused.err.contains("--create"), "{}", refused.err);
     run(&home, &settings, &["import", &file, "--persona", "wren", "--create", "--greeting", "2", "--yes"])

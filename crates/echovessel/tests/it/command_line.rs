@@ -240,7 +240,7 @@ async fn status_token_and_stop_speak_with_the_daemon() {
 
     let stopping = run(&home, &settings, &["stop"]).await;
     let stopped = stopping.well();
-    assert!(stopped.contains("safe"), "{stopped}");
+    assert!(stopped.contains("All messages are stored"), "{stopped}");
     assert!(daemon.ended().await, "the daemon did not end well");
     assert!(!home.file("run.json").exists());
 }

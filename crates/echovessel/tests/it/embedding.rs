@@ -107,7 +107,7 @@ async fn another_model_in_the_folder_is_named_and_never_overwritten() {
     let settings = Settings::none().key("embedding.model_dir", folder.path().display());
     let fetched = run(&home, &settings, &["model", "fetch", "--from", "nowhere"]).await;
     assert_eq!(fetched.code, 1);
-    assert!(fetched.err.contains("holds another model (roberta with 12 layers"), "{}", fetched.err);
+    assert!(fetched.err.contains("contains another model (roberta with 12 layers"), "{}", fetched.err);
     assert_eq!(fs::read(folder.path().join("model.safetensors")).unwrap(), b"weights");
     let verified = run(&home, &settings, &["model", "verify"]).await;
     assert!(verified.code == 1 && verified.err.contains("model.safetensors"), "{}", verified.err);

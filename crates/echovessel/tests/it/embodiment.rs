@@ -168,8 +168,8 @@ async fn each_failure_has_its_sentence_and_nothing_is_written() {
         (with(&good), "home.example", "write it as https://"),
         (with("ev_wrong"), &hub.url, "does not know the token"),
         (with(&chat), &hub.url, "token create --scope hub:NAME"),
-        (with(&good), &not_ours, "not at this path"),
-        (with(&good), &hub.url.replace("http:", "https:"), "does not speak TLS"),
+        (with(&good), &not_ours, "at this path"),
+        (with(&good), &hub.url.replace("http:", "https:"), "does not accept TLS"),
         (other, &hub.url, "set persona.id to"),
     ] {
         let ran = connect(&laptop, &settings, url).await;
@@ -180,7 +180,7 @@ async fn each_failure_has_its_sentence_and_nothing_is_written() {
     // A token with the hub's own name.
     let own = token(&home, "hub:home").await;
     let ran = connect(&laptop, &with(&own), &hub.url).await;
-    assert!(ran.err.contains("called `home` as well"), "{}", ran.err);
+    assert!(ran.err.contains("also named `home`"), "{}", ran.err);
 }
 
 /// The hub is a program that is started and speaks over its standard input and output.
@@ -208,7 +208,7 @@ async fn a_configuration_that_can_not_work_is_an_error_at_the_start() {
     let home = Home::new();
     for (settings, sentence) in [
         (Settings::offline().key("sync.url", "home.example"), "write it as https://"),
-        (Settings::offline().key("sync.url", "https://home.example:7777"), "the token for it is missing"),
+        (Settings::offline().key("sync.url", "https://home.example:7777"), "its token is missing"),
     ] {
         let ran = run(&home, &settings, &["run", "--port", "0", "--no-open"]).await;
         assert!(ran.code != 0 && ran.err.contains(sentence), "{}", ran.err);

@@ -145,7 +145,7 @@ async fn archive_makes_a_home_that_answers_the_same() {
     // The home is idle here, so that what is read afterwards is what was exported.
     run(&home, &settings, &["export", path, "--json"]).await.well();
     let refused = run(&home, &settings, &["export", path]).await;
-    assert!(refused.code == 1 && refused.err.contains("left as it is"), "{}", refused.err);
+    assert!(refused.code == 1 && refused.err.contains("was not changed"), "{}", refused.err);
 
     let before = read_at_rest(&home, &settings).await;
 

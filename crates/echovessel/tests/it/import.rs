@@ -325,7 +325,7 @@ async fn import_works_the_same_while_a_daemon_runs() {
     run(&home, &settings, &["import", "undo", ran["run_id"].as_str().unwrap(), "--yes"]).await.well();
     assert!(!is_anywhere(&home, "dog Pepper"), "words of the import are left");
     let refused = run(&home, &settings, &["import", "undo", ran["run_id"].as_str().unwrap(), "--yes"]).await;
-    assert!(refused.code == 1 && refused.err.contains("no import"), "{}", refused.err);
+    assert!(refused.code == 1 && refused.err.contains("not found"), "{}", refused.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -189,7 +189,7 @@ async fn bad_uploads_are_refused_with_a_word_and_record_nothing() {
     for (body, status, says) in [
         (json!({"upload_id": noise.body["upload_id"]}), 422, "not text"),
         (json!({"upload_id": chat.body["upload_id"]}), 422, "Ann (2)"),
-        (json!({"upload_id": "nobody"}), 404, "no import has this id"),
+        (json!({"upload_id": "nobody"}), 404, "import not found"),
         (json!({"upload_id": ""}), 422, "1 to 64"),
     ] {
         let refused = daemon.try_post("/api/admin/import/start", &body).await;

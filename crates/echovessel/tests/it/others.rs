@@ -66,7 +66,7 @@ async fn words_of_others_are_theirs_everywhere() {
     .await;
     assert!(!events.to_string().contains("bakery"), "{events}");
     let rejected = daemon.get("/api/admin/memory/rejected").await.to_string();
-    assert!(rejected.contains("bakery") && rejected.contains("somebody else said them"), "{rejected}");
+    assert!(rejected.contains("bakery") && rejected.contains("was said by someone else"), "{rejected}");
     let asked = model.requests_for("extraction");
     assert!(asked[0].user().contains(" · other (Tom) · "), "{}", asked[0].user());
 

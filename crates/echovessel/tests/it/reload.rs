@@ -226,7 +226,7 @@ async fn a_file_that_is_not_right_changes_nothing_and_names_the_line() {
     daemon.signal("HUP");
     let log = home.log();
     eventually("the log tells of it", async || {
-        std::fs::read_to_string(&log).unwrap().contains("the configuration stays as it was").then_some(())
+        std::fs::read_to_string(&log).unwrap().contains("the configuration was not changed").then_some(())
     })
     .await;
     assert_eq!(setting(&daemon, "recall.k").await["value"], 10);
@@ -239,7 +239,7 @@ async fn a_signal_the_command_and_the_api_read_the_file_by_one_path() {
     let daemon = Daemon::start(&home, &settings).await;
     write(&home, "[recall]\nk = 5\n[server]\nport = 1\n");
     let said = run(&home, &settings, &["reload"]).await.well();
-    assert_eq!(said, "In effect now: recall.k\nIn effect after a restart: server.port\n");
+    assert_eq!(said, "Applied: recall.k\nApplies after a restart: server.port\n");
     write(&home, "[recall]\nk = 6\n");
     let done = daemon.post("/api/admin/reload", &json!({})).await;
     assert_eq!(done, json!({"ok": true, "reloaded": ["recall.k"], "restart_required": []}));
@@ -249,7 +249,7 @@ async fn a_signal_the_command_and_the_api_read_the_file_by_one_path() {
         (setting(&daemon, "recall.k").await["value"] == 7).then_some(())
     })
     .await;
-    assert_eq!(run(&home, &settings, &["reload"]).await.well(), "No key has changed.\n");
+    assert_eq!(run(&home, &settings, &["reload"]).await.well(), "No settings changed.\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

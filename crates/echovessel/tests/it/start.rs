@@ -47,7 +47,7 @@ async fn the_start_line_names_the_hosts_of_the_voice() {
     let settings = Settings::offline().variable("FISH_API_KEY", "k").variable("OPENAI_API_KEY", "k");
     let printed = start_line(&home, &settings).await;
     assert!(
-        printed.contains("api.fish.audio for speech, api.openai.com for transcription; no other host"),
+        printed.contains("api.fish.audio for speech, api.openai.com for transcription; no other connections"),
         "{printed}"
     );
 }
@@ -73,9 +73,9 @@ async fn an_unknown_memory_is_said_with_and_without_a_daemon() {
     let (home, settings) = (Home::new(), Settings::offline());
     run(&home, &Settings::none(), &["init"]).await.well();
     let show = async |id: &str| run(&home, &settings, &["memory", "show", id]).await.err;
-    assert!(show("nope").await.contains("no memory has the id `nope`"));
+    assert!(show("nope").await.contains("unknown memory id `nope`"));
     let _daemon = crate::daemon::Daemon::start(&home, &settings).await;
-    assert!(show("nope").await.contains("no memory has the id `nope`"));
+    assert!(show("nope").await.contains("unknown memory id `nope`"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

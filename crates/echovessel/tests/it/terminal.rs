@@ -46,7 +46,7 @@ async fn recall_ranks_what_the_user_said_above_its_repetition() {
     let times = explained.lines().last().unwrap();
     assert!(times.split(' ').filter(|part| part.contains('.')).all(|number| number.len() <= 6), "{times}");
     let nothing = run(&home, &settings, &["recall", "zeppelin"]).await.well();
-    assert_eq!(nothing, "Nothing comes to mind.\n");
+    assert_eq!(nothing, "No memories found.\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,11 +69,11 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     let with_daemon =
         chat("/help\n/why\n/memroy\nstill there?\n/why\n/memory\n/forget are you there\nno\n/quit\n").await;
     for shown in [
-        "/forget WORDS|ID",
-        "There was no reply yet",
-        "/memroy is not a command",
-        "No memory came to mind",
-        "Nothing is there.",
+        "/forget TEXT|ID",
+        "No reply in this chat yet",
+        "Unknown command /memroy",
+        "No memories were used",
+        "No entries.",
         "would be erased: 1 message",
         "Nothing was erased.",
     ] {

@@ -115,11 +115,12 @@ impl Endpoint {
         }
         let body = self.read(&mut response, ANSWER_BYTES_MAX, limit).await?;
         let body = body.ok_or_else(|| {
-            Refusal::Final(format!("the answer of {} is too large and was dropped", self.host))
+            Refusal::Final(format!("the response of {} is too large and was discarded", self.host))
         })?;
         let answer: Answer = serde_json::from_slice(&body).map_err(|error| {
             Refusal::Final(format!(
-                "the answer of {} is no list of vectors ({error}); check embedding.base_url and embedding.model",
+                "the response of {} is not a list of vectors ({error}); check embedding.base_url and \
+                    embedding.model",
                 self.host
             ))
         })?;
@@ -127,21 +128,21 @@ impl Endpoint {
     }
 
     fn vectors_in_order(&self, answer: Answer, wanted: usize) -> Result<Vec<Vec<f32>>, Refusal> {
-        let wrong = |what: &str| Err(Refusal::Final(format!("the answer of {} {what}", self.host)));
+        let wrong = |what: &str| Err(Refusal::Final(format!("the response of {} {what}", self.host)));
         if answer.data.len() != wanted {
-            return wrong(&format!("has {} vectors for {wanted} texts", answer.data.len()));
+            return wrong(&format!("contains {} vectors for {wanted} texts", answer.data.len()));
         }
         let mut vectors: Vec<Vec<f32>> = vec![Vec::new(); wanted];
         for (place, item) in answer.data.into_iter().enumerate() {
             match vectors.get_mut(item.index.unwrap_or(place)) {
                 Some(slot) if slot.is_empty() => *slot = item.embedding,
-                _ => return wrong("gives two vectors to one text"),
+                _ => return wrong("contains two vectors for one text"),
             }
         }
         let usable =
             |vector: &Vec<f32>| vector.iter().all(|x| x.is_finite()) && vector.iter().any(|x| *x != 0.0);
         if !vectors.iter().all(usable) {
-            return wrong("holds a vector that is empty, zero or not a number");
+            return wrong("contains a vector that is empty, zero or not a number");
         }
         Ok(vectors)
     }
@@ -166,11 +167,11 @@ impl Endpoint {
     fn of_transport(&self, error: &reqwest::Error, limit: Duration) -> Refusal {
         let host = &self.host;
         Refusal::transient(if error.is_timeout() {
-            format!("the embedding model at {host} did not answer within {limit:?}")
+            format!("the embedding model at {host} did not respond within {limit:?}")
         } else if error.is_connect() {
             format!("the embedding model at {host} can't be reached ({})", root_cause(error))
         } else {
-            format!("the embedding model at {host} broke the connection ({})", root_cause(error))
+            format!("the embedding model at {host} closed the connection ({})", root_cause(error))
         })
     }
 
@@ -197,12 +198,13 @@ impl Endpoint {
             }
             StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNPROCESSABLE_ENTITY => {
                 Refusal::Text(format!(
-                    "{host} does not take the text ({status}); check embedding.model if that happens to every text.{said}"
+                    "{host} rejects the text ({status}); check embedding.model if that happens for all \
+                        texts.{said}"
                 ))
             }
             StatusCode::TOO_MANY_REQUESTS => Refusal::Passing {
                 retry_after,
-                message: format!("{host} asks for fewer calls ({status}).{said}"),
+                message: format!("{host} has reached its rate limit ({status}).{said}"),
             },
             status if status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425) => {
                 Refusal::Passing {
@@ -251,7 +253,7 @@ fn checked_url(settings: &EndpointSettings) -> Result<Url, ModelError> {
     };
     if !url.username().is_empty() || url.password().is_some() {
         return refused(
-            "holds a user name or password. Take it out and give the key by its environment variable"
+            "contains a user name or password. Remove it and set the key in its environment variable"
                 .to_owned(),
         );
     }
@@ -259,8 +261,8 @@ fn checked_url(settings: &EndpointSettings) -> Result<Url, ModelError> {
         "https" => Ok(url),
         "http" if settings.allow_insecure_http || is_loopback(&url) => Ok(url),
         "http" => refused(
-            "is plain http to another machine: what you say would be readable on the way. Use https, or set \
-             embedding.allow_insecure_http for a network you trust"
+            "is plain http to another machine: messages could be read on the way. Use https, or set \
+                embedding.allow_insecure_http for a network you trust"
                 .to_owned(),
         ),
         other => refused(format!("has the scheme {other:?}; use https or http")),

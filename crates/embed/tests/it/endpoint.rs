@@ -91,7 +91,7 @@ async fn another_length_of_vectors_is_refused() {
     let embedder = embedder(settings(&model), &clock());
     embedder.embed(&texts(&["one"])).await.unwrap();
     let error = reason(embedder.embed(&texts(&["two"])).await.unwrap_err());
-    assert!(error.contains("3 components now and gave 2"), "{error}");
+    assert!(error.contains("now returns vectors of 3 components instead of 2"), "{error}");
     assert_eq!(embedder.dimension(), 2);
 }
 
@@ -148,7 +148,7 @@ async fn answers_without_vectors_are_reported() {
     ] {
         model.next(EMBEDDINGS, reply);
         let error = reason(embedder.embed(&texts(&["one", "two"])).await.unwrap_err());
-        assert!(error.contains("answer of 127.0.0.1"), "{error}");
+        assert!(error.contains("response of 127.0.0.1"), "{error}");
     }
     assert_eq!(model.requests_for(EMBEDDINGS).len(), 5, "the same answer would come again");
 }
@@ -207,7 +207,7 @@ async fn a_query_waits_once_for_a_dead_endpoint_and_not_behind_a_batch() {
     let never = Arc::new(Notify::new());
     model.next(EMBEDDINGS, vectors(&[&[0.0, 1.0]]).delay_first_token_until(&never));
     let error = reason(embedder.embed_queries(&texts(&["now?"])).await.unwrap_err());
-    assert!(error.contains("did not answer within"), "{error}");
+    assert!(error.contains("did not respond within"), "{error}");
     assert_eq!(reason(embedder.embed_queries(&texts(&["again?"])).await.unwrap_err()), error);
     assert_eq!(model.requests_for(EMBEDDINGS).len(), 3, "it was not asked again");
     clock.advance(Duration::from_secs(31)).await;

@@ -133,7 +133,7 @@ impl Stage {
                 TurnEvent::Started | TurnEvent::Delta(_) => {}
             }
         }
-        bail!("the turn ended without an answer")
+        bail!("the turn ended without a reply")
     }
 
     /// The parts of the expectation that fail.

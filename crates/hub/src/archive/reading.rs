@@ -38,7 +38,7 @@ pub(super) fn check_sizes(bytes: usize, sizes: &[u64]) -> Result<(), String> {
     ];
     match bounds.into_iter().find(|(_, found, _, most)| found > most) {
         None => Ok(()),
-        Some((what, found, unit, most)) => Err(format!("{what} {found} {unit}, and {most} are taken")),
+        Some((what, found, unit, most)) => Err(format!("{what} {found} {unit}; the limit is {most}")),
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     let is_ours = match (manifest.schema_version, manifest.format.as_str()) {
         (SCHEMA_VERSION, FORMAT) => true,
         (ENTITY_CORE_VERSION, _) => false,
-        (version, _) => return Err(format!("its schema_version {version} is unknown")),
+        (version, _) => return Err(format!("its schema_version {version} is not supported")),
     };
     if is_ours {
         check_digests(&files, &manifest)?;
@@ -73,7 +73,7 @@ pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
         },
     };
     if found != stated {
-        return Err(format!("its manifest says {stated:?}, it holds {found:?}"));
+        return Err(format!("its manifest says {stated:?}, but it contains {found:?}"));
     }
     Ok(Contents { shown, labels, counts: found, whole })
 }
@@ -91,7 +91,7 @@ fn shown_documents(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Ve
         let Some(inner) = document_path(path, is_ours) else { continue };
         let name = document_name(inner, text).map_err(|reason| format!("{path}: {reason}"))?;
         if archived.insert(name.clone(), ArchivedDocument { name, text: text.clone() }).is_some() {
-            return Err(format!("{path} is there twice"));
+            return Err(format!("{path} occurs twice"));
         }
     }
     Ok(archived.into_values().collect())
@@ -103,13 +103,13 @@ fn unpack(bytes: Vec<u8>) -> Result<BTreeMap<String, String>, String> {
     let mut archive =
         ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("it is not a zip archive: {error}"))?;
     if archive.len() > FILES_MAX {
-        return Err(format!("it holds more than {FILES_MAX} files"));
+        return Err(format!("it contains more than {FILES_MAX} files"));
     }
     let mut files = BTreeMap::new();
     let mut left = UNPACKED_MAX;
     for index in 0..archive.len() {
         let file = archive.by_index(index).map_err(|error| format!("it is damaged: {error}"))?;
-        let name = file.name().map_err(|error| format!("a name in it is damaged: {error}"))?;
+        let name = file.name().map_err(|error| format!("it contains a damaged name: {error}"))?;
         let path = name.replace('\\', "/");
         if !(path.ends_with(".md") || path.ends_with(".json")) || path.ends_with("graph-export.json") {
             continue;
@@ -147,7 +147,7 @@ fn check_digests(files: &BTreeMap<String, String>, manifest: &Manifest) -> Resul
     for (path, expected) in &manifest.files {
         match files.get(path) {
             Some(text) if digest(text) == *expected => {}
-            Some(_) => return Err(format!("{path} is not as its manifest says")),
+            Some(_) => return Err(format!("{path} differs from its manifest")),
             None => return Err(format!("{path} is missing")),
         }
     }
@@ -166,7 +166,7 @@ fn document_path(path: &str, is_ours: bool) -> Option<&str> {
 }
 
 fn document_name(path: &str, text: &str) -> Result<DocumentName, String> {
-    let (kind, file) = path.split_once('/').ok_or("it lies in no folder of a kind")?;
+    let (kind, file) = path.split_once('/').ok_or("it is not in a folder of a document kind")?;
     let stem = file.strip_suffix(".md").unwrap_or(file);
     let parsed = DocumentName::parse(kind, stem);
     // entity-core's layout has no slugs, so they are made from the titles.
@@ -202,8 +202,8 @@ mod tests {
         let most = (ARCHIVE_BYTES_MAX, vec![INDEX_BYTES_MAX; 6]);
         assert_eq!(check_sizes(most.0, &most.1), Ok(()));
         let refusal = |bytes: usize, sizes: &[u64]| check_sizes(bytes, sizes).unwrap_err();
-        assert_eq!(refusal(most.0 + 1, &most.1), "it has 52428801 bytes, and 52428800 are taken");
-        assert_eq!(refusal(1, &vec![1; FILES_MAX + 1]), "it holds 100001 files, and 100000 are taken");
+        assert_eq!(refusal(most.0 + 1, &most.1), "it has 52428801 bytes; the limit is 52428800");
+        assert_eq!(refusal(1, &vec![1; FILES_MAX + 1]), "it holds 100001 files; the limit is 100000");
         assert!(refusal(1, &[INDEX_BYTES_MAX; 7]).starts_with("its files have 469762048 bytes unpacked"));
         assert!(refusal(1, &[INDEX_BYTES_MAX + 1]).starts_with("its largest file has"));
     }

@@ -167,7 +167,7 @@ impl Graph {
     pub async fn update_edge(&self, scope: &Scope, asked: EdgeUpdate) -> Result<EdgeResponse, StoreError> {
         let missing = || {
             EdgeResponse::refused(format!(
-                "Edge not found: {} (or one of this type joins the same nodes already)",
+                "Edge not found: {} (or another edge of this type already connects the same nodes)",
                 asked.id
             ))
         };

@@ -81,7 +81,7 @@ pub(crate) fn parse_time_field(field: &str, text: Option<&str>) -> Result<Option
     match text {
         None => Ok(None),
         Some(text) => parse_moment(text).map(Some).ok_or_else(|| {
-            format!("{field}: {text:?} is not a time; write it as 2026-01-31T08:00:00Z or 2026-01-31")
+            format!("{field}: {text:?} is not a time; use the form 2026-01-31T08:00:00Z or 2026-01-31")
         }),
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn check_length(field: &str, text: &str, length_max: usize) -> Result
     let length = text.chars().count();
     if length > length_max {
         return Err(format!(
-            "{field} has {length} characters and may have {length_max}; nothing was written"
+            "{field} has {length} characters; the limit is {length_max}. Nothing was written"
         ));
     }
     Ok(())
@@ -102,7 +102,7 @@ pub(crate) fn properties_fit(properties: &serde_json::Map<String, serde_json::Va
     let bytes = serde_json::to_string(properties).map_or(usize::MAX, |text| text.len());
     if bytes > PROPERTIES_BYTES_MAX {
         return Err(format!(
-            "properties take {bytes} bytes and may take {PROPERTIES_BYTES_MAX}; nothing was written"
+            "properties have {bytes} bytes; the limit is {PROPERTIES_BYTES_MAX}. Nothing was written"
         ));
     }
     Ok(())

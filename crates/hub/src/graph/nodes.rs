@@ -176,16 +176,17 @@ impl Graph {
             }
             NodeUpdateOutcome::NotThere => NodeResponse::refused(not_found(&asked.id)),
             NodeUpdateOutcome::LabelTaken(other) => NodeResponse::refused(format!(
-                "Another {} is called {:?} (id {}); nothing was changed. If both are one, merge them in the memory's \
-                 entities",
+                "Another {} is named {:?} (id {}); nothing was changed. If both are the same, merge the \
+                    entities",
                 other.node_type, other.label, other.id
             )),
             NodeUpdateOutcome::DescribedByPerson => NodeResponse::refused(
-                "A person wrote this description, and only a person overwrites it; nothing was changed",
+                "This description was written by a person, and only a person can overwrite it; nothing was \
+                    changed",
             ),
             NodeUpdateOutcome::TypeIsFixed => NodeResponse::refused(
-                "An entity of the memory (person, place, org, pet, other) keeps its type, and no other node becomes one; \
-                 nothing was changed. Create a node of the other type instead",
+                "The type of an entity (person, place, org, pet, other) can't be changed, and no other node \
+                    can become one; nothing was changed. Create a node of the other type instead",
             ),
         })
     }
@@ -206,8 +207,8 @@ impl Graph {
             NodeDeleteOutcome::SpokenOf { memories } => Deleted {
                 success: false,
                 message: format!(
-                    "{memories} memories speak of this entity, so it can't be deleted from under them; nothing was \
-                     deleted. To erase it with them, call forget_preview and then forget with its id as an entity"
+                    "{memories} memories mention this entity, so it can't be deleted; nothing was deleted. \
+                        To erase it with them, call forget_preview and then forget with its id as an entity"
                 ),
             },
         })
@@ -271,8 +272,8 @@ impl Graph {
             return Ok(());
         }
         Err(format!(
-            "the embedding has {} components and vectors here have {ours}; nothing was written. Leave it out: nodes are \
-             embedded here",
+            "the embedding has {} components, but vectors here have {ours}; nothing was written. Leave it \
+                out: nodes are embedded by the server",
             given.len()
         ))
     }

@@ -76,8 +76,8 @@ impl Graph {
         let count = asked.nodes.len().max(asked.edges.len());
         if count > TRANSACTION_MAX {
             return Err(format!(
-                "a transaction may write {TRANSACTION_MAX} nodes and as many edges, and this one has {count}; nothing was \
-                 written"
+                "a transaction may write at most {TRANSACTION_MAX} nodes and as many edges, but this one \
+                    has {count}; nothing was written"
             ));
         }
         let instance = asked.instance_id;
@@ -105,11 +105,11 @@ fn outcome_message(
 ) -> String {
     let mut message = format!("Created {new_nodes} nodes and {new_edges} edges");
     if reused_nodes + reused_edges > 0 {
-        message.push_str(&format!("; {reused_nodes} nodes and {reused_edges} edges were there already"));
+        message.push_str(&format!("; {reused_nodes} nodes and {reused_edges} edges already existed"));
     }
     if !unresolved.is_empty() {
         message.push_str(&format!(
-            "; {} edges were left out, because an end of them is not there",
+            "; {} edges were skipped, because one of their nodes is missing",
             unresolved.len()
         ));
     }

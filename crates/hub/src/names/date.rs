@@ -96,9 +96,7 @@ impl FromStr for DiaryDate {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         parse_date(text).ok_or_else(|| {
-            InvalidName(format!(
-                "`{text}` is no date: YYYY-MM-DD, YYYY-Www, YYYY-MM or YYYY, and in the calendar"
-            ))
+            InvalidName(format!("`{text}` is not a valid date: use YYYY-MM-DD, YYYY-Www, YYYY-MM or YYYY"))
         })
     }
 }

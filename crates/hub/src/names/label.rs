@@ -38,13 +38,11 @@ pub fn check_label(label: &str) -> Result<&str, InvalidName> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-');
     if label.is_empty() || label.chars().count() > PROMPT_LABEL_LENGTH_MAX || !label.chars().all(is_plain) {
         return invalid_name(format!(
-            "`promptLabel` needs 1 to {PROMPT_LABEL_LENGTH_MAX} letters, digits and blanks"
+            "`promptLabel` must have 1 to {PROMPT_LABEL_LENGTH_MAX} letters, digits and spaces"
         ));
     }
     if PROMPT_HEADINGS.iter().any(|heading| heading.to_lowercase() == label.to_lowercase()) {
-        return invalid_name(format!(
-            "`promptLabel` can't be `{label}`, which is a heading of the prompt itself"
-        ));
+        return invalid_name(format!("`promptLabel` can't be `{label}`, which is a heading of the prompt"));
     }
     Ok(label)
 }

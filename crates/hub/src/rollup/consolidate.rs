@@ -50,7 +50,7 @@ impl Hub {
     pub async fn rewrite_rollup(&self, scope: &Scope, name: &DiaryName) -> Result<RollupOutcome, HubError> {
         if !ROLLUP_TIERS.contains(&name.granularity()) {
             let word = name.granularity().as_str();
-            return Err(HubError::Invalid(format!("a {word} memory is no roll-up; nothing was written")));
+            return Err(HubError::Invalid(format!("a {word} memory is not a roll-up; nothing was written")));
         }
         let document = self.document(scope, &DocumentName::Diary(name.clone())).await?;
         if document.is_some_and(|document| document.content().is_some() && !document.stale) {
@@ -90,14 +90,14 @@ impl Hub {
                 return Ok(Consolidations {
                     success: false,
                     consolidations,
-                    message: "say `all: true`, or a `granularity` of weekly, monthly or yearly".to_owned(),
+                    message: "send `all: true`, or a `granularity` of weekly, monthly or yearly".to_owned(),
                 });
             }
         }
         let failed = consolidations.iter().filter(|consolidation| !consolidation.success).count();
         let written = consolidations.len() - failed;
         let message = match (written, failed) {
-            (0, 0) => "nothing is behind".to_owned(),
+            (0, 0) => "all roll-ups are up to date".to_owned(),
             (written, 0) => format!("wrote {written}"),
             (written, failed) => format!("wrote {written}, {failed} failed"),
         };
@@ -157,7 +157,7 @@ fn containing_period(granularity: Granularity, date: DiaryDate) -> Result<DiaryN
         },
         (granularity, date) => {
             let word = granularity.as_str();
-            return Err(HubError::Invalid(format!("`{date}` holds several {word} periods: name one")));
+            return Err(HubError::Invalid(format!("`{date}` contains several {word} periods: choose one")));
         }
     };
     Ok(DiaryName::new(granularity, date, None, None)?)

@@ -18,7 +18,7 @@ impl Hub {
     /// Deletes the vectors of memories. They are computed again when they are needed.
     pub async fn memory_embedding_purge(&self, caller: &Caller) -> Result<Purged, HubError> {
         let purged = self.purge_vectors(&caller.scope).await?;
-        Ok(Purged { purged, remaining: 0, message: format!("took the vectors of {purged} memories away") })
+        Ok(Purged { purged, remaining: 0, message: format!("deleted the vectors of {purged} memories") })
     }
 
     /// Computes the vectors of memories again.
@@ -65,7 +65,7 @@ impl Hub {
         let store = &self.shared_parts().parts.store;
         if self.shared_parts().parts.embedder.is_none() {
             let total = store.embedded_memories(scope, "").await?.memories;
-            let message = "there is no embedding model: memories are found by words".to_owned();
+            let message = "no embedding model is available: memories are found only by words".to_owned();
             return Ok(Rebuilt { rebuilt: 0, failed: 0, total, message });
         }
         while self.embed_batch(scope).await? > 0 {}
@@ -101,8 +101,9 @@ impl Hub {
         let (embedded, failure) = embed_until_failure(&*embedder, &waiting).await;
         if !waiting.is_empty() && self.shared_parts().embedded.note_outcome(failure.is_some(), self.now()) {
             match &failure {
-                Some(error) => tracing::warn!(%error, "memories got no vectors; they are found by words"),
-                None => tracing::info!("memories get vectors again"),
+                Some(error) => tracing::warn!(%error, "vectors could not be computed; memories are found \
+                    only by words"),
+                None => tracing::info!("vectors are being computed again"),
             }
         }
         let count = embedded.len();
@@ -131,7 +132,7 @@ async fn embed_until_failure(
             Ok(embeddings) if embeddings.len() == texts.len() => {
                 vectors.extend(some.iter().map(|piece| piece.number).zip(embeddings));
             }
-            Ok(_) => return (vectors, Some("the embedding model left a text out".to_owned())),
+            Ok(_) => return (vectors, Some("the embedding model returned too few vectors".to_owned())),
             Err(error) => return (vectors, Some(error.to_string())),
         }
     }

@@ -28,7 +28,7 @@ impl Push {
         };
         let refused = |reason: String| Ok((ItemStatus::Refused, Some(reason)));
         if core_block_of(&name, &act.caller.scope).is_some() {
-            return refused(format!("{name} is a core block: people edit it here; nothing was erased"));
+            return refused(format!("{name} is a core block, which only people edit; nothing was erased"));
         }
         if let Err(error) = check_caller_access(act.caller, &name) {
             return refused(error.to_string());
@@ -66,7 +66,7 @@ impl Push {
             _ => (
                 ItemStatus::Refused,
                 Some(format!(
-                    "{left} of the lines in {name} were written by others and are left; erase them here"
+                    "{left} lines in {name} were written by others and are unchanged; erase them here"
                 )),
             ),
         })

@@ -165,12 +165,13 @@ impl Hub {
         let there = check_protocol(status, scope)?;
         if there != own {
             return refused(format!(
-                "the token speaks as `{there}`, and this home is `{own}`; run `echovessel sync connect` again with this token"
+                "the token is bound to the instance `{there}`, but this home is `{own}`; run `echovessel \
+                    sync connect` again with this token"
             ));
         }
         match &status.instance {
             Some(hub) => Ok(hub.clone()),
-            None => refused("the hub does not say which instance it is".to_owned()),
+            None => refused("the hub did not send its instance name".to_owned()),
         }
     }
 
@@ -191,7 +192,7 @@ impl Hub {
         // A hub that was restored from a backup includes fewer changes than before.
         let seen = position.seen.capped_by(there, |_| false);
         if seen != position.seen {
-            tracing::warn!("the hub has lost changes that it had; they are sent again from here");
+            tracing::warn!("the hub has lost changes that it had; they are sent again");
             position.cursor = None;
             position.seen = seen;
             position.erased = VersionVector::default();
@@ -215,8 +216,8 @@ impl Hub {
         let author = self.instance_id().for_part(&digits[digits.len() - 8..]);
         tracing::warn!(
             %author,
-            "another copy of this home has made changes that are not here: it was copied, or restored from a backup. Changes are \
-             now counted under a new name; nothing is lost"
+            "another copy of this home has made changes that are missing here: the home was copied, or \
+                restored from a backup. Changes are now counted under a new name; nothing is lost"
         );
         Ok(parts.store.set_author(&author).await?)
     }
@@ -334,7 +335,7 @@ impl Hub {
         }
         position.cursor = None;
         Err(RemoteError::Refused(format!(
-            "the hub gave {PAGES_MAX} pages and no last one; what came is kept"
+            "the hub sent {PAGES_MAX} pages without an end; what was received is kept"
         ))
         .into())
     }
@@ -450,25 +451,26 @@ pub fn check_protocol(status: &RemoteStatus, scope: &Scope) -> Result<InstanceId
     let refused = |text: String| Err(RemoteError::Refused(text));
     if status.protocol_version != PROTOCOL_VERSION {
         return refused(format!(
-            "the hub exchanges by version {} of the protocol, this home by version {PROTOCOL_VERSION}; update the older of the \
-             two. Nothing was exchanged",
+            "the hub uses version {} of the sync protocol, this home version {PROTOCOL_VERSION}; update the \
+                older of the two. Nothing was synced",
             status.protocol_version
         ));
     }
     if let Some(persona) = status.persona.as_ref().filter(|persona| persona.id != scope.persona.as_str()) {
         return refused(format!(
-            "the hub is the self of the persona `{}`, this home lives as `{}`; set persona.id to `{}` to be the same one. Nothing \
-             was exchanged",
+            "the hub has the persona `{}`, but this home has `{}`; set persona.id to `{}` to use the same \
+                persona. Nothing was synced",
             persona.id, scope.persona, persona.id
         ));
     }
     match (&status.speaks_as, &status.instance) {
         (Some(own), Some(hub)) if status.is_bound && hub == own => refused(format!(
-            "the hub is called `{own}` as well; make a token with another name, or set hub.instance there"
+            "the hub is also named `{own}`; create a token with another name, or set hub.instance there"
         )),
         (Some(own), _) if status.is_bound => Ok(own.clone()),
         _ => refused(
-            "the token is not bound to an instance; make one on the hub with `echovessel token create --scope hub:NAME`"
+            "the token is not bound to an instance; create one on the hub with `echovessel token create \
+                --scope hub:NAME`"
                 .to_owned(),
         ),
     }

@@ -180,7 +180,7 @@ fn checked_content(deleted: bool, content: Option<&String>) -> Result<Option<Str
     match (deleted, content) {
         (true, _) => Ok(None),
         (false, Some(content)) => Ok(Some(content.clone())),
-        (false, None) => Err("`content` is missing; a deletion says `deleted: true`".to_owned()),
+        (false, None) => Err("`content` is missing; for a deletion, send `deleted: true`".to_owned()),
     }
 }
 
@@ -200,7 +200,8 @@ fn checked_time(
     }
     let hours = TIME_AHEAD_MAX.as_hours();
     let note = format!(
-        "`{text}` is more than {hours} hours ahead of this hub's clock; the time of receipt, {now}, is kept instead"
+        "`{text}` is more than {hours} hours ahead of this hub's clock; the time of receipt, {now}, is used \
+            instead"
     );
     Ok((now, Some(note)))
 }

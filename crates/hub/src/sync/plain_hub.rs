@@ -165,11 +165,11 @@ fn reason_not_to_send(document: &Document) -> Option<String> {
     let name = &document.name;
     if document.shown_version().is_none_or(|shown| shown.content.is_none()) {
         return Some(format!(
-            "{name} was deleted here; this hub's protocol has no deletions, delete it there"
+            "{name} was deleted here; this hub's protocol does not support deletions, so delete it there"
         ));
     }
     let is_moment = matches!(name, DocumentName::Diary(DiaryName::Significant(..)));
-    is_moment.then(|| format!("{name} stays here: this hub takes no significant memories by an exchange"))
+    is_moment.then(|| format!("{name} is not sent: this hub accepts no significant memories by sync"))
 }
 
 /// Marks a core block as written by a person: on a plain hub only people write them.

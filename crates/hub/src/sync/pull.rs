@@ -43,7 +43,7 @@ impl Hub {
             let mut act = self.begin(caller).await?;
             if cursor.as_ref().is_some_and(|cursor| cursor.revision > act.state.revision) {
                 return Err(HubError::Invalid(
-                    "cursor: it is not of this state of the hub; pull again without a cursor".to_owned(),
+                    "cursor: it belongs to another state of the hub; pull again without a cursor".to_owned(),
                 ));
             }
             let (outlines, untold) = self.outlines_from(caller, &input, cursor.as_ref()).await?;
@@ -210,7 +210,7 @@ impl Cursor {
         match (revision, name) {
             (Some(revision), Some(name)) => Ok(Self { revision, name }),
             _ => Err(HubError::Invalid(
-                "cursor: it is not one that an answer gave as `nextCursor`; pull again without it".to_owned(),
+                "cursor: must be a `nextCursor` of an earlier answer; pull again without it".to_owned(),
             )),
         }
     }

@@ -153,7 +153,8 @@ impl Push {
             }
         };
         let Some(item) = self.without_erased(act, item, &heads).await? else {
-            let reason = "it was erased here, and this version has not seen that, so nothing was written; pull it first, or create it with `memory_create`";
+            let reason = "it was erased here, and this version does not include that, so nothing was \
+                written; pull it first, or create it with `memory_create`";
             return Ok((ItemStatus::Known, Some(reason.to_owned())));
         };
         // A caller must not learn if it guessed a text that it may not read.
@@ -191,7 +192,7 @@ impl Push {
         }
         if conflict {
             self.touched.push(item.name.clone());
-            let reason = "another version has not seen this one, nor this one it; both are kept".to_owned();
+            let reason = "another version is concurrent with this one; both are kept".to_owned();
             let reason = item.note.map_or(reason.clone(), |note| format!("{reason}; {note}"));
             return Ok((ItemStatus::Conflict, Some(reason)));
         }
@@ -229,10 +230,10 @@ impl Push {
         let Some(vector) = &item.vector else { return Ok(item) };
         let (own, seen) = (&act.state.author, &act.state.counters);
         if vector.is_empty() || vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
-            return Err("`versionVector` needs counters from 1 to 2^53".to_owned());
+            return Err("`versionVector` must have counters from 1 to 2^53".to_owned());
         }
         if !own.is_part_of(&self.pusher) && vector.get(own) > seen.get(own) {
-            return Err(format!("`versionVector` names a change of {own} that {own} has never made"));
+            return Err(format!("`versionVector` contains a change of {own} that {own} has never made"));
         }
         let is_own = |author: &InstanceId| author.is_part_of(&self.pusher);
         let limited = if self.is_bound { vector.capped_by(seen, is_own) } else { vector.clone() };
@@ -240,14 +241,15 @@ impl Push {
             limited.iter().find(|(author, counter)| *counter > seen.get(author) + COUNTER_STEP_MAX)
         {
             return Err(format!(
-                "`versionVector` counts change {counter} of {author}, but the last one seen here is {}; a push may be at \
-                 most {COUNTER_STEP_MAX} changes ahead. Count on from there",
+                "`versionVector` counts change {counter} of {author}, but the last one seen here is {}; a \
+                    push may be at most {COUNTER_STEP_MAX} changes ahead. Continue counting from there",
                 seen.get(author)
             ));
         }
         if limited.is_empty() {
             return Err(format!(
-                "`versionVector` names only changes of other instances that this hub has not received; {} counts its own",
+                "`versionVector` contains only changes of other instances that this hub has not received; \
+                    {} must count its own",
                 self.pusher
             ));
         }
@@ -274,8 +276,8 @@ impl Push {
             _ => None,
         }?;
         Some(format!(
-            "sourceInstance: this connection speaks as {}, and only {owner} writes the daily of {owner}; nothing was \
-             written",
+            "sourceInstance: this connection is bound to {}, and only {owner} may write the daily of \
+                {owner}; nothing was written",
             self.pusher
         ))
     }

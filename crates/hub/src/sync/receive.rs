@@ -119,7 +119,7 @@ fn incoming_version(
     let heads: Vec<Version> = std::iter::once(shown.clone()).chain(others).collect();
     for head in &heads {
         if head.vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
-            return Err(format!("{name}: its version vector counts beyond 2^53"));
+            return Err(format!("{name}: its version vector exceeds 2^53"));
         }
         if head.content.as_ref().is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
             return Err(format!("{name}: it is longer than {CONTENT_BYTES_MAX} bytes"));

@@ -60,7 +60,7 @@ async fn defect_08_a_manifest_that_lies_changes_nothing() {
     ] {
         let imported = home.hub.entity_import(&home.caller, packed(&files)).await.unwrap();
         assert!(!imported.success, "{files:?}");
-        assert!(imported.message.contains("nothing was taken"));
+        assert!(imported.message.contains("nothing was imported"));
     }
     let garbage = EntityImport { data: "####".to_owned(), mode: ImportMode::Overwrite };
     assert!(!home.hub.entity_import(&home.caller, garbage).await.unwrap().success);
@@ -357,7 +357,7 @@ async fn an_archive_that_lies_about_its_past_changes_nothing() {
         with_true_digests(&mut files);
         let imported = new.hub.entity_import(&new.caller, repacked(&files)).await.unwrap();
         assert!(
-            !imported.success && imported.message.contains("nothing was taken"),
+            !imported.success && imported.message.contains("nothing was imported"),
             "{what}: {}",
             imported.message
         );

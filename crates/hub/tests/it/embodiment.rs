@@ -362,8 +362,8 @@ async fn a_hub_that_does_not_fit_is_refused_with_what_to_do() {
         other => panic!("{other:?}"),
     };
     let text = refused(laptop.hub.exchange(&other, &laptop.caller.scope).await);
-    assert!(text.contains("speaks as `phone`, and this home is `laptop`"), "{text}");
+    assert!(text.contains("bound to the instance `phone`, but this home is `laptop`"), "{text}");
     let same = Home::for_instance("laptop", Arc::new(TempDir::new().unwrap()), "home.db").await;
     let text = refused(laptop.hub.exchange(&Link::new(&same.hub, "laptop"), &laptop.caller.scope).await);
-    assert!(text.contains("called `laptop` as well"), "{text}");
+    assert!(text.contains("also named `laptop`"), "{text}");
 }

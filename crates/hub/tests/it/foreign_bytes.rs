@@ -108,7 +108,7 @@ pub(crate) async fn archive_is_answered(home: &Home, bytes: &[u8]) {
     let taken =
         home.hub.entity_import(&home.caller, import(STANDARD.encode(archive_of(bytes)))).await.unwrap();
     if !taken.success {
-        assert!(taken.message.contains("nothing was taken"), "{}", taken.message);
+        assert!(taken.message.contains("nothing was imported"), "{}", taken.message);
         assert_eq!(home.store.hub_state(scope).await.unwrap().revision, before, "{}", taken.message);
         return;
     }

@@ -68,20 +68,20 @@ async fn refusal(alter: impl FnOnce(&mut StrangeHub)) -> String {
 #[tokio::test]
 async fn pages_without_end_are_refused() {
     let text = refusal(|_| ()).await;
-    assert!(text.contains("pages and no last one"), "{text}");
+    assert!(text.contains("pages without an end"), "{text}");
 }
 
 #[tokio::test]
 async fn a_hub_that_refuses_its_own_cursors_is_refused() {
     let text = refusal(|hub| hub.refuses_cursors = true).await;
-    assert!(text.contains("pages and no last one"), "{text}");
+    assert!(text.contains("pages without an end"), "{text}");
 }
 
 #[tokio::test]
 async fn another_version_of_the_protocol_is_refused() {
     for version in [0, 2] {
         let text = refusal(|hub| hub.protocol_version = Some(version)).await;
-        assert!(text.contains(&format!("by version {version} of the protocol")), "{text}");
-        assert!(text.contains("update the older") && text.contains("Nothing was exchanged"), "{text}");
+        assert!(text.contains(&format!("version {version} of the sync protocol")), "{text}");
+        assert!(text.contains("update the older") && text.contains("Nothing was synced"), "{text}");
     }
 }

@@ -93,7 +93,11 @@ fn add_unreached(nodes: HashMap<String, BranchNode>, out: &mut Vec<Item>) {
     for (_, content) in unreached {
         match content {
             NodeContent::Talk(message) => {
-                out.push(Item::Skip(Skip::new(message.place, "no branch of its conversation leads to it")));
+                out.push(Item::Skip(Skip::new(
+                    message.place,
+                    "it is not part of any branch of its \
+                    conversation",
+                )));
             }
             NodeContent::NoTalk(skip) => out.push(Item::Skip(skip)),
             NodeContent::Empty => {}

@@ -57,7 +57,7 @@ fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
     let picture = png::Png::read(bytes)?;
     // A file with a V3 card also has a V2 card, for older programs.
     let text = picture.chunk_text("ccv3").or_else(|| picture.chunk_text("chara"));
-    let text = text.ok_or("it is a picture without a card; the message that shows it names it")?;
+    let text = text.ok_or("it is a picture without a card; the message that contains it mentions it")?;
     let trimmed: String = text.chars().filter(|character| !character.is_whitespace()).collect();
     let json = match BASE64.decode(&trimmed) {
         Ok(json) => clean_text(json).0,

@@ -183,7 +183,7 @@ impl ChatGpt {
             _ => {
                 return NodeContent::NoTalk(Skip::new(
                     place,
-                    "it is an instruction or a tool's output, not talk",
+                    "it is an instruction or a tool's output, not a message",
                 ));
             }
         };
@@ -194,7 +194,7 @@ impl ChatGpt {
         if !is_to_all || !matches!(kind, "text" | "multimodal_text" | "code") {
             return NodeContent::NoTalk(Skip::new(
                 place,
-                "it is a tool's call or the model's notes, not talk",
+                "it is a tool call or a note of the model, not a message",
             ));
         }
         let (text, mut attachments) = text_and_pictures(&content);

@@ -13,8 +13,12 @@ use crate::item::{Item, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::sources::DecodedReader;
 
-pub(super) const FORMAT: Format =
-    Format { id: "csv", name: "CSV, a message each", detect: |context| columns(context).is_some(), open };
+pub(super) const FORMAT: Format = Format {
+    id: "csv",
+    name: "CSV, one message per row",
+    detect: |context| columns(context).is_some(),
+    open,
+};
 
 /// Separator and columns of the header.
 fn columns(context: &ReaderContext<'_>) -> Option<(u8, Columns)> {
@@ -130,13 +134,16 @@ impl Step for CsvTable {
             Some(_) if !std::mem::replace(&mut self.has_header, true) => {}
             Some(CsvRecord::TooLong { line }) => {
                 let place = format!("{}, line {line}", self.name);
-                items
-                    .push_back(Item::Skip(Skip::new(place, "the record is too long; a quote may never end")));
+                items.push_back(Item::Skip(Skip::new(
+                    place,
+                    "the row is too long; a closing quote may be \
+                        missing",
+                )));
             }
             Some(CsvRecord::Fields { line, fields, is_cleaned }) => {
                 let place = format!("{}, line {line}", self.name);
                 if self.columns.is_notice(&fields) {
-                    let reason = "it is a notice of the program, not talk";
+                    let reason = "it is a notice of the program, not a message";
                     items.push_back(Item::Skip(Skip::new(place, reason)));
                     return Ok(true);
                 }

@@ -82,7 +82,7 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
                 | "23"
         )
     ) {
-        return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
+        return Item::Skip(Skip::new(place, "it is a notice of the program, not a message"));
     }
     let Some(id) = read_id(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
     let author = value.get("author").unwrap_or(&Value::Null);

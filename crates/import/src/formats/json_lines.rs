@@ -13,7 +13,7 @@ use crate::item::{Item, Skip};
 
 pub(super) const FORMAT: Format = Format {
     id: "jsonl",
-    name: "JSON Lines, a message each",
+    name: "JSON Lines, one message per line",
     detect: |context| is_json_lines(context.head),
     open: |context| listed::open_lines(context, JsonList::from_context(context)),
 };

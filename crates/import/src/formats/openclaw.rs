@@ -67,7 +67,7 @@ fn open(context: &ReaderContext<'_>) -> Result<Reader, ImportError> {
         "SOUL.md" | "IDENTITY.md" => Some(CoreBlock::Persona),
         "USER.md" => Some(CoreBlock::User),
         name if INSTRUCTION_FILES.contains(&name.rsplit('/').next().unwrap_or(name)) => {
-            return skip("it has instructions for tools, not memory".to_owned());
+            return skip("it contains instructions for tools, not memories".to_owned());
         }
         _ => None,
     };

@@ -66,7 +66,7 @@ impl Session {
             Some("user") => ("User", Role::User),
             Some("assistant") => ("Assistant", Role::Persona),
             _ => {
-                items.push_back(Item::Skip(Skip::new(place, "it is a tool's output, not talk")));
+                items.push_back(Item::Skip(Skip::new(place, "it is a tool's output, not a message")));
                 return;
             }
         };
@@ -81,13 +81,13 @@ impl Session {
         if text.trim().is_empty() {
             items.push_back(Item::Skip(Skip::new(
                 place,
-                "it is a tool's call or the model's notes, not talk",
+                "it is a tool call or a note of the model, not a message",
             )));
             return;
         }
         if is_heartbeat(role, &text) {
             return items
-                .push_back(Item::Skip(Skip::new(place, "it is a heartbeat of the program, not talk")));
+                .push_back(Item::Skip(Skip::new(place, "it is a heartbeat of the program, not a message")));
         }
         let time = string_field(entry, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
         if self.id.is_none() {

@@ -20,7 +20,7 @@ use crate::message_time::MessageTime;
 use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format =
-    Format { id: "own-words", name: "any text as words of the user", detect: |_| false, open };
+    Format { id: "own-words", name: "any text, as messages of the user", detect: |_| false, open };
 
 /// Name of the speaker of each paragraph.
 const WRITER_NAME: &str = "writer";

@@ -249,8 +249,11 @@ impl RecordItems {
         items: &mut VecDeque<Item>,
     ) {
         let Some(role) = record.role.as_deref().map_or(Some(Role::Other), role_from_word) else {
-            items
-                .push_back(Item::Skip(Skip::new(place, "it is an instruction or a tool's output, not talk")));
+            items.push_back(Item::Skip(Skip::new(
+                place,
+                "it is an instruction or a tool's output, not a \
+                    message",
+            )));
             return;
         };
         let speaker = record.speaker.or(record.role).unwrap_or_default();

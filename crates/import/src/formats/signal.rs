@@ -49,7 +49,7 @@ impl ListedFormat for SignalReader {
             Some("outgoing") => Role::User,
             Some("incoming") => Role::Other,
             _ => {
-                items.push_back(Item::Skip(Skip::new(place, "it is a notice of the program, not talk")));
+                items.push_back(Item::Skip(Skip::new(place, "it is a notice of the program, not a message")));
                 return;
             }
         };

@@ -89,7 +89,7 @@ impl Chat {
         if matches!(kind, "comment" | "help" | "welcome" | "assistant_note" | "slash_commands" | "formatting")
             || is_system && matches!(speaker, "SillyTavern System" | "System" | "Note")
         {
-            items.push_back(Item::Skip(Skip::new(place, "it is a notice or a note, not talk")));
+            items.push_back(Item::Skip(Skip::new(place, "it is a notice or a note, not a message")));
             return;
         }
         let is_user = value.get("is_user").and_then(Value::as_bool) == Some(true);

@@ -193,7 +193,7 @@ impl Telegram {
 
     fn read_item(&self, conversation: &str, value: &Value, is_cleaned: bool, place: String) -> Item {
         if string_field(value, "type").is_some_and(|kind| kind != "message") {
-            return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
+            return Item::Skip(Skip::new(place, "it is a notice of the program, not a message"));
         }
         let Some(id) = read_id(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
         let is_own = self.own_id.is_some() && self.own_id.as_deref() == string_field(value, "from_id");

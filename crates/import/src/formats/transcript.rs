@@ -19,7 +19,7 @@ use crate::message_time::MessageTime;
 use crate::sources::DecodedReader;
 
 pub(super) const FORMAT: Format =
-    Format { id: "text", name: "talk as text or Markdown", detect: is_transcript, open };
+    Format { id: "text", name: "conversation as text or Markdown", detect: is_transcript, open };
 
 /// Maximum length of a speaker's name, in characters, and maximum words of it.
 const SPEAKER_CHARS_MAX: usize = 40;
@@ -186,7 +186,7 @@ impl Transcript {
                     MessengerLine::Notice => {
                         items.push_back(Item::Skip(Skip::new(
                             place,
-                            "it is a notice of the program, not talk",
+                            "it is a notice of the program, not a message",
                         )));
                     }
                     MessengerLine::Message { time, speaker, text } => {

@@ -189,7 +189,7 @@ impl WeChat {
 
     fn add(&mut self, record: Record, is_cleaned: bool, place: String, items: &mut VecDeque<Item>) {
         if record.is_notice {
-            items.push_back(Item::Skip(Skip::new(place, "it is a notice of the program, not talk")));
+            items.push_back(Item::Skip(Skip::new(place, "it is a notice of the program, not a message")));
             return;
         }
         let chat = record.chat.or_else(|| self.chat.clone());

@@ -70,8 +70,11 @@ impl Step for Page {
         let place = format!("{}, message {}", self.name, self.number);
         match object {
             Some((text, is_cleaned)) => items.extend(self.read_item(&parse_fields(&text), is_cleaned, place)),
-            None => items
-                .push_back(Item::Skip(Skip::new(place, "the message is too long, or its quote never ends"))),
+            None => items.push_back(Item::Skip(Skip::new(
+                place,
+                "the message is too long, or its closing quote is \
+                    missing",
+            ))),
         }
         Ok(true)
     }
@@ -145,7 +148,7 @@ impl Page {
         let kind = field("type");
         if kind == "0" {
             let is_divider = MessageTime::parse(&text) != MessageTime::Unknown;
-            let notice = Skip::new(place, "it is a notice of the program, not talk");
+            let notice = Skip::new(place, "it is a notice of the program, not a message");
             return (!is_divider).then_some(Item::Skip(notice));
         }
         let is_own = field("is_send") == "1";

@@ -192,7 +192,7 @@ impl Chat {
         let item = match self.open_message.take() {
             None => return,
             Some(PendingMessage::Notice { place }) => {
-                Item::Skip(Skip::new(place, "it is a notice of the program, not talk"))
+                Item::Skip(Skip::new(place, "it is a notice of the program, not a message"))
             }
             Some(PendingMessage::TooLong { place }) => {
                 Item::Skip(Skip::new(place, format!("the message is longer than {MESSAGE_BYTES_MAX} bytes")))
@@ -218,7 +218,7 @@ impl Chat {
         let id = self.ids.next_id(&self.id, speaker, time, &text);
         let (text, attachment) = placeholders::split_file(text);
         if attachment.is_none() && placeholders::is_notice(&text) {
-            return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
+            return Item::Skip(Skip::new(place, "it is a notice of the program, not a message"));
         }
         let mut message: Message = build_message(id, &self.id, (speaker, Role::Other), time, text, place);
         message.attachments.extend(attachment);

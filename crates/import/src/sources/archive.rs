@@ -75,7 +75,8 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
                 }
                 Ok(None) => {
                     let reason = format!(
-                        "archives in archives may have {NESTED_ZIP_BYTES_MAX} bytes together; import it by itself"
+                        "nested archives may have at most {NESTED_ZIP_BYTES_MAX} bytes in total; import it \
+                            separately"
                     );
                     return sources.skip_place(source.name, reason);
                 }
@@ -163,7 +164,7 @@ fn expand_archive(
         });
     }
     if compressed_total > source.size.max(source_length(source)) {
-        return sources.skip_place(&source.name, "its entries overlap, which real archives never do");
+        return sources.skip_place(&source.name, "its entries overlap, so it is not a valid archive");
     }
     for entry in entries {
         match add_or_expand(entry.clone(), depth + 1, sources) {

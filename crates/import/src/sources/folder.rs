@@ -48,7 +48,7 @@ impl FolderListing {
             } else if kind.is_file() {
                 self.files.push((full_name, path));
             } else {
-                let reason = "it is a link or a device, which are not followed";
+                let reason = "it is a link or a device, which are not read";
                 self.skipped.push(Skip::new(full_name, reason));
             }
         }

@@ -135,5 +135,5 @@ fn archives_in_an_archive_share_one_bound() {
     let sources = sources("all.zip", archive(&[("one.zip", &inner), ("two.zip", &inner)]));
     let names: Vec<_> = sources.list().iter().map(|source| source.name()).collect();
     assert_eq!(names, ["all.zip/one.zip/a.bin"]);
-    assert!(sources.skipped_files()[0].reason.contains("import it by itself"));
+    assert!(sources.skipped_files()[0].reason.contains("import it separately"));
 }

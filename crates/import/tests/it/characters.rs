@@ -84,10 +84,7 @@ fn lorebooks_come_along_with_what_has_no_effect() {
     let reasons: Vec<&str> = draft.unused.iter().map(|skip| skip.reason.as_str()).collect();
     assert_eq!(
         reasons,
-        [
-            "settings of entries that have no effect here: patterns, sticky",
-            "entries without a key that can be used here: 1"
-        ]
+        ["settings of entries that have no effect here: patterns, sticky", "entries without a usable key: 1"]
     );
 }
 

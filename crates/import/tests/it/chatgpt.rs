@@ -98,7 +98,7 @@ fn a_tree_that_loops_or_has_lost_parents_loses_nothing() {
     );
     let items = items("conversations.json", looped);
     assert_eq!(talk(&items), ["User: one", "ChatGPT: two"]);
-    assert!(skips(&items)[0].reason.contains("no branch"));
+    assert!(skips(&items)[0].reason.contains("not part of any branch"));
 }
 
 #[test]

@@ -71,5 +71,5 @@ fn projects_pasted_texts_and_memories_are_kept() {
 fn accounts_are_no_talk() {
     let users = json!([{"uuid": "acc", "full_name": "Ann", "email_address": "ann@example.org"}]);
     let read = items("users.json", users.to_string());
-    assert!(crate::reading::skips(&read)[0].reason.contains("without talk"));
+    assert!(crate::reading::skips(&read)[0].reason.contains("without messages"));
 }

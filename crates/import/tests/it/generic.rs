@@ -212,9 +212,9 @@ fn unknown_files_are_skipped_with_their_kind() {
         (b"%PDF-1.7 ...", "PDF"),
         (b"SQLite format 3\0rest", "database"),
         (b"\xFF\xD8\xFF\xE0 jpeg", "picture"),
-        (b"<!DOCTYPE html><html></html>", "not known"),
-        (b"{\"settings\": {\"theme\": 1}}", "not known"),
-        (b"\0\0\0\x18ftypmp42", "film"),
+        (b"<!DOCTYPE html><html></html>", "unknown file format"),
+        (b"{\"settings\": {\"theme\": 1}}", "unknown file format"),
+        (b"\0\0\0\x18ftypmp42", "video"),
     ] {
         let read = items("file", bytes);
         assert_eq!(read.len(), 1);

@@ -39,7 +39,7 @@ fn a_home_becomes_drafts_and_a_diary() {
         [
             "saved: three hives",
             &format!("{:?} SOUL.md", CoreBlock::Persona),
-            "workspace/TOOLS.md: it has instructions for tools, not memory",
+            "workspace/TOOLS.md: it contains instructions for tools, not memories",
             &format!("{:?} USER.md", CoreBlock::User),
             "memory/2026-01-05-evening.md Some(\"2026-01-05\")",
             "memory/2026-01-05.md Some(\"2026-01-05\")",

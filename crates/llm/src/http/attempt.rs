@@ -172,7 +172,7 @@ impl<P: Protocol> SharedState<P> {
                         host = self.protocol.host(),
                         model,
                         ?next,
-                        "the endpoint refused the form of a request"
+                        "the endpoint rejected the format of a request"
                     );
                     accepts = next;
                 }
@@ -195,7 +195,8 @@ impl<P: Protocol> SharedState<P> {
         Err(match ErrorBody::find(&document) {
             Some(complaint) => refusal::error_in_stream(host, &complaint),
             None => LlmError::fatal_error(format!(
-                "The language model at {host} did not answer as a stream but with a document ({content_type}). Check llm.base_url."
+                "The language model at {host} did not return a stream, but a document ({content_type}). \
+                    Check llm.base_url."
             )),
         })
     }
@@ -232,7 +233,7 @@ impl<P: Protocol> SharedState<P> {
                     kind = error.kind(),
                     retry = *retries,
                     wait_ms,
-                    "asking the language model again"
+                    "retrying the language model"
                 );
                 self.pauses.pause(pause).await;
                 Ok(())
@@ -245,7 +246,7 @@ impl<P: Protocol> SharedState<P> {
         Arc::clone(&self.in_flight)
             .acquire_owned()
             .await
-            .map_err(|_closed| LlmError::transient("The program is stopping; nothing was asked."))
+            .map_err(|_closed| LlmError::transient("EchoVessel is stopping; the model was not called."))
     }
 
     fn accepted_capabilities(&self, model: &str) -> Capabilities {

@@ -99,7 +99,8 @@ pub(crate) fn error_of_status(
 ) -> LlmError {
     if status.is_redirection() {
         return LlmError::fatal_error(format!(
-            "The address of the language model at {host} leads elsewhere ({status}), and words and key are not sent on. Set llm.base_url to its final address."
+            "The address of the language model at {host} redirects to another address ({status}). Messages \
+                and key are not sent there. Set llm.base_url to the final address."
         ));
     }
     classify(host, Some(status.as_u16()), retry_after(headers), complaint)
@@ -130,26 +131,29 @@ fn classify(
         || complaint.contains_phrase(AUTH_PHRASES)
     {
         let message = format!(
-            "The language model at {host} does not accept the API key{shown}. Check the key and what it may use."
+            "The language model at {host} does not accept the API key{shown}. Check the key and its \
+                permissions."
         );
         return LlmError::Auth { message };
     }
     // An error about tokens per minute also mentions too many tokens.
     if code == 413 || (code != 429 && complaint.contains_phrase(TOO_LONG_PHRASES)) {
         let message = format!(
-            "The prompt is too long for the language model at {host}. Send less, or choose a model with a larger window.{said}"
+            "The prompt is too long for the language model at {host}. Send less text, or choose a model \
+                with a larger context window.{said}"
         );
         return LlmError::TooLong { message };
     }
     if complaint.contains_phrase(REFUSED_PHRASES) {
         return LlmError::Refused {
-            message: format!("The language model at {host} would not answer this.{said}"),
+            message: format!("The language model at {host} declined to answer this.{said}"),
         };
     }
     if code == 429 || complaint.contains_phrase(RATE_PHRASES) || (code == 503 && retry_after.is_some()) {
         let wait = retry_after.map_or(String::new(), |wait| format!(" and to wait {wait:?}"));
         let message = format!(
-            "The language model at {host} asks for fewer calls{wait}. Nothing was lost; it will take more calls later."
+            "The language model at {host} has reached its rate limit{wait}. Nothing was lost; calls are \
+                accepted again later."
         );
         return LlmError::RateLimited { retry_after, message };
     }
@@ -171,9 +175,10 @@ pub(crate) fn transport_error(host: &str, error: &reqwest::Error) -> LlmError {
     if error.is_builder() {
         return LlmError::fatal_error(format!("The request to {host} could not be written ({cause})."));
     }
-    let what = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
+    let what = if error.is_connect() { "cannot be reached" } else { "closed the connection" };
     LlmError::transient(format!(
-        "The language model at {host} {what} ({cause}). Nothing was lost; check that it runs and try again."
+        "The language model at {host} {what} ({cause}). Nothing was lost; check that it is running and try \
+            again."
     ))
 }
 

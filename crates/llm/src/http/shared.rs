@@ -42,7 +42,8 @@ impl<P: Protocol> SharedState<P> {
 
     pub(super) fn too_large_error(&self) -> LlmError {
         LlmError::fatal_error(format!(
-            "The answer of the language model at {} is too large (over {} KiB) and was dropped. Nothing was lost; choose another model if it happens again.",
+            "The response of the language model at {} is too large (over {} KiB) and was discarded. Nothing \
+                was lost; choose another model if it happens again.",
             self.protocol.host(),
             MAX_ANSWER_BYTES / 1024
         ))

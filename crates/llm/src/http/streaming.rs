@@ -101,13 +101,14 @@ impl<P: Protocol> StreamedAnswer<P> {
             let chunk = self.next_token.limit(host, self.response.chunk()).await?;
             let Some(chunk) = chunk.map_err(|error| refusal::transport_error(host, &error))? else {
                 return Err(LlmError::transient(format!(
-                    "The language model at {host} stopped before the end of its answer. What it said was kept; ask again for the rest."
+                    "The language model at {host} stopped before the end of its reply. The part received is \
+                        saved; ask again for the rest."
                 )));
             };
             self.decoder.push(&chunk, |event| self.events.push_back(event)).map_err(|error| match error {
                 EventError::TooLarge => self.shared.too_large_error(),
                 EventError::Unreadable => LlmError::fatal_error(format!(
-                    "The answer of the language model at {host} is not readable text. Check llm.base_url."
+                    "The response of the language model at {host} is not valid text. Check llm.base_url."
                 )),
             })?;
         }

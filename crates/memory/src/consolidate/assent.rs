@@ -25,7 +25,7 @@ pub(super) fn answered_question(
     if evidence.is_empty() || evidence.iter().any(|quote| !is_bare_reply(&quote.quote)) {
         return Ok(None);
     }
-    let mut reason = "a yes or no shows nothing by itself: quote the words that say it".to_owned();
+    let mut reason = "a yes or no is not evidence by itself: quote the message that states it".to_owned();
     for reply in evidence {
         match question_of(description, reply, messages) {
             Ok(question) => return Ok(Some(question)),
@@ -39,26 +39,23 @@ fn question_of(description: &str, reply: &Evidence, messages: &[Message]) -> Res
     let at = messages.iter().position(|message| message.id == reply.message_id);
     let at = at.filter(|at| messages.get(*at).is_some_and(|message| is_bare_reply(&message.content)));
     let Some(at) = at else {
-        return Err("the message says more than yes or no: quote the words that carry the fact".to_owned());
+        return Err("the message says more than yes or no: quote the words that state the fact".to_owned());
     };
     let before = messages.get(..at).unwrap_or_default();
     let asked = before.last().filter(|message| message.role == Role::Persona);
     let question =
         asked.and_then(|message| split_sentences(&message.content).pop().map(|last| (message, last)));
     let Some((message, question)) = question.filter(|(_, last)| Utterance::new(last).is_question()) else {
-        return Err("this yes or no answers no question, so nothing is known from it".to_owned());
+        return Err("this yes or no answers no question, so it states nothing".to_owned());
     };
     if offers_choice(question) {
-        return Err("the question offered a choice, and a yes or no does not choose".to_owned());
+        return Err("the question offered a choice, which a yes or no does not answer".to_owned());
     }
     if is_bare_denial(&reply.quote) && count_negations(description) == 0 {
         return Err("the answer was no, but the description says yes".to_owned());
     }
     if answered_share(description, question) < ANSWERED_SHARE_MIN {
-        return Err(
-            "the description says other things than the question that was answered: keep to its words"
-                .to_owned(),
-        );
+        return Err("the description differs from the question that was answered: use its words".to_owned());
     }
     let (start, end) = text::find_quote(&message.content, question).unwrap_or_default();
     let place = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);

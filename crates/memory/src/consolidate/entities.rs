@@ -226,7 +226,7 @@ impl Consolidator<'_> {
             std::iter::once(name.to_owned()).chain(aliases).any(|name| is_named_in_text(&said, &name))
         };
         if a == b || !spoken_of(&a, &of_a) || !spoken_of(&b, &of_b) {
-            tracing::debug!(session = %session.id, "an answer about names that were not spoken of is left out");
+            tracing::debug!(session = %session.id, "an answer about names that were not mentioned was ignored");
             return Ok(());
         }
         let pairs = of_a.iter().flat_map(|one| of_b.iter().map(move |other| (one, other)));

@@ -126,7 +126,8 @@ fn unfounded_reason(
         && whose.all(|other| other.is_some())
     {
         return Err(format!(
-            "the words are about somebody else ({somebody}), but the description says that it is the user: say whose it is"
+            "the quote is about someone else ({somebody}), but the description says that it is about the \
+                user: name whom it is about"
         ));
     }
     answered_question(&event.description, evidence, grounds.messages)
@@ -164,7 +165,7 @@ fn locate_quote(
     let whole = named.is_some_and(|message| message.content.trim() == proposed.quote.trim());
     let length = proposed.quote.chars().filter(|c| !c.is_whitespace()).count();
     if length < QUOTE_LENGTH_MIN && !whole {
-        return Err("the quote is too short to show anything".to_owned());
+        return Err("the quote is too short to prove anything".to_owned());
     }
     let found = named.into_iter().chain(messages);
     let mut echoed = false;
@@ -178,15 +179,13 @@ fn locate_quote(
     }
     if echoed {
         return Err(
-            "there the person only repeats the persona's words or an old memory: quote words of the \
-                    person's own"
-                .to_owned(),
+            "the quote only repeats the persona or an old memory: quote the user's own words".to_owned()
         );
     }
     if messages.iter().any(|message| find_quote(&message.content, &proposed.quote).is_some()) {
-        return Err("the words are there, but somebody else said them".to_owned());
+        return Err("the quote was said by someone else".to_owned());
     }
-    Err("the words do not stand in the conversation".to_owned())
+    Err("the quote does not appear in the conversation".to_owned())
 }
 
 /// True if the user's words only repeat what the persona said before, or a memory in the persona's prompt, and the
@@ -222,10 +221,10 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
     let committing =
         || found.iter().map(|evidence| evidence.quote.as_str()).filter(|quote| is_commitment(quote));
     if committing().next().is_none() {
-        return Some("an intention needs words of commitment that the persona has voiced".to_owned());
+        return Some("an intention needs a commitment in the persona's own words".to_owned());
     }
     if !committing().any(names_due_time) {
-        return Some("an intention needs a time in the words of the commitment".to_owned());
+        return Some("an intention needs a time in the quoted commitment".to_owned());
     }
     let refused = messages.iter().any(|m| m.role == Role::Persona && is_refusal(&m.content));
     refused.then(|| "the persona refused in the same conversation".to_owned())
@@ -288,10 +287,10 @@ mod tests {
         let messages = [user.clone(), persona.clone()];
         let invented = check(event(Subject::User, &[(&user, "I like coffee")]), &messages);
         assert!(invented.evidence.is_empty());
-        assert!(invented.rejection_reason().contains("do not stand"));
+        assert!(invented.rejection_reason().contains("does not appear"));
         let guessed = check(event(Subject::User, &[(&persona, "love hiking")]), &messages);
         assert!(guessed.evidence.is_empty());
-        assert!(guessed.rejection_reason().contains("somebody else said"));
+        assert!(guessed.rejection_reason().contains("said by someone else"));
         assert!(
             check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).has_only_valid_quotes()
         );
@@ -307,7 +306,7 @@ mod tests {
         for subject in [Subject::User, Subject::Persona, Subject::Shared] {
             let checked = check(event(subject, &[(&other, "quit my job")]), &messages);
             assert!(
-                checked.evidence.is_empty() && checked.rejection_reason().contains("somebody else said"),
+                checked.evidence.is_empty() && checked.rejection_reason().contains("said by someone else"),
                 "{subject:?}"
             );
         }

@@ -113,7 +113,7 @@ impl Consolidator<'_> {
                     checked
                 }
                 Err(error) => {
-                    tracing::warn!(session = %session.id, "evidence could not be asked for again: {}", error.log_description());
+                    tracing::warn!(session = %session.id, "the request for better evidence failed: {}", error.log_description());
                     Vec::new()
                 }
             };

@@ -163,7 +163,7 @@ pub enum ConsolidateError {
     /// The model did not answer, or not in a usable form.
     #[error(transparent)]
     Mind(#[from] MindError),
-    #[error("a defect of EchoVessel stopped it; the conversation is kept, and it can be retried")]
+    #[error("it was stopped by an internal error; the conversation is kept, and it can be retried")]
     Defect,
 }
 

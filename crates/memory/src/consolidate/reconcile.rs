@@ -47,7 +47,7 @@ impl Consolidator<'_> {
             zone: parties.zone.clone(),
         };
         let answer = self.mind.reconcile(input).await.unwrap_or_else(|error| {
-            tracing::warn!(session = %session.id, "what is new could not be compared with what was said before: {}", error.log_description());
+            tracing::warn!(session = %session.id, "new memories could not be compared with earlier ones: {}", error.log_description());
             Reconciliation::default()
         });
         let at = self.clock.now();
@@ -196,7 +196,7 @@ fn trace_of_pairs(pairs: &[WaitingPair], answer: &Reconciliation, outcomes: &[(i
             PairOutcome::BothStand => "both stand",
             PairOutcome::Replaced { .. } => "replaced",
             PairOutcome::Open => "open",
-            PairOutcome::Unanswered => "to be asked again",
+            PairOutcome::Unanswered => "must be compared again",
         });
         json!({"older": older, "newer": pair.newer.id, "verdict": proposed.map(|verdict| verdict.verdict.as_str()),
             "outcome": outcome})

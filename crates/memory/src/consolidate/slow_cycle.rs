@@ -139,10 +139,10 @@ impl Consolidator<'_> {
         match outcome {
             Some(Ok(())) => {}
             Some(Err(error)) => {
-                tracing::warn!(session = %session.id, "the slow cycle is left out this time: {error}");
+                tracing::warn!(session = %session.id, "this slow cycle was skipped: {error}");
             }
             None => {
-                tracing::error!(session = %session.id, "a defect ended the slow cycle; the session is closed")
+                tracing::error!(session = %session.id, "the slow cycle panicked; the session is closed")
             }
         }
     }
@@ -259,8 +259,7 @@ impl Consolidator<'_> {
         };
         let written = self.store.commit_slow_cycle(commit).await?;
         let kept: Vec<NewNode> = nodes.into_iter().filter(|node| written.nodes.contains(&node.id)).collect();
-        let error =
-            written.forgotten.then_some("something was forgotten meanwhile, so nothing was kept of it");
+        let error = written.forgotten.then_some("something was erased meanwhile, so nothing was kept of it");
         // Dropped text is only in the transcript, which is written with the results.
         let detail = trace::slow_cycle_ran(id, &kept, dropped, error, started);
         self.note_phase(session.id, 'g', detail).await;

@@ -85,9 +85,9 @@ impl AnswerCheck<'_> {
         if filling.is_empty() {
             self.note_dropped("a thought", "it cites no event", &description);
         } else if self.input.thoughts.iter().any(known) || self.has_node(NodeKind::Thought, &description) {
-            self.note_dropped("a thought", "it was thought already", &description);
+            self.note_dropped("a thought", "it repeats an existing thought", &description);
         } else if self.count_nodes(NodeKind::Thought) == THOUGHTS_MAX {
-            self.note_dropped("a thought", "there are enough", &description);
+            self.note_dropped("a thought", "the limit is reached", &description);
         } else {
             let impact = thought.emotional_impact;
             self.push_node(NodeKind::Thought, description, subject, impact, None, filling);
@@ -102,17 +102,17 @@ impl AnswerCheck<'_> {
         let ends = expectation.due.map(end_of_time_range);
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if reasoning.is_empty() {
-            self.note_dropped("an expectation", "it is reasoned from no event", &description);
+            self.note_dropped("an expectation", "it is not based on an event", &description);
         } else if expectation.prediction.trim().is_empty() {
             self.note_dropped("an expectation", "it predicts nothing", &description);
         } else if ends.is_none_or(|ends| ends <= self.now) {
-            self.note_dropped("an expectation", "it has no time to come", &description);
+            self.note_dropped("an expectation", "it has no time in the future", &description);
         } else if self.input.expectations.iter().any(known)
             || self.has_node(NodeKind::Expectation, &description)
         {
-            self.note_dropped("an expectation", "it is expected already", &description);
+            self.note_dropped("an expectation", "it repeats an existing expectation", &description);
         } else if self.count_nodes(NodeKind::Expectation) == EXPECTATIONS_MAX {
-            self.note_dropped("an expectation", "there are enough", &description);
+            self.note_dropped("an expectation", "the limit is reached", &description);
         } else {
             let (due, impact) = (expectation.due, expectation.emotional_impact);
             self.push_node(NodeKind::Expectation, description, Subject::User, impact, due, reasoning);
@@ -125,18 +125,14 @@ impl AnswerCheck<'_> {
         let known = |known: &Node| shared_words(&known.description, &description) >= PROMISED_WORDS_MIN;
         let shown = self.input.events.iter().filter(|event| event.kind == NodeKind::Intention);
         if !filling.iter().any(|id| voiced.contains(id)) {
-            self.note_dropped(
-                "an intention",
-                "it cites no commitment that the persona has voiced",
-                &description,
-            );
+            self.note_dropped("an intention", "it cites no commitment of the persona", &description);
         } else if intention.due.is_some_and(|due| end_of_time_range(due) <= self.now) {
-            self.note_dropped("an intention", "its time has gone by", &description);
+            self.note_dropped("an intention", "its time has passed", &description);
         } else if promises.iter().chain(shown).any(known) || self.has_node(NodeKind::Intention, &description)
         {
-            self.note_dropped("an intention", "it is promised already", &description);
+            self.note_dropped("an intention", "it repeats an existing promise", &description);
         } else if self.count_nodes(NodeKind::Intention) == INTENTIONS_MAX || description.is_empty() {
-            self.note_dropped("an intention", "there are enough, or it says nothing", &description);
+            self.note_dropped("an intention", "the limit is reached, or it is empty", &description);
         } else {
             self.push_node(NodeKind::Intention, description, Subject::Persona, 0, intention.due, filling);
         }

@@ -14,12 +14,12 @@ use crate::scope::Scope;
 
 pub(super) fn gate_json(worth: GateDecision) -> Value {
     let reason = match worth {
-        GateDecision::Trivial => "short, and nothing in it speaks for more",
+        GateDecision::Trivial => "short, without a reason to remember it",
         GateDecision::LongEnough => "long enough",
-        GateDecision::StrongEmotion => "short, but a word of loss, crisis or a milestone stands in it",
-        GateDecision::Substance => "short, but the user told something",
+        GateDecision::StrongEmotion => "short, but it mentions a loss, a crisis or a milestone",
+        GateDecision::Substance => "short, but the user said something new",
         GateDecision::Correction => "short, but the user corrected something",
-        GateDecision::Remembered => "short, but it is about something that is remembered",
+        GateDecision::Remembered => "short, but it is about an existing memory",
     };
     json!({"is_trivial": worth == GateDecision::Trivial, "reason": reason})
 }
@@ -138,16 +138,21 @@ pub(super) fn slow_cycle_skipped(decision: SlowCycleDecision, started: Timestamp
     let (cool_down_ok, budget, reason) = match decision {
         SlowCycleDecision::Runs => (Some(true), Some("ok"), "it runs"),
         SlowCycleDecision::Disabled => (None, None, "it is switched off (slow_cycle.enabled)"),
-        SlowCycleDecision::NothingNew => (None, None, "every recent event has been thought about"),
+        SlowCycleDecision::NothingNew => (None, None, "all recent events were already considered"),
         SlowCycleDecision::CoolingDown => {
-            (Some(false), None, "the last cycle was a moment ago (slow_cycle.cool_down)")
+            (Some(false), None, "the last cycle was too recent (slow_cycle.cool_down)")
         }
-        SlowCycleDecision::CyclesSpent => (Some(true), Some("daily_cap"), "the day's cycles are used up"),
+        SlowCycleDecision::CyclesSpent => (
+            Some(true),
+            Some("daily_cap"),
+            "the daily limit of cycles is \
+            reached",
+        ),
         SlowCycleDecision::InputSpent => {
-            (Some(true), Some("daily_input_tokens"), "the day's tokens to send are used up")
+            (Some(true), Some("daily_input_tokens"), "the daily limit of input tokens is reached")
         }
         SlowCycleDecision::OutputSpent => {
-            (Some(true), Some("daily_output_tokens"), "the day's tokens to receive are used up")
+            (Some(true), Some("daily_output_tokens"), "the daily limit of output tokens is reached")
         }
     };
     json!({

@@ -23,11 +23,12 @@ pub enum ApproveError {
     #[error(transparent)]
     Text(#[from] CorrectError),
     /// The impact is outside the scale.
-    #[error("emotional_impact: it can be −{IMPACT_MAX} to {IMPACT_MAX}; nothing was written")]
+    #[error("emotional_impact: must be −{IMPACT_MAX} to {IMPACT_MAX}; nothing was written")]
     OutOfRange,
     /// The proposal has no valid impact.
     #[error(
-        "emotional_impact: the proposal had none, so give one (−{IMPACT_MAX} to {IMPACT_MAX}); nothing was written"
+        "emotional_impact: the proposal has none, so send one (−{IMPACT_MAX} to {IMPACT_MAX}); nothing was \
+            written"
     )]
     NoImpact,
 }

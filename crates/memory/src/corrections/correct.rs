@@ -13,9 +13,9 @@ use crate::vector_index::VectorIndex;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CorrectError {
     /// The text is blank.
-    #[error("the text is empty; nothing was changed. To take a memory away, delete it")]
+    #[error("the text is empty; nothing was changed. To remove a memory, delete it")]
     Empty,
-    #[error("the text has {length} characters; at most {DESCRIPTION_LENGTH_MAX} fit, nothing was changed")]
+    #[error("the text has {length} characters; the limit is {DESCRIPTION_LENGTH_MAX}. Nothing was changed")]
     TooLong {
         /// The text's length in characters.
         length: usize,

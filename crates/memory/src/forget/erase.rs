@@ -36,27 +36,25 @@ pub struct ErasureRequest {
 pub enum EraseError {
     /// A text was given without the id of a dry run.
     #[error(
-        "erasing by text needs `confirm`: ask with `dry_run` first, look at what it would take, and send the id that \
-         it returned; nothing was erased"
+        "erasing by text needs `confirm`: send `dry_run` first, check the preview, and send the id that it \
+            returned; nothing was erased"
     )]
     Unconfirmed,
     /// There is no dry run with this id in this memory from the last ten minutes.
-    #[error(
-        "`confirm` names no dry run of the last ten minutes; ask with `dry_run` again, nothing was erased"
-    )]
+    #[error("`confirm` is not a dry run of the last ten minutes; send `dry_run` again. Nothing was erased")]
     UnknownConfirmation,
     /// The result would differ from the preview.
     #[error(
-        "what would go has changed since the dry run; ask with `dry_run` again and look at it, nothing was erased"
+        "the data has changed since the dry run; send `dry_run` again and check the preview. Nothing was erased"
     )]
     Changed,
     /// Nothing was found. Has the core blocks that contain the text, which only a person edits.
-    #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", remaining_blocks_text(.0))]
+    #[error("nothing was found{}; nothing was erased, and there is no receipt", remaining_blocks_text(.0))]
     Nothing(Vec<CoreBlockLabel>),
     /// The store failed between two groups of a large erasure.
     #[error(
-        "a part of it is erased, as the receipt {} says, and the rest is untouched: {source}; send the request again \
-         for the rest",
+        "a part was erased (receipt {}), and the rest was not changed: {source}; send the request again for \
+            the rest",
         receipt.0
     )]
     Interrupted { receipt: ErasureId, source: StoreError },
@@ -69,7 +67,7 @@ fn remaining_blocks_text(blocks: &[CoreBlockLabel]) -> String {
     if names.is_empty() {
         return String::new();
     }
-    format!(" but in the core blocks that people write ({})", names.join(", "))
+    format!(" except in the core blocks that people write ({})", names.join(", "))
 }
 
 /// An erasure in progress. It is split into groups of a limited number of messages, each a transaction of its own;

@@ -15,7 +15,9 @@ pub struct Embedding {
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum EmbedError {
     /// There is no model.
-    #[error("no embedding model is available: {0}. Memory works on words alone until there is one")]
+    #[error(
+        "no embedding model is available: {0}. Memories are found only by their words until there is one"
+    )]
     Unavailable(String),
     /// The model was asked and failed.
     #[error("the embedding model failed: {0}")]

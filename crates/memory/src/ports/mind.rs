@@ -173,7 +173,7 @@ pub struct Reflection {
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MindError {
     /// Another attempt may succeed: the model is unavailable, slow or busy, or its answer was malformed.
-    #[error("the language model could not answer for now: {0}")]
+    #[error("the language model could not answer: {0}")]
     Transient(String),
     /// Another attempt can't succeed without a person: wrong key, refused, too long.
     #[error("the language model's answer can't be used: {0}")]
@@ -184,7 +184,7 @@ impl MindError {
     /// A description for logs, without an endpoint's text, which may quote a person.
     pub fn log_description(&self) -> &'static str {
         match self {
-            Self::Transient(_) => "the language model could not answer for now",
+            Self::Transient(_) => "the language model could not answer",
             Self::Permanent(_) => "the language model's answer can't be used",
         }
     }

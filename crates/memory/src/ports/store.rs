@@ -11,19 +11,19 @@ use crate::ports::{
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StoreError {
     /// The disk is full, read-only or failing: nothing was written, and reading still works.
-    #[error("the database can't be written: {0}. Nothing was half-written")]
+    #[error("the database can't be written: {0}. No partial change was saved")]
     Unwritable(String),
     /// The database is locked or unreachable at the moment; a later attempt may succeed.
     #[error("the database is busy: {0}")]
     Busy(String),
     /// The connection was lost before the server confirmed: the write may have been done.
-    #[error("the write may have been done: {0}. Look at what is there before you try again")]
+    #[error("the write may have succeeded: {0}. Check before you try again")]
     Unconfirmed(String),
     /// The database is damaged, of another program, or of another version.
     #[error("the database can't be used: {0}")]
     Unusable(String),
     /// The statement failed, which is a defect of this program.
-    #[error("the database refused a statement: {0}")]
+    #[error("the database rejected a statement: {0}")]
     Failed(String),
 }
 

@@ -396,7 +396,8 @@ impl OutdatedValues {
                 continue;
             };
             candidate.used = false;
-            candidate.reason = format!("depends on what is no longer so: now \"{}\"", value.current_text);
+            candidate.reason =
+                format!("depends on a memory that is no longer current: now \"{}\"", value.current_text);
         }
         for (value, place) in removed.into_values() {
             self.record_omitted_values(&value, place);
@@ -423,7 +424,7 @@ impl OutdatedValues {
         for candidate in &mut found.candidates {
             if candidate.used && removed.contains(&MessageId(candidate.id)) {
                 candidate.used = false;
-                "the persona repeated what has changed since".clone_into(&mut candidate.reason);
+                "the persona repeated something that has changed since".clone_into(&mut candidate.reason);
             }
         }
         self.messages.retain(|id, _| !removed.contains(id));

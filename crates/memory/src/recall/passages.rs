@@ -118,9 +118,9 @@ pub(super) fn choose_passages(
             Some(format!("relevance {:.2} is below {}", relevance(ranked), settings.min_relevance))
         } else if !threshold.is_near(ranked) {
             let least = threshold.total_min;
-            Some(format!("{:.2} is below {least:.2}, which is near the best", ranked.total))
+            Some(format!("score {:.2} is below {least:.2}, a share of the best one", ranked.total))
         } else if shown.contains(&seq) {
-            Some("stands in a better passage".to_owned())
+            Some("is part of a better passage".to_owned())
         } else if passages.len() >= settings.passages {
             Some(format!("{} better ones were found", settings.passages))
         } else {
@@ -131,7 +131,7 @@ pub(super) fn choose_passages(
                     passages.push(Passage { messages, hit_seq: seq, score: ranked.total });
                     None
                 }
-                None => Some("no room in the token budget".to_owned()),
+                None => Some("exceeds the token budget".to_owned()),
             }
         };
         candidates.push(receipt_of(ranked, refusal));
@@ -189,7 +189,7 @@ fn receipt_of(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
         entity_anchor: None,
         parts: Some(ranked.parts.clone()),
         used: refusal.is_none(),
-        reason: refusal.unwrap_or_else(|| "says what is asked for".to_owned()),
+        reason: refusal.unwrap_or_else(|| "matches the text".to_owned()),
         no_longer_current: None,
         denied: None,
     }

@@ -69,7 +69,7 @@ impl Query {
                 query.support_shift = embedder.support_shift();
                 query.take_vectors(&texts, &wanted, &embeddings);
             }
-            Ok(_) => query.words_only = Some("the embedding model left a text out".to_owned()),
+            Ok(_) => query.words_only = Some("the embedding model returned too few vectors".to_owned()),
             Err(error) => query.words_only = Some(error.to_string()),
         }
         query

@@ -49,8 +49,8 @@ impl NodeRefusal {
                 format!("relevance {:.2} is below {}", score.relevance, settings.min_relevance)
             }
             Self::BetterFound => format!("{} better ones were found", settings.k),
-            Self::SaysTheSame => "says the same as a better one".to_owned(),
-            Self::NoRoom => "no room in the token budget".to_owned(),
+            Self::SaysTheSame => "repeats a better one".to_owned(),
+            Self::NoRoom => "exceeds the token budget".to_owned(),
         }
     }
 }
@@ -181,11 +181,11 @@ fn receipt_of(scored: &ScoredEntry, refusal: Option<String>) -> Candidate {
 /// The reason for using a node, for the receipt.
 fn used_reason(score: &Score) -> String {
     let grounds = [
-        (score.words > 0.0 && score.words >= score.vector, "shares its words"),
-        (score.vector > score.words, "is near in meaning"),
-        (score.entity_anchor > 0.0, "is about somebody named"),
-        (score.time_match > 0.0, "happened at the named time"),
-        (score.path > 0.0, "rests on the same evidence"),
+        (score.words > 0.0 && score.words >= score.vector, "has the same words"),
+        (score.vector > score.words, "has a similar meaning"),
+        (score.entity_anchor > 0.0, "is about a name in the text"),
+        (score.time_match > 0.0, "happened at a time in the text"),
+        (score.path > 0.0, "has the same evidence as another one"),
     ];
     let grounds: Vec<&str> =
         grounds.into_iter().filter(|(holds, _)| *holds).map(|(_, ground)| ground).collect();

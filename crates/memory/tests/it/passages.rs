@@ -230,7 +230,7 @@ fn passages_keep_to_their_budget() {
     let recalled = ask(&home, &me, "violin", Vec::new());
     let tokens: u32 = recalled.passages.iter().flat_map(|p| &p.messages).map(|m| m.token_count).sum();
     assert!(!recalled.passages.is_empty() && tokens <= RecallSettings::default().passage_tokens);
-    assert!(recalled.candidates.iter().any(|candidate| candidate.reason == "no room in the token budget"));
+    assert!(recalled.candidates.iter().any(|candidate| candidate.reason == "exceeds the token budget"));
 }
 
 #[test]

@@ -313,8 +313,7 @@ fn near_duplicates_are_thinned() {
     // last one contains "one".
     assert_eq!(recalled.nodes.len(), 2);
     assert!(texts(&recalled).contains(&"The user has one cat"));
-    let doubles =
-        recalled.candidates.iter().filter(|candidate| candidate.reason == "says the same as a better one");
+    let doubles = recalled.candidates.iter().filter(|candidate| candidate.reason == "repeats a better one");
     assert_eq!(doubles.count(), 2);
 }
 

@@ -185,7 +185,7 @@ impl Changes {
         for (id, _) in &withdrawn.rewritten {
             // It is committed; subscribers that miss the event see it when they reload.
             if let Err(error) = self.publish_reduced_node(*id).await {
-                tracing::warn!("a memory that says less now could not be told of: {error}");
+                tracing::warn!("the event for a reduced memory could not be published: {error}");
             }
             self.core.written.notify_one();
         }

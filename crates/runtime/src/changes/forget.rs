@@ -127,9 +127,7 @@ impl Changes {
             Ok(done) => done,
             // It stays due, and the next check tries again.
             Err(error) => {
-                tracing::warn!(
-                    "what was forgotten is gone, but freed pages could not be overwritten yet: {error}"
-                );
+                tracing::warn!("the data was erased, but freed pages could not be overwritten yet: {error}");
                 false
             }
         }

@@ -173,10 +173,10 @@ impl Embodiment {
         }
         tokio::select! {
             done = self.exchange() => if let Err(error) = done {
-                tracing::info!("documents wait for the next start: {error}");
+                tracing::info!("documents are sent after the next start: {error}");
             },
             () = self.core.clock().sleep(LAST_EXCHANGE_TIME_MAX) => {
-                tracing::info!("the hub did not answer in time; documents wait for the next start");
+                tracing::info!("the hub did not respond in time; documents are sent after the next start");
             }
         }
     }
@@ -230,12 +230,12 @@ impl Embodiment {
         };
         let was_ok = self.last_outcome().error.is_none();
         match &error {
-            Some(error) if was_ok => tracing::warn!("documents wait for the hub: {error}"),
-            None if !was_ok => tracing::info!("the hub is there again"),
+            Some(error) if was_ok => tracing::warn!("documents are waiting for the hub: {error}"),
+            None if !was_ok => tracing::info!("the hub is reachable again"),
             _ => {}
         }
         if let Some(failure) = &failure {
-            tracing::error!("documents could not be exchanged with the hub: {failure}");
+            tracing::error!("documents could not be synced with the hub: {failure}");
         }
         let notes = all.refused.iter().chain(&all.passed_over).cloned().collect();
         self.set_outcome(ExchangeOutcome { error, failure, notes });

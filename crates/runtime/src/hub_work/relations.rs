@@ -87,20 +87,20 @@ async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, fa
                 if let Some(hub) = hub {
                     hub.extraction().note_success(now, nodes as u64, edges as u64);
                 }
-                tracing::debug!(nodes, edges, of_session, "the graph was drawn");
+                tracing::debug!(nodes, edges, of_session, "relations were added to the graph");
             }
             Ok(ExtractionStep::Failed { reason }) => {
                 *failures = failures.saturating_add(1);
                 if let Some(hub) = hub {
                     hub.extraction().note_failure(now, &reason);
                 }
-                tracing::warn!("the graph could not be drawn and is tried again: {reason}");
+                tracing::warn!("relations could not be extracted; retrying: {reason}");
                 if let Some(more) = failures.checked_sub(FAILURES_MAX) {
                     return NextRun::After(BACKOFF.wait_after_failures(more));
                 }
             }
             Err(error) => {
-                tracing::warn!("the graph can't be drawn for now: {error}");
+                tracing::warn!("relations can't be extracted at the moment: {error}");
                 return next_session(core, None);
             }
         }

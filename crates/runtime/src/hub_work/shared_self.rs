@@ -38,7 +38,7 @@ impl SharedSelf {
             Ok(()) => Ok(()),
             Err(HubError::Store(error)) => Err(error),
             Err(error) => {
-                tracing::warn!(%error, "the documents could not be made ready; they are tried again");
+                tracing::warn!(%error, "the documents could not be loaded; retrying");
                 Ok(())
             }
         }
@@ -75,7 +75,7 @@ impl SharedSelf {
         match found.await {
             Ok((documents, related, lore)) => PromptDocuments { related, lore, ..documents },
             Err(error) => {
-                tracing::warn!(%error, "a reply goes without the documents of the shared self");
+                tracing::warn!(%error, "a reply is generated without the persona's documents");
                 PromptDocuments::default()
             }
         }
@@ -93,7 +93,8 @@ impl SharedSelf {
     pub(crate) async fn follow_forgetting(&self, scope: &Scope) {
         let Some(hub) = self.hub() else { return };
         if let Err(error) = hub.follow_forgetting(scope).await {
-            tracing::error!(%error, "what was forgotten may still stand in files; they follow when the folder can be used");
+            tracing::error!(%error, "erased text may still be in document files; they are updated when the \
+                folder is usable");
         }
     }
 
@@ -101,7 +102,7 @@ impl SharedSelf {
     pub(crate) async fn forget_files_of(&self, persona: &PersonaId) {
         let Some(hub) = self.hub() else { return };
         if let Err(error) = hub.forget_files(persona).await {
-            tracing::error!(%error, "files of the persona may still be there; take them away by hand");
+            tracing::error!(%error, "files of the persona may remain; delete them manually");
         }
     }
 }

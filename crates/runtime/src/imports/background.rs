@@ -141,13 +141,13 @@ impl Imports {
             Some(Ok(_)) => {
                 upload = None;
                 if let Err(error) = registry.uploads.remove(id).await {
-                    tracing::warn!("the files of an import are recorded but could not be deleted: {error}");
+                    tracing::warn!("the files were imported but could not be deleted: {error}");
                 }
                 self.core.written.notify_one();
             }
             Some(Err(RecordError::Ended)) => {}
             Some(Err(error)) => {
-                tracing::error!("an import was cut off: {error}");
+                tracing::error!("an import was interrupted: {error}");
                 registry.running.lock().problems.insert(id, error.to_string());
             }
         }

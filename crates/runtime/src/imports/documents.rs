@@ -52,7 +52,7 @@ impl ReadDocument {
         let slug = format!("{}-{}", title_from_file_name(&name, day), &hex::encode(digest)[..DIGEST_LENGTH]);
         match slug.parse() {
             Ok(slug) => Ok(Self { digest, name: DiaryName::Significant(day, slug), text, place }),
-            Err(error) => Err(Skip { place, reason: format!("the document's name can't be used: {error}") }),
+            Err(error) => Err(Skip { place, reason: format!("the document's name is invalid: {error}") }),
         }
     }
 
@@ -91,7 +91,7 @@ pub(super) async fn write_documents(
         return Ok(outcome);
     }
     let Some(hub) = hub else {
-        let reason = "this program takes no documents";
+        let reason = "this program accepts no documents";
         outcome.skips = read
             .into_iter()
             .map(|document| Skip { place: document.place, reason: reason.to_owned() })
@@ -113,10 +113,8 @@ pub(super) async fn write_documents(
         match earlier.iter().find(|earlier| earlier.digest == document.digest) {
             None => new.push((document.name, document.text)),
             Some(earlier) if is_changed(hub, scope, &earlier.name, &document.text).await? => {
-                let reason = format!(
-                    "an earlier import brought it with another text, which is left as it is ({})",
-                    earlier.name
-                );
+                let reason =
+                    format!("an earlier import has it with another text, which is kept ({})", earlier.name);
                 outcome.skips.push(Skip { place: document.place, reason });
             }
             Some(_) => outcome.already_there += 1,

@@ -379,7 +379,7 @@ fn final_status(
     match report.state {
         ImportState::Done if failed == 0 => well(PipelineStatus::Success),
         ImportState::Done if failed < run.sessions => well(PipelineStatus::PartialSuccess),
-        ImportState::Done => Some((PipelineStatus::Failed, "no session could become memory".to_owned())),
+        ImportState::Done => Some((PipelineStatus::Failed, "no session could be consolidated".to_owned())),
         ImportState::Paused => well(PipelineStatus::Cancelled),
         ImportState::Interrupted if run.remembering == Remembering::Paused => well(PipelineStatus::Cancelled),
         ImportState::Interrupted => report.problem.clone().map(|problem| (PipelineStatus::Failed, problem)),

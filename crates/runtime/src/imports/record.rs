@@ -149,7 +149,7 @@ impl ImportRecorder<'_> {
         match reading.await {
             Ok(read) => read?,
             Err(error) => {
-                let reason = format!("the reader ended: {error}. What was recorded stays");
+                let reason = format!("the reader ended: {error}. Imported messages are kept");
                 return Err(StoreError::Failed(reason).into());
             }
         }
@@ -201,7 +201,7 @@ impl ImportRecorder<'_> {
                     // The other program does not export this.
                     emotional_impact: Some(0.0),
                     evidence: Vec::new(),
-                    reason: format!("{} had saved it about you: accept what is true", saved.source),
+                    reason: format!("{} had saved it about you: review and accept it", saved.source),
                     created_at: now,
                     proposal: Proposal { source: Some(saved.source), ..Proposal::default() },
                 },
@@ -330,7 +330,7 @@ impl PageReader {
     }
 
     fn add(&mut self, mapped: MappedItem) {
-        const CHARACTER_SKIP_REASON: &str = "`import --character` or New persona takes it";
+        const CHARACTER_SKIP_REASON: &str = "use `import --character` or New persona";
         let (place, reason) = match mapped {
             MappedItem::Message(message) => return self.add_message(message),
             MappedItem::Item(Item::Conversation(start)) => {

@@ -13,10 +13,11 @@ pub enum RecordError {
     Store(#[from] StoreError),
     /// The stored position is of another version of this program.
     #[error(
-        "the import {0} was cut off by another version and can't be resumed; take it back with `echovessel import undo {0}`"
+        "the import {0} was interrupted by another version and can't be resumed; undo it with `echovessel \
+            import undo {0}`"
     )]
     Position(ImportId),
     /// Another process ended or deleted the run.
-    #[error("the import was ended by another process; nothing more was recorded")]
+    #[error("the import was ended by another process; no further messages were imported")]
     Ended,
 }

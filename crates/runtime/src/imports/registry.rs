@@ -36,23 +36,21 @@ pub struct ImportParts {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Neither an upload nor a run has this id.
-    #[error("there is no import {0}; nothing was changed")]
+    #[error("import {0} not found; nothing was changed")]
     NotFound(ImportId),
     /// The import was started before.
-    #[error("this import was started already; nothing was changed")]
+    #[error("this import was already started; nothing was changed")]
     Started,
     /// The import was not started yet.
     #[error("this import has not been started; nothing was changed")]
     NotStarted,
     /// The import was interrupted, and its files were deleted.
     #[error(
-        "this import was cut off, and its files are not here any more; import the same files again to resume it"
+        "this import was interrupted and its files were deleted; import the same files again to resume it"
     )]
     FilesMissing,
     /// The files describe no character.
-    #[error(
-        "the files hold neither a character card nor instructions for a persona nor a lorebook; nothing was changed"
-    )]
+    #[error("the files contain no character card, persona instructions or lorebook; nothing was changed")]
     NoCharacter,
     /// The character has no greeting with this number.
     #[error("greeting {number} does not exist: the character has {count}; nothing was changed")]
@@ -63,7 +61,8 @@ pub enum ImportError {
     },
     /// A picture with an embedded card was requested, but the persona has none.
     #[error(
-        "the persona has no PNG picture to hold its card; give it one, or export the card as .json or .charx; nothing was written"
+        "the persona has no PNG picture for its card; add one, or export the card as .json or .charx; \
+            nothing was written"
     )]
     NoPicture,
     /// The persona does not exist.
@@ -90,7 +89,7 @@ pub enum ImportError {
     /// The files can't be read.
     #[error(transparent)]
     Read(#[from] import::ImportError),
-    #[error("the files could not be kept: {0}; nothing was changed")]
+    #[error("the files could not be saved: {0}; nothing was changed")]
     Io(#[from] io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),

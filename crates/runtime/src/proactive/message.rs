@@ -39,7 +39,7 @@ pub(super) async fn write_and_send(
     let forgotten = core.forget_epochs.for_scope(&decision.scope);
     let written = tokio::select! {
         biased;
-        () = core.stopping.cancelled() => Err("EchoVessel was stopped meanwhile".to_owned()),
+        () = core.stopping.cancelled() => Err("EchoVessel was stopped".to_owned()),
         written = write(proactive, &decision, occasion, view) => written.map_err(|error| log_reason(&error)),
     };
     decision.at = core.clock().now();
@@ -61,7 +61,7 @@ pub(super) async fn write_and_send(
     let nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
     if core.forget_epochs.for_scope(&decision.scope) != forgotten {
         decision.outcome = Some(ProactiveOutcome::Failed);
-        decision.detail = Some("something that it may have rested on was forgotten meanwhile".to_owned());
+        decision.detail = Some("something that it may be based on was erased meanwhile".to_owned());
         store.store_decision(decision.clone()).await?;
         return Ok(decision);
     }
@@ -190,10 +190,10 @@ fn log_reason(error: &ProactiveError) -> String {
     let detail = match error {
         ProactiveError::Prompt(_) => "its prompt could not be rendered (see the log)",
         ProactiveError::Mind(memory::ports::MindError::Transient(_)) => {
-            "the language model gave no answer that can be used"
+            "the language model's answer can't be used"
         }
         ProactiveError::Mind(memory::ports::MindError::Permanent(_)) => {
-            "the language model can't be asked as it is configured"
+            "the language model can't be called with its configuration"
         }
     };
     detail.to_owned()

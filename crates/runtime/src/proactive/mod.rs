@@ -39,7 +39,7 @@ const SCOPES_AT_ONCE: usize = 4;
 const DECISION_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// Reason of a decision that a crash left unfinished.
-const UNFINISHED_REASON: &str = "EchoVessel ended before it was written; nothing was sent";
+const UNFINISHED_REASON: &str = "EchoVessel stopped before the message was written; nothing was sent";
 
 /// The last decision of each scope: a new one is stored only if it differs.
 type LastDecisions = HashMap<Scope, ProactiveDecision>;
@@ -130,7 +130,7 @@ async fn check_all_scopes(proactive: &Proactive, store: &dyn ProactiveStore, sta
     let scopes = match store.proactive_scopes().await {
         Ok(scopes) => scopes,
         Err(error) => {
-            tracing::warn!("no proactive messages now: {error}");
+            tracing::warn!("proactive messages are paused: {error}");
             return;
         }
     };
@@ -146,7 +146,7 @@ async fn check_all_scopes(proactive: &Proactive, store: &dyn ProactiveStore, sta
         match decided {
             Ok(Some(decision)) => _ = standing.insert(scope, decision),
             Ok(None) => {}
-            Err(error) => tracing::warn!("no proactive message now: {error}"),
+            Err(error) => tracing::warn!("a proactive message was postponed: {error}"),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) async fn muted_until(core: &RuntimeCore, user: &UserId) -> Result<Opt
 pub(crate) async fn mute_for_a_day(core: &RuntimeCore, user: &UserId) {
     let until = core.clock().now().checked_add(DAY).unwrap_or(Timestamp::MAX);
     if let Err(error) = core.proactive().mute(user, Some(until)).await {
-        tracing::error!("the user's wish for quiet could not be kept: {error}");
+        tracing::error!("the mute of proactive messages could not be saved: {error}");
     }
 }
 

@@ -46,7 +46,7 @@ impl Worker for ConsolidationWorker {
                 }
                 Ok(false) => return next,
                 Err(error) => {
-                    tracing::error!("consolidation can't go on for now: {error}");
+                    tracing::error!("consolidation is paused: {error}");
                     self.claim_is_held = !has_released_claims(core).await;
                     return next;
                 }
@@ -109,7 +109,7 @@ async fn has_released_claims(core: &RuntimeCore) -> bool {
     match core.store().release_claims().await {
         Ok(_) => true,
         Err(error) => {
-            tracing::error!("an interrupted session can't be given back yet: {error}");
+            tracing::error!("an interrupted session can't be requeued yet: {error}");
             false
         }
     }

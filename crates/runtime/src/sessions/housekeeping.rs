@@ -24,16 +24,16 @@ impl Housekeeping {
         self.last = Some(now);
         match core.store().expire_expectations(now).await {
             Ok(0) => {}
-            Ok(expired) => tracing::debug!(expired, "expectations whose time has gone by"),
+            Ok(expired) => tracing::debug!(expired, "overdue expectations settled"),
             Err(error) => tracing::warn!("overdue expectations could not be settled: {error}"),
         }
         if let Err(error) = sessions.imports.delete_old_uploads().await {
-            tracing::warn!("uploads that nobody started to import could not be deleted: {error}");
+            tracing::warn!("unused uploads could not be deleted: {error}");
         }
         let Ok(before) = now.checked_sub(core.settings().trace.retention) else { return };
         match core.store().drop_traces(before).await {
             Ok(0) => {}
-            Ok(dropped) => tracing::info!(dropped, "traces whose time is over were deleted"),
+            Ok(dropped) => tracing::info!(dropped, "expired traces deleted"),
             Err(error) => tracing::warn!("old traces could not be deleted: {error}"),
         }
     }

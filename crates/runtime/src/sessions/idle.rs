@@ -32,7 +32,7 @@ impl Worker for IdleWorker {
         end_quiet(&sessions.core, trigger).await;
         // The next check tries again.
         if let Err(error) = sessions.turns.recover_orphaned_turns().await {
-            tracing::warn!("pending turns could not be looked for: {error}");
+            tracing::warn!("pending turns could not be read: {error}");
         }
         self.housekeeping.check_if_due(sessions).await;
         sessions.changes.overwrite_freed().await;
@@ -46,10 +46,10 @@ async fn end_quiet(core: &RuntimeCore, trigger: CloseTrigger) {
     match core.store().end_quiet_sessions(before, trigger).await {
         Ok(ended) if ended.is_empty() => {}
         Ok(ended) => {
-            tracing::debug!(sessions = ended.len(), "quiet sessions ended");
+            tracing::debug!(sessions = ended.len(), "idle sessions closed");
             core.session_ended.notify_one();
         }
         // The next check tries again; the sessions stay open and lose nothing.
-        Err(error) => tracing::warn!("quiet sessions could not be ended: {error}"),
+        Err(error) => tracing::warn!("idle sessions could not be closed: {error}"),
     }
 }

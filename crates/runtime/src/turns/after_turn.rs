@@ -21,7 +21,7 @@ pub(crate) async fn settle_expectations(
     }
     let settled = ExpectationEnd { outcome: ExpectationOutcome::Fulfilled, by, at: core.clock().now() };
     if let Err(error) = core.store().settle_expectations(scope, shown, settled).await {
-        tracing::warn!("a fulfilled expectation stays pending: {error}");
+        tracing::warn!("a fulfilled expectation could not be settled: {error}");
     }
 }
 

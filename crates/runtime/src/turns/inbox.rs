@@ -55,13 +55,16 @@ pub struct AcceptedMessage {
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
     /// Too many messages are waiting.
-    #[error("too many messages wait for an answer; nothing was written, try again in a few seconds")]
+    #[error(
+        "too many messages are waiting for a reply. This message was not saved; try again in a few \
+        seconds"
+    )]
     Full {
         /// Time after which the client may try again.
         retry_after: Duration,
     },
     /// The program is stopping.
-    #[error("EchoVessel is stopping; nothing was written, try again when it is back")]
+    #[error("EchoVessel is stopping; the message was not saved, try again after the restart")]
     Stopping,
     /// The message can't be stored.
     #[error(transparent)]
@@ -166,7 +169,7 @@ impl Turns {
             // Stored before the message: otherwise a crash between the two would lose the origin of its recording.
             if let (Some(note), Ok(speech)) = (&voice_note, self.voice.speech()) {
                 let unwritten =
-                    |error| StoreError::Failed(format!("a voice message can't be noted: {error}"));
+                    |error| StoreError::Failed(format!("a voice message can't be queued: {error}"));
                 speech.files.store_voice_note(id, note).await.map_err(unwritten)?;
             }
             self.messages.record(line, None, None).await
@@ -240,7 +243,7 @@ impl Turns {
                 // The next start transcribes it again, and answers then.
                 Ok(Err(TranscriptionInterrupted)) => return,
                 Ok(Ok(())) => {}
-                Err(_) => tracing::error!("a defect broke off listening to a voice message"),
+                Err(_) => tracing::error!("transcribing a voice message panicked"),
             }
             turns.start_debounce(incoming, place, turn_id, subscriber);
         });
@@ -315,7 +318,7 @@ impl Turns {
             while let Some(ready) = next {
                 // A defect in one turn must not block the next one.
                 if AssertUnwindSafe(turn::run_turn(&turns, ready)).catch_unwind().await.is_err() {
-                    tracing::error!("a turn broke off by a defect; it is taken up at the next start");
+                    tracing::error!("a turn panicked; it resumes at the next start");
                 }
                 turns.conversations.finish_turn(&scope);
                 next = turns.take_ready_turn(&scope);
@@ -334,5 +337,5 @@ impl Turns {
 }
 
 fn defect_error() -> CaptureError {
-    StoreError::Failed("a defect of EchoVessel stopped it".to_owned()).into()
+    StoreError::Failed("it was stopped by an internal error".to_owned()).into()
 }

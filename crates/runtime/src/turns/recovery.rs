@@ -60,7 +60,7 @@ impl Turns {
             self.resume(turn.scope, turn.channel_id, turn.id);
             return Ok(());
         }
-        let reason = "EchoVessel was away when this was sent; retry to get a reply";
+        let reason = "EchoVessel was not running when this was sent; retry to get a reply";
         self.core.store().fail_turn(turn.id, reason).await?;
         let messages = self.core.store().turn_messages(turn.id).await?;
         self.core.publish(
@@ -98,7 +98,10 @@ impl Turns {
                 let Some(turn) = turn.filter(|turn| turn.status == TurnStatus::Pending) else { return };
                 match turns.recover_turn(turn).await {
                     Ok(()) => return,
-                    Err(error) => tracing::warn!("a turn that the database interrupted still waits: {error}"),
+                    Err(error) => tracing::warn!(
+                        "a turn interrupted by a database error is still waiting: \
+                        {error}"
+                    ),
                 }
             }
         });

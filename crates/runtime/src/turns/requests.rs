@@ -13,13 +13,13 @@ use crate::turns::Turns;
 #[derive(Debug, thiserror::Error)]
 pub enum RegenerateError {
     /// There is no message yet, or no such turn.
-    #[error("there is no such reply")]
+    #[error("reply not found")]
     Unknown,
     /// A later message follows, so the reply can't be made again.
     #[error("only the last reply can be replaced; nothing was changed")]
     NotTheLast,
     /// The reply is still being written.
-    #[error("this turn is being answered; stop it first, or wait")]
+    #[error("the reply of this turn is in progress; stop it first, or wait")]
     BeingAnswered,
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -81,7 +81,7 @@ async fn run_to_its_end(turns: &Arc<Turns>, turn: &ReadyTurn) {
     if let Err(error) = outcome {
         core.metrics().count_turn("failed");
         if AssertUnwindSafe(fail_turn(turns, turn, error)).catch_unwind().await.is_err() {
-            tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
+            tracing::error!(turn = %turn.turn_id, "the turn resumes at the next start");
         }
     }
 }
@@ -276,7 +276,7 @@ async fn store_and_publish(
     let core = &turns.core;
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
-        tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.log_description());
+        tracing::warn!(turn = %turn.turn_id, "the reply was cut off; the part written so far is saved: {}", error.log_description());
     }
     let receipt = build_receipt(
         turn.turn_id,
@@ -332,7 +332,8 @@ async fn store_and_publish(
 /// The client's id of the last message. If it can't be read, the reply is published without it.
 async fn last_line_reference(core: &RuntimeCore, turn: &ReadyTurn) -> Option<String> {
     core.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
-        tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
+        tracing::warn!(turn = %turn.turn_id, "the link from the reply to its message could not be saved: \
+            {error}");
         None
     })
 }
@@ -350,7 +351,7 @@ async fn fail_turn(turns: &Arc<Turns>, turn: &ReadyTurn, error: TurnError) {
         AssertUnwindSafe(turns.mark_failed(&turn.scope, turn.turn_id, reason.clone())).catch_unwind();
     if marked.await.is_err() {
         // Subscribers are notified anyway.
-        tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it is taken up at the next start");
+        tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it resumes at the next start");
     }
     let said = core.store().turn_messages(turn.turn_id).await.unwrap_or_default();
     let user_message_ids: Vec<MessageId> =

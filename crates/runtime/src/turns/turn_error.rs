@@ -10,13 +10,13 @@ use mind::{LlmError, PromptError};
 pub(crate) enum TurnError {
     #[error(transparent)]
     Model(#[from] LlmError),
-    #[error("the language model said nothing")]
+    #[error("the language model's reply was empty")]
     Silent,
     #[error("the turn took longer than allowed (limits.turn_timeout)")]
     OutOfTime,
-    #[error("it was stopped before the first word; what you said is safe, ask again when you like")]
+    #[error("The reply was stopped before it began. Your message is saved; ask for a new reply at any time.")]
     Stopped,
-    #[error("the reply grew beyond {MESSAGE_LENGTH_MAX} characters; what was said up to there is kept")]
+    #[error("the reply exceeded {MESSAGE_LENGTH_MAX} characters; the text up to there is saved")]
     Endless,
     #[error(transparent)]
     Prompt(#[from] PromptError),
@@ -25,12 +25,12 @@ pub(crate) enum TurnError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     #[error(
-        "something that this reply may have rested on was forgotten meanwhile, so it was not kept; ask again"
+        "something that this reply may be based on was erased meanwhile, so the reply was not saved; ask again"
     )]
     Forgotten,
-    #[error("what was to be answered here was deleted")]
+    #[error("the message to reply to was deleted")]
     NothingToAnswer,
-    #[error("a defect of EchoVessel stopped the turn; what you said is safe, ask again")]
+    #[error("an internal error stopped the reply; your message is saved, ask again")]
     Defect,
 }
 

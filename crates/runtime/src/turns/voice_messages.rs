@@ -19,7 +19,7 @@ use crate::voice::speech::{SpeechError, Transcript};
 /// The text of a voice message until it is transcribed.
 pub const VOICE_MESSAGE: &str = "[voice message]";
 /// Text of a voice message that could not be understood.
-const NOT_UNDERSTOOD: &str = "[voice message, not understood]";
+const NOT_UNDERSTOOD: &str = "[voice message, not transcribed]";
 /// Attempts to transcribe a recording. The pauses of 2, 4 and 8 seconds between them cover a provider's restart;
 /// after a longer outage the message stays without a transcript.
 const ATTEMPTS: u32 = 4;
@@ -67,12 +67,13 @@ impl Turns {
             () = self.core.stopping.cancelled() => return Err(TranscriptionInterrupted),
         };
         let heard = heard.inspect_err(|reason| {
-            tracing::warn!(message = %id, channel = note.channel_id, "a voice message was not understood: {reason}");
+            tracing::warn!(message = %id, channel = note.channel_id, "a voice message was not transcribed: \
+                {reason}");
         });
         let heard = heard.ok();
         // If storage refuses now, it may accept the transcript later without another transcription.
         while let Err(error) = self.write_transcript(id, heard.as_ref()).await {
-            tracing::error!(message = %id, "the words of a voice message were not written: {error}");
+            tracing::error!(message = %id, "the transcript of a voice message was not saved: {error}");
             if !matches!(error, SpeechError::Store(_)) {
                 break;
             }
@@ -84,7 +85,7 @@ impl Turns {
         if let Ok(speech) = self.voice.speech()
             && let Err(error) = speech.files.forget_note(id).await
         {
-            tracing::warn!(message = %id, "a voice message that was heard is heard again at the next start: {error}");
+            tracing::warn!(message = %id, "a voice message is transcribed again at the next start: {error}");
         }
         Ok(())
     }
@@ -103,7 +104,9 @@ impl Turns {
                 Err(error) => Err((matches!(error, FetchError::Passing(_)), error.to_string())),
             };
             match heard {
-                Ok(heard) if heard.text.trim().is_empty() => return Err("it has no words".to_owned()),
+                Ok(heard) if heard.text.trim().is_empty() => {
+                    return Err("no speech was recognized in it".to_owned());
+                }
                 Ok(heard) => return Ok(heard),
                 Err((true, _)) if attempt + 1 < ATTEMPTS => {
                     self.core.clock().sleep(BACKOFF.wait_after_failures(attempt)).await;
@@ -111,7 +114,7 @@ impl Turns {
                 Err((_, reason)) => return Err(reason),
             }
         }
-        Err("it was tried too often".to_owned())
+        Err("too many attempts failed".to_owned())
     }
 
     /// Transcribes the voice messages of pending turns that no task is transcribing, then resumes those turns.
@@ -159,7 +162,7 @@ impl Turns {
             if let Some(turn) = turn
                 && let Err(error) = turns.recover_turn(turn).await
             {
-                tracing::error!("a turn waits to be recovered: {error}");
+                tracing::error!("a turn is waiting to be recovered: {error}");
             }
             drop(held);
         });

@@ -61,7 +61,10 @@ impl Worker for VectorWorker {
         let failure = self.embed_pending().await.err().map(|error| error.to_string());
         // Each cause is logged once. The work is retried until it succeeds, and `status` shows that it waits.
         if let Some(error) = failure.as_ref().filter(|_| self.logged != failure) {
-            tracing::warn!("vectors wait; words still find every message: {error}");
+            tracing::warn!(
+                "vectors are not being computed; search by words still finds every message: \
+                {error}"
+            );
         }
         self.logged.clone_from(&failure);
         let next = if failure.is_some() { NextRun::After(PAUSE_AFTER_FAILURE) } else { NextRun::WhenWoken };
@@ -125,14 +128,16 @@ impl VectorWorker {
         let coverage = store.vector_coverage(fingerprint).await?;
         self.find_waiting_rows(fingerprint).await?;
         let meanwhile = match self.vectors.changeover.previous_model() {
-            Some(_) => "the model before serves until each memory is complete",
-            None => "the previous model is not available, so words serve where vectors are missing",
+            Some(_) => "the previous model is used until all memories have vectors",
+            None => {
+                "the previous model is not available, so messages without vectors are found only by words"
+            }
         };
         tracing::info!(
             model = fingerprint,
             rows = coverage.rows,
             missing = coverage.rows.saturating_sub(coverage.with_vector),
-            "another embedding model: vectors are made again, the newest first; {meanwhile}"
+            "the embedding model changed: vectors are computed again, newest first; {meanwhile}"
         );
         Ok(())
     }
@@ -190,7 +195,7 @@ impl VectorWorker {
             return Ok(embeddings);
         }
         let (given, asked) = (embeddings.len(), texts.len());
-        Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")))
+        Err(EmbedError::Failed(format!("{given} vectors were returned for {asked} texts")))
     }
 
     /// Embeds some rows; true if there may be more.
@@ -244,7 +249,7 @@ impl VectorWorker {
     async fn embed_chunks(&self, hub: &Hub, scope: &Scope) -> Result<bool, BackfillError> {
         match hub.embed_batch(scope).await? {
             0 if hub.is_embedding_paused() => {
-                Err(EmbedError::Unavailable("chunks of documents wait".to_owned()).into())
+                Err(EmbedError::Unavailable("chunks of documents are waiting for vectors".to_owned()).into())
             }
             embedded => Ok(embedded > 0),
         }
@@ -263,7 +268,11 @@ impl VectorWorker {
             match self.vectors.core.store().remove_other_vectors(fingerprint, REMOVED_AT_ONCE).await? {
                 0 => {
                     self.others = false;
-                    tracing::info!(model = fingerprint, removed, "all vectors are those of the new model");
+                    tracing::info!(
+                        model = fingerprint,
+                        removed,
+                        "all vectors are computed with the new model"
+                    );
                     break;
                 }
                 count => removed += u64::from(count),

@@ -95,12 +95,12 @@ impl Voice {
             }
         }
         if sound.samples().is_empty() {
-            return Err(SpeechError::Refused("there is nothing to say in this message".to_owned()));
+            return Err(SpeechError::Refused("this message contains nothing to speak".to_owned()));
         }
         let wav = sound.to_wav();
         let _nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
         if core.forget_epochs.for_scope(&message.scope) != epoch {
-            return Err(SpeechError::Refused("something was forgotten meanwhile; try again".to_owned()));
+            return Err(SpeechError::Refused("something was erased meanwhile; try again".to_owned()));
         }
         speech.files.store_spoken(message, &key, &wav).await?;
         Ok(spoken(&wav, false))
@@ -123,9 +123,10 @@ impl Voice {
     pub async fn transcribe(&self, file: Vec<u8>) -> Result<Transcript, SpeechError> {
         let speech = self.speech()?;
         let settings = speech.settings();
-        let listener = settings.listener.as_ref().ok_or(SpeechError::Off(
-            "nothing is configured that understands speech; set voice.stt_provider",
-        ))?;
+        let listener = settings
+            .listener
+            .as_ref()
+            .ok_or(SpeechError::Off("no speech recognition is configured; set voice.stt_provider"))?;
         // On a blocking thread: ten minutes of Opus take a second. A panic in the codec only fails this call.
         let sound =
             spawn_blocking(move || Sound::read(&file, LengthTrust::Exact, RECORDING_SECONDS_MAX)).await;
@@ -231,7 +232,7 @@ impl Voice {
                     core.publish(&message.scope, VoiceReady::new(&message, spoken.duration_seconds));
                 }
                 Ok(None) => {}
-                Err(error) => tracing::warn!(message = %message.id, "the message stays text: {error}"),
+                Err(error) => tracing::warn!(message = %message.id, "the message was not spoken: {error}"),
             }
         });
     }
@@ -242,7 +243,7 @@ impl Voice {
         speech.drop_cached_sentences(|other| other == scope);
         if let Err(error) = speech.files.delete_for_messages(messages).await {
             tracing::error!(
-                "sound of deleted messages could not be deleted; the next start does it: {error}"
+                "sound files of deleted messages could not be deleted; the next start retries: {error}"
             );
         }
     }
@@ -261,7 +262,7 @@ impl Voice {
     pub(crate) async fn clean_at_start(&self) {
         let Some(speech) = self.speech.as_ref() else { return };
         if let Err(error) = speech.files.delete_leftovers().await {
-            tracing::warn!("unfinished sound could not be deleted: {error}");
+            tracing::warn!("unfinished sound files could not be deleted: {error}");
         }
         self.clean_sound().await;
     }
@@ -280,7 +281,7 @@ impl Voice {
             Ok::<(), SpeechError>(())
         };
         if let Err(error) = clean.await {
-            tracing::warn!("sound of deleted messages could not be looked for: {error}");
+            tracing::warn!("sound files of deleted messages could not be listed: {error}");
         }
     }
 }

@@ -117,7 +117,7 @@ impl SpeechTask {
                     spoken += 1;
                 }
                 Err(failure) => {
-                    tracing::warn!(turn = %self.turn_id, "the reply stays text: {failure}");
+                    tracing::warn!(turn = %self.turn_id, "the reply was not spoken: {failure}");
                     error = Some(failure.to_string());
                 }
             }
@@ -146,7 +146,7 @@ impl SpeechTask {
         let wav = sound.to_wav();
         let _nothing_is_forgotten = self.voice.core.forget_epochs.block_forgetting().await;
         if self.voice.core.forget_epochs.for_scope(&self.scope) != self.epoch {
-            return Some("something was forgotten meanwhile".to_owned());
+            return Some("something was erased meanwhile".to_owned());
         }
         if let Err(error) = speech.files.store_spoken(message, &key, &wav).await {
             return Some(format!("the sound could not be written: {error}"));

@@ -49,7 +49,9 @@ impl Voice {
             return Err(refused(problem.to_string()));
         }
         if self.list_samples(persona).await?.len() >= SAMPLES_MAX {
-            return Err(refused(format!("there are {SAMPLES_MAX} samples already; delete one")));
+            return Err(refused(format!(
+                "the maximum of {SAMPLES_MAX} samples is reached; delete one first"
+            )));
         }
         let created_at = self.core.clock().now();
         let digits = self.core.ids().next(created_at).simple().to_string();

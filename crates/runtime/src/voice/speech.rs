@@ -75,7 +75,7 @@ pub enum SpeechError {
     #[error(transparent)]
     Provider(#[from] VoiceError),
     /// Sound files can't be read or written.
-    #[error("the sound could not be read or written: {0}; messages and memory are safe")]
+    #[error("the sound file could not be read or written: {0}; messages and memory are not affected")]
     Storage(#[from] std::io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -190,7 +190,7 @@ impl Speech {
         let now = core.clock().now();
         if let Some(until) = self.rests_until(now) {
             return Err(VoiceError::Passing(format!(
-                "the voice rests until {until} after repeated failures"
+                "the voice is paused until {until} after repeated failures"
             )));
         }
         let request =
@@ -209,7 +209,7 @@ impl Speech {
         if rest.failures >= FAILURES_MAX {
             rest.failures = 0;
             rest.until = core.clock().now().checked_add(FAILURE_PAUSE).ok();
-            tracing::warn!("the voice failed {FAILURES_MAX} times in a row and rests for five minutes");
+            tracing::warn!("the voice failed {FAILURES_MAX} times in a row and is paused for five minutes");
         }
     }
 

@@ -125,7 +125,7 @@ async fn silence_of_the_model_is_kept_as_a_decision_and_not_asked_about_again() 
         said.iter().find(|one| one.outcome == Some(ProactiveOutcome::NothingToSay) && one.gate.is_none());
     assert_eq!(
         nothing.unwrap().reason_sentence(),
-        "the time of an expectation had come, and the persona had nothing to say"
+        "an expectation was due, but the persona had nothing to say"
     );
 }
 

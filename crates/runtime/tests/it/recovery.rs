@@ -64,7 +64,7 @@ async fn old_words_are_not_answered_out_of_nowhere_but_on_request() {
     world.restart_after(11 * MINUTE).await;
     let turn = world.store.turn(accepted.turn_id).await.unwrap().unwrap();
     assert_eq!(turn.status, TurnStatus::Failed);
-    assert!(turn.reason.unwrap().contains("away"));
+    assert!(turn.reason.unwrap().contains("not running"));
     assert_eq!(world.model.requests_for("reply").len(), 0);
     assert!(world.runtime.turns().retry(accepted.turn_id).await.unwrap().is_some());
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(accepted.turn_id)).await;

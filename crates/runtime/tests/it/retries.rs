@@ -95,7 +95,7 @@ async fn a_poison_session_does_not_hold_up_the_others() {
         let expected = match poison {
             "transient" => "the model is down",
             "permanent" => "refused",
-            _ => "defect",
+            _ => "internal error",
         };
         assert!(cause.contains(expected), "{cause}");
     }

@@ -262,7 +262,7 @@ async fn it_keeps_only_promises_that_the_persona_has_voiced() {
     let transcripts = workshop.store.transcripts(&workshop.scope, None, 1).await.unwrap();
     let transcript = workshop.store.transcript(transcripts[0].id).await.unwrap().unwrap();
     let notes = transcript["output"]["notes"].to_string();
-    assert!(notes.contains("no commitment that the persona has voiced"), "{notes}");
+    assert!(notes.contains("no commitment of the persona"), "{notes}");
 }
 
 #[tokio::test]

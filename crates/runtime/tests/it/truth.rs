@@ -105,7 +105,7 @@ async fn whom_it_is_about_is_asked_once_more() {
     workshop.said("我妹妹对花生过敏").await;
     workshop.consolidate().await;
     let reason = &workshop.mind.extractions()[1].failures[0].reason;
-    assert!(reason.contains("somebody else") && reason.contains("妹"), "{reason}");
+    assert!(reason.contains("someone else") && reason.contains("妹"), "{reason}");
     assert_eq!(workshop.nodes(NodeKind::Event).await[0].description, "用户的妹妹对花生过敏");
     assert!(workshop.rejected().await.is_empty(), "what was mended needs no person");
 }

@@ -148,7 +148,7 @@ async fn a_panic_in_a_port_fails_the_turn_and_the_next_one_works() {
     world.store.faults().plan("messages_before", Fault::Panic);
     world.say("phone", "first").await;
     let failed = world.hear("chat.message.failed").await;
-    assert!(failed["reason"].as_str().unwrap().contains("defect"), "{failed}");
+    assert!(failed["reason"].as_str().unwrap().contains("internal error"), "{failed}");
     assert_eq!(status(&world, &failed).await, TurnStatus::Failed);
     world.store.faults().plan("messages_before", Fault::Panic);
     world.store.faults().plan("fail_turn", Fault::Panic);

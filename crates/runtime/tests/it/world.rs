@@ -288,7 +288,7 @@ impl World {
                 Some(Delivery::Event(_, told)) => return told,
                 // An event that was erased before it was read is not delivered.
                 Some(Delivery::Lagged) => {}
-                None => panic!("the broadcast ended"),
+                None => panic!("the event stream ended"),
             }
         }
     }

@@ -19,10 +19,7 @@ td, th { text-align: start; vertical-align: top; padding: .15rem .75rem .15rem 0
 /// Renders the document as a page.
 pub(super) fn render(document: &Value) -> String {
     let mut html = String::from(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>EchoVessel: the HTTP interface</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" href=\"/api/docs/style.css\">\
-         </head><body><main><h1>The HTTP interface</h1><p>Send <code>Authorization: Bearer TOKEN</code>. The same for \
-         programs: <a href=\"/api/openapi.json\">openapi.json</a>.</p>\n",
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>EchoVessel HTTP API</title><meta name=\"viewport\" content=\"width=device-width\"><link rel=\"stylesheet\" href=\"/api/docs/style.css\"></head><body><main><h1>HTTP API</h1><p>Send <code>Authorization: Bearer TOKEN</code>. For programs: <a href=\"/api/openapi.json\">openapi.json</a>.</p>\n",
     );
     let mut tag = "";
     for (path, method, operation) in operations_by_tag(document) {

@@ -106,7 +106,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     if is_for_owner && !(is_owner || client::is_health_path(path) || path == logins::LOGIN_PATH) {
         app.runtime().metrics().count_refusal("connections");
         let detail =
-            "too many connections; only the owner is answered. Nothing was changed, try again in a moment";
+            "too many connections; only the owner is served. Nothing was changed, try again in a moment";
         return Err(Problem::unavailable(detail).with_retry_after(ROOM_RETRY_SECONDS));
     }
     let bearer = tokens::bearer_token(request.headers());
@@ -193,7 +193,7 @@ pub(super) fn note_refusal(app: &App, token: Option<&str>, address: IpAddr, stat
     let entry = AuditEntry { at: now, token, act: "refused".to_owned(), object: address.to_string(), status };
     spawn(Box::pin(async move {
         if let Err(error) = access.record_act(entry).await {
-            tracing::error!("a refusal was not written to the audit log: {error}");
+            tracing::error!("a rejected request was not written to the audit log: {error}");
         }
     }));
 }

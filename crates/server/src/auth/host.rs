@@ -31,8 +31,7 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
         return next.run(request).await;
     }
     app.runtime().metrics().count_refusal("host");
-    let detail =
-        "this server does not answer under this host name; add it to server.allowed_hosts if it should";
+    let detail = "this host name is not allowed; to allow it, add it to server.allowed_hosts";
     Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).into_response()
 }
 

@@ -107,7 +107,7 @@ fn note_use(app: &App, id: String, now: Timestamp) {
     let access = app.parts.access.clone();
     spawn(Box::pin(async move {
         if let Err(error) = access.touch_login(&id, now).await {
-            tracing::warn!("the time of a login's last use was not noted: {error}");
+            tracing::warn!("the time of a login's last use was not saved: {error}");
         }
     }));
 }

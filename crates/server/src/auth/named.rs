@@ -70,7 +70,7 @@ pub async fn make_token(
     let scopes: BTreeSet<AccessScope> = new.scopes.into_iter().collect();
     check(new.name.as_deref(), &scopes, new.user.as_ref())?;
     if new.expires_at.is_some_and(|end| end <= now) {
-        return Err(NewTokenError::Invalid("expires_at: it is in the past".to_owned()));
+        return Err(NewTokenError::Invalid("expires_at: must not be in the past".to_owned()));
     }
     let streams = 1..=OWNER_STREAMS_MAX;
     if new.streams_max.is_some_and(|most| !streams.contains(&(most as usize))) {
@@ -119,16 +119,15 @@ fn check(
     }
     if user.is_some() && scopes.iter().any(is_admin_scope) {
         return refused(
-            "user_id: admin sees everything, so a token with that scope can't be bound to one user"
-                .to_owned(),
+            "user_id: a token with the scope admin sees all users, so it can't be bound to one".to_owned(),
         );
     }
     match name {
-        Some(name) if !is_plain_name(name, TOKEN_NAME_LENGTH_MAX) => refused(format!(
-            "name: 1 to {TOKEN_NAME_LENGTH_MAX} letters, digits, `.`, `_` and `-` make a name"
-        )),
+        Some(name) if !is_plain_name(name, TOKEN_NAME_LENGTH_MAX) => {
+            refused(format!("name: 1 to {TOKEN_NAME_LENGTH_MAX} letters, digits, `.`, `_` and `-`"))
+        }
         Some(name) if name.eq_ignore_ascii_case(OWNER) => {
-            refused("name: `owner` is what the owner's own token is called".to_owned())
+            refused("name: `owner` is reserved for the owner's token".to_owned())
         }
         _ => Ok(()),
     }
@@ -139,8 +138,9 @@ fn is_admin_scope(scope: &AccessScope) -> bool {
 }
 
 async fn hash_secret(text: String, salt: [u8; 32]) -> Result<String, StoreError> {
-    let failed =
-        |error: &dyn std::fmt::Display| StoreError::Failed(format!("the hash was not made: {error}"));
+    let failed = |error: &dyn std::fmt::Display| {
+        StoreError::Failed(format!("the hash could not be computed: {error}"))
+    };
     let work = move || {
         let hash: Result<PasswordHash, _> =
             Argon2::default().hash_password_with_salt(text.as_bytes(), &salt[..16]);
@@ -248,7 +248,7 @@ impl NamedTokens {
         let store = self.store.clone();
         spawn(Box::pin(async move {
             if let Err(error) = store.touch_tokens(vec![(prefix, now)]).await {
-                tracing::warn!("the time of a token's last use was not noted: {error}");
+                tracing::warn!("the time of a token's last use was not saved: {error}");
             }
         }));
     }

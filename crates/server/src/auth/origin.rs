@@ -24,14 +24,14 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     let is_cross_site = request.headers().get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
     if is_cross_site && is_guarded(request.uri().path()) {
         app.runtime().metrics().count_refusal("origin");
-        return Problem::forbidden("cross-site request refused; nothing was changed").into_response();
+        return Problem::forbidden("cross-site request rejected; nothing was changed").into_response();
     }
     let safe = matches!(*request.method(), Method::GET | Method::HEAD);
     if safe || is_own(request.headers(), &app.parts.settings.load().allowed_hosts) {
         return next.run(request).await;
     }
     app.runtime().metrics().count_refusal("origin");
-    Problem::forbidden("cross-origin request refused; nothing was changed").into_response()
+    Problem::forbidden("cross-origin request rejected; nothing was changed").into_response()
 }
 
 fn is_own(headers: &HeaderMap, allowed: &[String]) -> bool {

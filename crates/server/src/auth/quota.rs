@@ -28,7 +28,7 @@ impl AdmittedTurn {
         let (access, now) = (self.app.parts.access.clone(), self.app.now());
         spawn(Box::pin(async move {
             if let Err(error) = access.add_token_turn(&prefix, now, turn).await {
-                tracing::warn!("a reply was not counted for the token that asked for it: {error}");
+                tracing::warn!("a reply was not counted for its token: {error}");
             }
         }));
     }
@@ -58,7 +58,7 @@ pub(crate) async fn admit_turn(
     if settings.usd_per_day > 0.0 {
         let (_, spent) = access.token_use(prefix, midnight).await?;
         if spent >= settings.usd_per_day {
-            let reason = "limits.usd_per_day: what this token may spend today is spent";
+            let reason = "limits.usd_per_day: this token has reached its daily spending limit";
             return Err(quota_problem(app, tomorrow, reason));
         }
     }
@@ -71,7 +71,7 @@ pub(crate) async fn admit_turn(
         has_room = counts.count_turn(prefix, midnight, turns_max);
     }
     if has_room == Some(false) {
-        let reason = "limits.turns_per_day: this token has asked for as many replies as it may today";
+        let reason = "limits.turns_per_day: this token has reached its daily limit of replies";
         return Err(quota_problem(app, tomorrow, reason));
     }
     Ok(AdmittedTurn { app: app.clone(), prefix: Some(prefix.clone()), midnight })
@@ -87,8 +87,8 @@ async fn admit_user(app: &App, principal: &Principal, prefix: &str, user: &UserI
     }
     app.runtime().metrics().count_refusal("users");
     let detail = format!(
-        "user_id: this token has created as many users as it may ({users_max}); nothing was saved. The owner can create \
-         the user, or a token with a larger `--users`"
+        "user_id: this token has created its maximum of {users_max} users; nothing was saved. The owner can \
+            create the user, or a token with a larger `--users`"
     );
     Err(Problem::forbidden(detail))
 }
@@ -96,6 +96,6 @@ async fn admit_user(app: &App, principal: &Principal, prefix: &str, user: &UserI
 fn quota_problem(app: &App, tomorrow: Timestamp, reason: &str) -> Problem {
     app.runtime().metrics().count_refusal("quota");
     let wait = u64::try_from(tomorrow.duration_since(app.now()).as_secs()).unwrap_or_default();
-    Problem::too_many_turns(format!("{reason}; nothing was saved, and it begins again at {tomorrow}"))
+    Problem::too_many_turns(format!("{reason}; nothing was saved. The limit resets at {tomorrow}"))
         .with_retry_after(wait.max(1))
 }

@@ -33,7 +33,7 @@ pub type Random = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TokenError {
     #[error(
-        "the token is empty, so anybody could come in; unset ECHOVESSEL_TOKEN or give it a long random value"
+        "the token is empty, so anyone could sign in; unset ECHOVESSEL_TOKEN or set it to a long random value"
     )]
     Empty,
 }

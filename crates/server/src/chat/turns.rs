@@ -74,7 +74,7 @@ pub(crate) async fn retry(
         (Some(turn), _) => Ok(TurnResponse::accepted(turn.id)),
         (None, TurnStatus::Answered) => Err(Problem::conflict("this turn already has a reply")),
         (None, TurnStatus::Pending | TurnStatus::Failed) => {
-            Err(Problem::conflict("this turn is being answered"))
+            Err(Problem::conflict("the reply of this turn is in progress"))
         }
     }
 }

@@ -54,7 +54,7 @@ pub(crate) async fn sound(
     let message = find_message_or_reply(&app, &principal, &file).await?;
     let sound = app.runtime().voice().sound_of(&message).await?;
     let sound =
-        sound.ok_or_else(|| Problem::not_found("this message has no sound; POST to this path makes it"))?;
+        sound.ok_or_else(|| Problem::not_found("this message has no sound; POST to this path creates it"))?;
     Ok(respond_with_range(sound.into(), &headers))
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn sentence(
     let found = turn.parse::<TurnId>().ok().zip(index.parse().ok());
     let found = found.and_then(|(turn, index)| app.runtime().voice().cached_sentence(turn, index));
     let found = found.filter(|(scope, _)| principal.may_see(scope));
-    let (_, wav) = found.ok_or_else(|| Problem::not_found("this sentence is not there any more"))?;
+    let (_, wav) = found.ok_or_else(|| Problem::not_found("this sentence is no longer available"))?;
     Ok(([(CONTENT_TYPE, WAV)], Bytes::copy_from_slice(&wav)).into_response())
 }
 
@@ -134,7 +134,7 @@ fn respond_with_range(sound: Bytes, headers: &HeaderMap) -> Response {
             (StatusCode::PARTIAL_CONTENT, fixed, about, sound.slice(first..=last)).into_response()
         }
         None => {
-            let refused = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "the range is not in the sound");
+            let refused = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "the range is outside the sound");
             ([(CONTENT_RANGE, format!("bytes */{length}"))], refused).into_response()
         }
     }

@@ -60,7 +60,7 @@ impl Carrier {
             request = request.body(reqwest::Body::wrap_stream(body.into_data_stream()));
         }
         let answered = request.send().await.map_err(|error| {
-            tracing::debug!("a request could not be passed on: {error}");
+            tracing::debug!("a request could not be forwarded: {error}");
             if error.is_connect() || error.is_builder() {
                 DeliveryFailure::NotSent
             } else {

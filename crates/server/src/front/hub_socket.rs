@@ -56,7 +56,7 @@ pub async fn join_elsewhere(
     ours.write_all(&greeting_line(instance)?).await?;
     let answer = send(&carrier, url, Body::from_stream(ReaderStream::new(theirs))).await;
     let answer = answer.filter(|answer| answer.status().is_success());
-    let refused = || io::Error::other("the daemon that holds the home does not answer");
+    let refused = || io::Error::other("the daemon that holds the home does not respond");
     let bytes = answer.ok_or_else(refused)?.into_body().into_data_stream().map_err(io::Error::other);
     Ok((StreamReader::new(bytes), ours))
 }
@@ -116,7 +116,7 @@ async fn accept_connections(
                 });
             }
             Err(error) => {
-                tracing::warn!("a connection to the MCP socket was refused: {error}");
+                tracing::warn!("a connection to the MCP socket was rejected: {error}");
                 front.clock.sleep(FAILURE_PAUSE).await;
             }
         }

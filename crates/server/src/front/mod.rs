@@ -87,7 +87,7 @@ pub struct FrontParts {
 /// Why a front could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
-    #[error("no HTTP client can be made: {0}")]
+    #[error("the HTTP client can't be created: {0}")]
     Client(#[from] reqwest::Error),
     #[error("the secret that the daemons of this home share is damaged: {0}")]
     Secret(#[from] InvalidHeaderValue),
@@ -305,12 +305,12 @@ fn is_repeatable(method: &Method) -> bool {
 }
 
 fn no_holder() -> Problem {
-    let detail = "no daemon answers for this home at the moment; nothing was changed, try again";
+    let detail = "no daemon serves this home at the moment; nothing was changed, try again";
     Problem::unavailable(detail).with_code("no_holder").with_retry_after(RETRY_SECONDS)
 }
 
 fn holder_lost() -> Problem {
-    let detail = "the daemon that answers for this home was lost meanwhile; what was asked may have been done: look before \
-                  you repeat it";
+    let detail = "the daemon that serves this home stopped during the request, which may have been \
+        completed: check before you repeat it";
     Problem::new(StatusCode::BAD_GATEWAY, detail).with_code("holder_lost").with_retry_after(RETRY_SECONDS)
 }

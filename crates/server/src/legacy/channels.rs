@@ -85,7 +85,8 @@ fn requested_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Pro
         match channel.as_str() {
             "web" | "discord" | "telegram" => {}
             "imessage" => {
-                let detail = "this version has no channel imessage yet; nothing was changed. Until then: use the web UI";
+                let detail = "this version does not support the channel imessage; nothing was changed. Use \
+                    the web UI instead";
                 return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, detail).with_code("not_built"));
             }
             _ => {
@@ -112,7 +113,7 @@ fn setting_of(channel: &str, field: &str, value: &Value) -> Result<(String, Valu
         (_, "debounce_ms") => {
             let wait = value.as_u64().filter(|wait| *wait <= DEBOUNCE_MAX);
             let wait = wait.ok_or_else(|| {
-                Problem::unprocessable(format!("debounce_ms: a number from 0 to {DEBOUNCE_MAX}"))
+                Problem::unprocessable(format!("debounce_ms: must be a number from 0 to {DEBOUNCE_MAX}"))
             })?;
             Ok((of_channel("debounce"), json!(format!("{wait}ms"))))
         }

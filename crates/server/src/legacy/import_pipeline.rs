@@ -153,16 +153,16 @@ pub(crate) async fn estimate_import(
     extract::Json(asked): extract::Json<EstimateRequest>,
 ) -> Result<Json<PipelineEstimate>, Problem> {
     if asked.stage != "llm" {
-        return Err(Problem::bad_request("stage: only `llm` is estimated"));
+        return Err(Problem::bad_request("stage: must be `llm`"));
     }
     let report = app.runtime().imports().find(known_import_id("upload_id", &asked.upload_id)?).await?;
     let look = report.upload.map(|upload| upload.look).unwrap_or_default();
     if look.messages == 0 {
-        let note = Some("no text was found that an import could take");
+        let note = Some("no text was found that can be imported");
         return Ok(Json(PipelineEstimate { tokens_in: 0, tokens_out_est: 0, cost_usd_est: 0.0, note }));
     }
     let estimate = estimate(&app, &look);
-    let note = estimate.usd.is_none().then_some("the model's price is unknown");
+    let note = estimate.usd.is_none().then_some("the price of the model is unknown");
     Ok(Json(PipelineEstimate {
         tokens_in: estimate.input_tokens,
         tokens_out_est: estimate.output_tokens,

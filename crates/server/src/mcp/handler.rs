@@ -28,13 +28,13 @@ use crate::tasks::spawn;
 /// seconds; people look sooner.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 
-const INSTRUCTIONS: &str = "\
-The memory of a persona that lives in several programs at once. Each program is an instance with its own name. At the \
-start, read identity_get_all, and recall or memory_search what the talk is about. While talking, note what happened \
-with memory_create (granularity daily: `- ` bullets, each ending with [chat:ID] [via:INSTANCE]), what must never be \
-forgotten with granularity significant, who the persona is with the identity tools, and people, places and topics with \
-the graph tools. Answers with success:false say why nothing was done. Nothing is lost by concurrent writing: versions \
-that can't be reconciled wait in conflict_list for a person.";
+const INSTRUCTIONS: &str = "The memory of a persona that is used in several programs at once. Each program \
+    is an instance with its own name. At the start, read identity_get_all, and recall or memory_search what \
+    the talk is about. While talking, note what happened with memory_create (granularity daily: `- ` \
+    bullets, each ending with [chat:ID] [via:INSTANCE]), what must never be forgotten with granularity \
+    significant, who the persona is with the identity tools, and people, places and topics with the graph \
+    tools. Answers with success:false say why nothing was done. Nothing is lost by concurrent writing: \
+    versions that can't be reconciled wait in conflict_list for a person.";
 
 /// Handler of one connection, or of one request over HTTP.
 #[derive(Clone)]
@@ -78,7 +78,7 @@ async fn serve_messages(
                 tracing::warn!("an MCP connection failed: {error}");
             }
         }
-        Err(error) => tracing::debug!("an MCP connection ended before its start: {error}"),
+        Err(error) => tracing::debug!("an MCP connection ended during initialization: {error}"),
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response
     if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && is_json {
         return match serde_json::from_slice::<IgnoredAny>(&bytes) {
             Err(error) => {
-                json_rpc_refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, &format!("this is no JSON: {error}"))
+                json_rpc_refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, &format!("invalid JSON: {error}"))
             }
             Ok(_) => json_rpc_refusal(
                 StatusCode::BAD_REQUEST,

@@ -27,5 +27,5 @@ pub const MESSAGE_BYTES_MAX: usize = 68 * 1024 * 1024;
 
 const _: () = assert!(
     MESSAGE_BYTES_MAX > hub::ARCHIVE_BYTES_MAX.div_ceil(3) * 4 + 64 * 1024,
-    "an archive does not fit into a message"
+    "an archive is too large for a message"
 );

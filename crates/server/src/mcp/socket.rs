@@ -109,7 +109,7 @@ async fn accept_connections(
                 tasks.spawn(answer_program(Box::new(reader), Box::new(writer), context, stop, abandon));
             }
             Err(error) => {
-                tracing::warn!("a connection to the MCP socket was refused: {error}");
+                tracing::warn!("a connection to the MCP socket was rejected: {error}");
                 context.runtime.clock().sleep(Duration::from_millis(100)).await;
             }
         }

@@ -52,8 +52,8 @@ impl Speaker {
             Some(named) if named == self.instance.as_str() => self.instance.clone(),
             Some(named) if self.bound => {
                 return Err(ToolError::Refused(format!(
-                    "instanceId: this connection speaks as {}, and nobody speaks for another instance; {named} was \
-                     refused, and nothing was done. Leave instanceId out, or use a token for hub:{named}",
+                    "instanceId: this connection is bound to the instance {} and can't act as {named}; \
+                        nothing was changed. Leave instanceId out, or use a token for hub:{named}",
                     self.instance
                 )));
             }
@@ -117,7 +117,7 @@ fn take_text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<St
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(ToolError::Invalid(format!("{name}: it is a text"))),
+        Some(_) => Err(ToolError::Invalid(format!("{name}: must be a string"))),
     }
 }
 

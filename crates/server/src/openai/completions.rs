@@ -100,7 +100,7 @@ async fn answer_utility(
 ) -> Result<Response, Problem> {
     let answer = app.runtime().answer_utility(&prompt, id).await;
     let answer = answer.map_err(|error| {
-        tracing::warn!("no answer to a utility prompt: {}", error.log_description());
+        tracing::warn!("no reply to a utility prompt: {}", error.log_description());
         no_reply(format!("{error}; nothing was written"), error.is_transient())
     })?;
     let UtilityAnswer { text, usage } = answer;

@@ -60,5 +60,7 @@ pub(super) fn no_reply(reason: String, retryable: bool) -> Problem {
 }
 
 pub(super) fn interrupted_reply() -> Problem {
-    Problem::unavailable("EchoVessel is stopping; the message is saved and is answered after the next start")
+    Problem::unavailable(
+        "EchoVessel is stopping; the message is saved and gets its reply after the next start",
+    )
 }

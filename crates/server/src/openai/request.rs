@@ -83,12 +83,12 @@ impl CompletionRequest {
             if asked(list) {
                 return Err(unsupported_parameter(
                     name,
-                    "a persona uses no tools; send the request without them",
+                    "a persona uses no tools, so send the request without them",
                 ));
             }
         }
         if self.n.is_some_and(|n| n != 1) {
-            return Err(unsupported_parameter("n", "a persona answers once"));
+            return Err(unsupported_parameter("n", "a persona replies once, so it must be 1"));
         }
         if self.stops().len() > STOPS_MAX {
             let detail = format!("stop: at most {STOPS_MAX} texts; nothing was saved");

@@ -18,7 +18,7 @@ pub trait Backups: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// No backup was made, for this reason.
-    #[error("no backup was made, earlier ones are kept: {0}")]
+    #[error("no backup was written; earlier ones are kept: {0}")]
     NotMade(String),
     /// The backups can't be listed, for this reason.
     #[error("the backups can't be listed: {0}")]

@@ -20,7 +20,7 @@ pub trait ChannelSetup: Send + Sync {
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ChannelSetupError {
     /// The channel has no bot.
-    #[error("no bot can be set up on this channel; discord and telegram have one")]
+    #[error("this channel has no bot; only discord and telegram have one")]
     Unknown,
     /// The token is missing or refused, or the platform can't be reached.
     #[error("{0}")]

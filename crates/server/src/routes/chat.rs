@@ -11,15 +11,15 @@ pub(super) fn routes() -> Vec<Route> {
     let chat = Tag("chat");
     let openai = Tag("openai");
     vec![
-        chat.post("/api/chat/send", "Send a message; the reply comes by the event stream", send::send)
+        chat.post("/api/chat/send", "Send a message; the reply arrives in the event stream", send::send)
             .add_error_statuses(&[404, 429]),
-        chat.post("/api/chat/typing", "Tell whether more is being written", typing::typing)
+        chat.post("/api/chat/typing", "Report that the user is typing", typing::typing)
             .add_error_statuses(&[404]),
         chat.get(events::PATH, "Stream server events; resumable by Last-Event-ID", events::events)
             .returns_events::<EventStream>(),
         chat.get("/api/chat/history", "List messages, newest first", history::history),
         chat.patch("/api/chat/messages/{id}", "Edit a user message", edit::edit).add_error_statuses(&[409]),
-        chat.get("/api/chat/messages/{id}/versions", "List a message's other texts", versions::list),
+        chat.get("/api/chat/messages/{id}/versions", "List other versions of a message", versions::list),
         chat.delete("/api/chat/messages/{id}", "Delete a message and what only it supports", edit::delete),
         chat.post("/api/chat/regenerate", "Regenerate the last reply", edit::regenerate)
             .add_error_statuses(&[404, 409]),

@@ -38,7 +38,7 @@ pub(super) fn routes() -> Vec<Route> {
         tag.post("/api/hub/conflicts/{id}", "Resolve a conflict", documents::resolve),
         tag.get("/api/hub/search", "Search diary documents, best first", documents::search),
         tag.get("/api/hub/status", "Get sync status", documents::status),
-        tag.get("/api/sync", "Get how this home stands with its hub", sync::sync_overview),
-        tag.post("/api/sync/now", "Exchange with the hub now", sync::exchange),
+        tag.get("/api/sync", "Get the sync state of this home with its hub", sync::sync_overview),
+        tag.post("/api/sync/now", "Sync with the hub now", sync::exchange),
     ]
 }

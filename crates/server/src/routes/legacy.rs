@@ -28,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
             .add_error_statuses(&[404, 409]),
         tag.post(
             "/api/admin/import/cancel",
-            "Cancel an import; what it brought stays",
+            "Cancel an import; imported messages stay",
             import_pipeline::cancel,
         ),
         tag.get(

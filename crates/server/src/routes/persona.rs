@@ -49,9 +49,17 @@ fn personas() -> Vec<Route> {
 fn voice() -> Vec<Route> {
     let tag = Tag("voice");
     vec![
-        tag.get("/api/admin/voice", "Get who speaks, who hears, and what is installed", voice::show),
-        tag.post("/api/admin/voice/use", "Speak or hear by an installed program", voice::use_program)
-            .add_error_statuses(&[400, 404, 500]),
+        tag.get(
+            "/api/admin/voice",
+            "Get speech and recognition providers, and installed programs",
+            voice::show,
+        ),
+        tag.post(
+            "/api/admin/voice/use",
+            "Use an installed program for speech or recognition",
+            voice::use_program,
+        )
+        .add_error_statuses(&[400, 404, 500]),
         tag.get(voice::SAMPLES_PATH, "List samples of a voice", voice::samples).add_error_statuses(&[500]),
         tag.post(voice::SAMPLES_PATH, "Upload a sample: WAV, 3 to 60 s, at most 50 MiB", voice::add_sample)
             .takes_file()

@@ -14,12 +14,12 @@ pub(super) fn routes() -> Vec<Route> {
     let tag = Tag("program");
     vec![
         tag.get("/health", "Check that the program runs", daemon::health),
-        tag.get("/ready", "Check that the program can work", daemon::ready)
+        tag.get("/ready", "Check that the program can serve requests", daemon::ready)
             .add_response::<OkResponse>(200)
             .add_response::<OkResponse>(503),
         tag.get("/metrics", "Get metrics for Prometheus", metrics::metrics)
             .returns_media("application/openmetrics-text; version=1.0.0; charset=utf-8"),
-        tag.get("/api/state", "Get what the web UI shows first", daemon::state),
+        tag.get("/api/state", "Get the initial state of the web UI", daemon::state),
         tag.get("/api/openapi.json", "Get the API document", api_docs::json)
             .add_response::<Map<String, Value>>(200),
         tag.get("/api/docs", "Get the API documentation page", api_docs::page)
@@ -42,9 +42,9 @@ pub(super) fn routes() -> Vec<Route> {
             .add_error_statuses(&[500]),
         tag.get("/api/admin/model/local", "List model servers on this machine", model::local_servers),
         tag.post("/api/admin/model/list", "List an endpoint's models", model::list),
-        tag.post(model::TRY_PATH, "Ask a model for one sentence", model::try_out)
+        tag.post(model::TRY_PATH, "Test a model with one sentence", model::try_out)
             .returns_events::<ModelTryEvent>(),
-        tag.post("/api/admin/model/check", "Ask the language model whether it answers", model::check),
+        tag.post("/api/admin/model/check", "Check that the language model responds", model::check),
         tag.post("/api/admin/reload", "Reload the configuration file", config::reload)
             .add_error_statuses(&[422, 500]),
         tag.get("/api/admin/tokens", "List named tokens", tokens::list),
@@ -55,7 +55,7 @@ pub(super) fn routes() -> Vec<Route> {
         tag.delete("/api/admin/logins", "Log every browser out", login::end_all_logins),
         tag.delete(
             "/api/admin/logins/{id}",
-            "Log one browser out; `current` is the one that asks",
+            "Log one browser out; `current` is the browser of this request",
             login::end,
         ),
         tag.get("/api/admin/audit", "List audit entries, newest first", audit::list),

@@ -11,7 +11,7 @@ pub(super) fn routes() -> Vec<Route> {
 fn imports() -> Vec<Route> {
     let tag = Tag("imports");
     vec![
-        tag.post(runs::PATH, "Upload files and look at what they hold", runs::upload)
+        tag.post(runs::PATH, "Upload files and preview their content", runs::upload)
             .takes_form::<runs::ImportForm>(),
         tag.get(runs::PATH, "List imports, newest first", runs::list),
         tag.get("/api/admin/imports/{id}", "Get an import", runs::show),
@@ -23,16 +23,11 @@ fn imports() -> Vec<Route> {
         .returns_media("text/csv"),
         tag.post(
             "/api/admin/imports/{id}/start",
-            "Record an upload as mapped, and make memory of it",
+            "Import an upload with its mapping, and create memories",
             runs::start,
         )
         .add_error_statuses(&[409]),
-        tag.post(
-            "/api/admin/imports/{id}/pause",
-            "Pause an import: recording and making memory",
-            runs::pause,
-        )
-        .add_error_statuses(&[409]),
+        tag.post("/api/admin/imports/{id}/pause", "Pause an import", runs::pause).add_error_statuses(&[409]),
         tag.post("/api/admin/imports/{id}/resume", "Resume an import", runs::resume)
             .add_error_statuses(&[409]),
         tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", runs::undo)
@@ -46,7 +41,7 @@ fn imports() -> Vec<Route> {
         .add_error_statuses(&[409]),
         tag.get(
             export::PATH,
-            "Export the memory, the talk of one user, or the persona as a card",
+            "Export the memory, the conversation of one user, or the persona as a character card",
             export::export,
         )
         .returns_media("application/zip")
@@ -62,7 +57,7 @@ fn copy_routes() -> Vec<Route> {
     let tag = Tag("backups");
     vec![
         tag.get("/api/admin/backups", "List backups, newest first", backups::list).add_error_statuses(&[503]),
-        tag.post("/api/admin/backups", "Make a backup now", backups::create).add_error_statuses(&[503]),
+        tag.post("/api/admin/backups", "Create a backup now", backups::create).add_error_statuses(&[503]),
     ]
 }
 
@@ -101,7 +96,7 @@ fn work_routes() -> Vec<Route> {
         tag.get("/api/admin/channels", "List channels", channels::list),
         tag.put(
             "/api/admin/channels/{id}",
-            "Set a bot up: check its token, connect it",
+            "Set up a bot: check its token, connect it",
             channel_setup::set_up,
         )
         .add_error_statuses(&[404, 500]),

@@ -63,7 +63,7 @@ async fn defect_16_onboarding_from_material_answers_at_once() {
     );
     for body in [json!({"upload_id": "u1"}), json!({"pipeline_id": "p1"})] {
         let refusal = home.post(BOOTSTRAP, body).await;
-        assert!(refusal.is_problem(404).contains("no import has this id"));
+        assert!(refusal.is_problem(404).contains("import not found"));
     }
     home.post(BOOTSTRAP, json!({})).await.is_problem(400);
     let late = home.get("/api/admin/import/events?pipeline_id=p1").await;

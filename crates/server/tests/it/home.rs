@@ -210,7 +210,7 @@ pub(crate) async fn until(watcher: &mut Subscription, names: &[&str]) -> Arc<Wir
         match watcher.next().await {
             Some(Delivery::Event(_, told)) if names.contains(&told.name) => return told,
             Some(_) => {}
-            None => panic!("the broadcast ended before one of {names:?}"),
+            None => panic!("the event stream ended before one of {names:?}"),
         }
     }
 }

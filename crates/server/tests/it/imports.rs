@@ -136,7 +136,7 @@ async fn mapping_that_does_not_fit_the_files_is_refused() {
     let home = Home::new().await;
     let seen = upload(&home, &[("_chat.txt", CHAT)]).await;
     for (mapping, says) in [
-        (json!({}), "who is who"),
+        (json!({}), "roles of the speakers"),
         (json!({"user": ["Mira"]}), "Mira"),
         (json!({"user": ["Nora"], "zone": "Mars/North"}), "Mars/North"),
         (json!({"me": ["Nora"]}), "unknown field"),

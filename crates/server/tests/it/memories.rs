@@ -63,7 +63,7 @@ pub(crate) async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeI
         description: "Wen has a dog".to_owned(),
         emotional_impact: Some(2.0),
         evidence: vec![RejectedQuote { message_id: Some(said.id), quote: "my dog".to_owned() }],
-        reason: "the words do not stand in the conversation".to_owned(),
+        reason: "the quote does not appear in the conversation".to_owned(),
         created_at: start(),
         proposal: Proposal::default(),
     };

@@ -46,7 +46,11 @@ async fn decisions_are_listed_newest_first_with_their_reasons_page_by_page() {
     let newest = &all["decisions"][1];
     assert_eq!((&newest["outcome"], &newest["gate"]), (&json!("dropped"), &json!("quiet_hours")));
     assert_eq!(newest["trigger"], "long_silence");
-    assert_eq!(newest["reason"], "the user had not written for long, but it was night in the user's zone");
+    assert_eq!(
+        newest["reason"],
+        "the user had not written for a long time, but it was a quiet hour in the \
+        user's time zone"
+    );
     let page = home.get("/api/admin/proactive?limit=2&user_id=self").await.json();
     let cursor = page["next_cursor"].as_str().unwrap();
     let rest = home.get(&format!("/api/admin/proactive?limit=2&user_id=self&cursor={cursor}")).await.json();

@@ -182,7 +182,7 @@ async fn requests_that_a_lost_holder_may_have_done_are_not_repeated() {
         assert_eq!(answer.status().as_u16(), expected, "{method}");
         let text = answer.text().await.unwrap();
         if method == "POST" {
-            assert!(text.contains("holder_lost") && text.contains("may have been done"), "{text}");
+            assert!(text.contains("holder_lost") && text.contains("may have been completed"), "{text}");
         }
     }
 }

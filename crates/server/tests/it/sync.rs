@@ -98,7 +98,7 @@ async fn counter_far_ahead_is_refused_and_later_pushes_work() {
         let vector = json!({"laptop": counter});
         let refused = push(&home, "laptop", memory("dog", "poison", "2026-05-01T10:00:00Z", vector)).await;
         assert_eq!(refused["status"], "refused", "{refused}");
-        assert!(refused["reason"].as_str().unwrap().contains("Count on from there"), "{refused}");
+        assert!(refused["reason"].as_str().unwrap().contains("Continue counting from there"), "{refused}");
     }
     let later =
         push(&home, "laptop", memory("dog", "one", "2026-05-01T10:00:00Z", json!({"laptop": 1}))).await;
@@ -204,7 +204,7 @@ async fn bound_instance_leaves_the_daily_of_another_alone() {
     for change in [foreign.clone(), clocked, deleted] {
         let refused = push_as(&home, &laptop, "laptop", "memoryChanges", change).await;
         assert_eq!(refused["status"], "refused", "{refused}");
-        assert!(refused["reason"].as_str().unwrap().contains("only phone writes"), "{refused}");
+        assert!(refused["reason"].as_str().unwrap().contains("only phone may write"), "{refused}");
     }
     let read = json!({"granularity": "daily", "date": "2026-05-01", "instanceId": "phone"});
     let read = answer(&home, &laptop, "memory_read", read).await;

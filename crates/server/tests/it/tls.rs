@@ -91,5 +91,5 @@ fn invalid_certificates_and_keys_are_refused_with_their_file() {
     assert!(missing.contains("server.tls_cert") && missing.contains("none.pem"), "{missing}");
     assert!(refused(&cert, &cert).contains("server.tls_key"));
     assert!(refused(&key, &key).contains("no certificate"), "{}", refused(&key, &key));
-    assert!(refused(&cert, &other.file("key.pem")).contains("do not make"));
+    assert!(refused(&cert, &other.file("key.pem")).contains("belong together"));
 }

@@ -203,7 +203,7 @@ async fn failures_leave_text_say_why_and_rest_after_three() {
     let asked = server.recorded_calls().len();
     let events = stage.hear("hello", "chat.message.done").await;
     let trace = stage.trace(events.last().unwrap()).await.to_string();
-    assert!(trace.contains("the voice rests until"), "{trace}");
+    assert!(trace.contains("the voice is paused until"), "{trace}");
     assert_eq!(server.recorded_calls().len(), asked, "nobody is asked while it rests");
     assert!(home.get("/api/admin/voice").await.json()["rests_until"].is_string());
     assert_eq!(stage.files().len(), 0);
@@ -268,7 +268,7 @@ async fn bad_recordings_and_samples_are_refused_with_a_reason() {
     for (file, reason) in [
         (&[][..], "empty"),
         (&noise, "neither a WAV nor an Ogg Opus file"),
-        (&lying, "its header says"),
+        (&lying, "its header announces"),
         (&silence, "silent"),
         (&hours, "it lasts 700 s"),
         (&cut, "its header is damaged"),

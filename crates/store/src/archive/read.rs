@@ -67,7 +67,7 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
     if manifest.version > VERSION {
         return Err(unusable_archive(
             archive,
-            format!("it is of version {}, this program reads {VERSION}", manifest.version),
+            format!("it has version {}, but this program reads version {VERSION}", manifest.version),
         ));
     }
     let connection = Connection::from(open_for_writing(database, &StoreOptions::default())?);
@@ -76,7 +76,7 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
     if manifest.schema > own {
         return Err(unusable_archive(
             archive,
-            format!("it is of schema {}, this program reads {own}", manifest.schema),
+            format!("it has schema {}, but this program reads schema {own}", manifest.schema),
         ));
     }
     connection.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE;").map_err(written)?;
@@ -96,7 +96,7 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
         .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))
         .map_err(written)?;
     if broken > 0 {
-        return Err(unusable_archive(archive, format!("{broken} rows belong to nothing")));
+        return Err(unusable_archive(archive, format!("{broken} rows refer to missing rows")));
     }
     connection.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE);").map_err(written)?;
     Ok(report)
@@ -111,7 +111,7 @@ fn read_manifest(zip: &mut Zip) -> Result<Manifest, String> {
         .map_err(|error| format!("manifest.json can't be read: {error}"))?;
     match manifest.format == FORMAT {
         true => Ok(manifest),
-        false => Err("it is another program's".to_owned()),
+        false => Err("it belongs to another program".to_owned()),
     }
 }
 
@@ -192,7 +192,7 @@ impl ArchiveReader<'_> {
                     _ => column.read_json(value),
                 };
                 names.push(format!("\"{field}\""));
-                cells.push(cell.ok_or_else(|| damaged(&format!("{field}: not a value of this field")))?);
+                cells.push(cell.ok_or_else(|| damaged(&format!("{field}: invalid value")))?);
             }
             let bound: Vec<&dyn ToSql> = cells.iter().map(|cell| cell as &dyn ToSql).collect();
             let places = vec!["?"; cells.len()].join(", ");

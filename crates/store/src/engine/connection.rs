@@ -162,7 +162,7 @@ pub(crate) fn inspect_existing(path: &Path) -> Result<bool, StoreError> {
     };
     if !header.starts_with(MAGIC) || number_at(68) != APPLICATION_ID {
         return Err(StoreError::Unusable(format!(
-            "{} is not an EchoVessel database; it was left as it is. Choose another path, or move that file away",
+            "{} is not an EchoVessel database and was not changed. Choose another path, or move that file away",
             path.display()
         )));
     }

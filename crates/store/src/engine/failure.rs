@@ -51,7 +51,7 @@ impl Failure {
         }
         match error_code(&error) {
             Some(ErrorCode::DiskFull) => {
-                StoreError::Unwritable("there is no room left; free some space and try again".to_owned())
+                StoreError::Unwritable("the disk is full; free some space and try again".to_owned())
             }
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 StoreError::Unwritable(format!("the file or its folder is read-only ({error})"))
@@ -112,10 +112,10 @@ const ABORTED_STATES: &[SqlState] =
 fn from_server(failure: &tokio_postgres::Error, error: &Error) -> StoreError {
     match failure.code() {
         Some(&SqlState::DISK_FULL) => StoreError::Unwritable(
-            "the database server has no room left; make room there and try again".to_owned(),
+            "the disk of the database server is full; free some space there and try again".to_owned(),
         ),
         Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
-            StoreError::Unwritable(format!("the database server only reads ({error})"))
+            StoreError::Unwritable(format!("the database server is read-only ({error})"))
         }
         Some(
             &SqlState::T_R_SERIALIZATION_FAILURE

@@ -186,8 +186,8 @@ fn newest_version(migrations: &[Migration]) -> i32 {
 fn newer_version_error(version: i32, path: &Path, migrations: &[Migration]) -> StoreError {
     let newest = newest_version(migrations);
     StoreError::Unusable(format!(
-        "{} has schema {version}, written by a newer EchoVessel; this one reads up to {newest}. Nothing was changed. \
-         Install the newer version, or use the copy that was made before the upgrade ({})",
+        "{} has schema {version}, written by a newer EchoVessel; this one reads up to {newest}. Nothing was \
+            changed. Install the newer version, or use the copy from before the upgrade ({})",
         path.display(),
         backup_path(path, newest + 1).display()
     ))

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// Number of reading threads, at least one.
+    /// Maximum number of reading threads. The first one is started at once, others when they are needed.
     pub readers: usize,
     /// Time to wait for another process that holds the database.
     pub busy_timeout: Duration,

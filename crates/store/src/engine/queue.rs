@@ -36,20 +36,21 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state) }
     }
 
-    /// Adds an item; returns it if the queue is closed.
-    pub(crate) fn push(&self, item: T) -> Result<(), T> {
+    /// Adds an item, and returns true if a thread was waiting for it; returns the item if the queue is closed.
+    pub(crate) fn push(&self, item: T) -> Result<bool, T> {
         self.add(item, |state, item| state.items.push_back(item))
     }
 
     /// Adds an item that may wait for others; returns it if the queue is closed.
     pub(crate) fn push_deferred(&self, item: T) -> Result<(), T> {
-        self.add(item, |state, item| {
+        let defer = |state: &mut State<T>, item| {
             state.deferred.push(item);
             state.deferred_until.get_or_insert_with(|| Instant::now() + DEFERRAL_MAX);
-        })
+        };
+        self.add(item, defer).map(|_| ())
     }
 
-    fn add(&self, item: T, add: impl FnOnce(&mut State<T>, T)) -> Result<(), T> {
+    fn add(&self, item: T, add: impl FnOnce(&mut State<T>, T)) -> Result<bool, T> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(item);
@@ -57,10 +58,10 @@ impl<T> Queue<T> {
         add(&mut state, item);
         let next = state.waiting.pop();
         drop(state);
-        if let Some(thread) = next {
+        if let Some(thread) = &next {
             thread.unpark();
         }
-        Ok(())
+        Ok(next.is_some())
     }
 
     /// Waits for items and takes all deferred ones, which are older, then at most `limit` of the oldest others.
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn items_are_handed_out_in_order_also_after_the_close() {
         let queue = Queue::new();
-        (0..5).for_each(|item| queue.push(item).unwrap());
+        (0..5).for_each(|item| assert_eq!(queue.push(item), Ok(false)));
         assert_eq!(queue.take_oldest(3), Some(vec![0, 1, 2]));
         queue.close();
         assert_eq!(queue.push(9), Err(9));
@@ -203,7 +204,9 @@ mod tests {
         for round in 0..500 {
             // First one item, then more than there are threads: a lost notification would leave the test waiting.
             for count in [1, 5] {
-                (0..count).for_each(|item| queue.push(round * 10 + item).unwrap());
+                for item in 0..count {
+                    queue.push(round * 10 + item).unwrap();
+                }
                 let mut items: Vec<i32> = (0..count).map(|_| taken.recv().unwrap()).collect();
                 items.sort_unstable();
                 assert_eq!(items, (0..count).map(|item| round * 10 + item).collect::<Vec<_>>());

@@ -296,7 +296,7 @@ fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commit
             error
                 if group.len() > 1 && !matches!(error, StoreError::Busy(_) | StoreError::Unconfirmed(_)) =>
             {
-                tracing::warn!("{} writes failed as a group, each is tried by itself: {error}", group.len());
+                tracing::warn!("{} writes failed as a group; retrying them one by one: {error}", group.len());
                 group.iter_mut().map(|command| commit_one(connection, command, commits)).collect()
             }
             // Alone it would wait for the other process just as long.
@@ -319,7 +319,7 @@ fn commit_again_if_lost(
         match commit(connection, group, commits) {
             Err(failure) if failure.is_lost_connection() && began.elapsed() < RECONNECT_LIMIT => {
                 tracing::warn!(
-                    "the database server is not there, {} writes wait for it: {failure}",
+                    "the database server is not reachable, {} writes are waiting: {failure}",
                     group.len()
                 );
                 thread::park_timeout(RECONNECT_PAUSE);

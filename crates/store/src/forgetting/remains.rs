@@ -17,7 +17,7 @@ use crate::rows::{self, to_json};
 
 /// Replaces the error of a failed session, which may contain erased text.
 const CAUSE_FORGOTTEN: &str =
-    "what it failed of was forgotten with words that stood in it; nothing else was lost, try it again";
+    "the error text was erased because it contained erased words; nothing else was lost, try again";
 
 /// Sessions that lose messages, words or events.
 pub(super) fn losing_sessions(going: &RemovalSet) -> BTreeSet<RowKey> {

@@ -16,7 +16,7 @@ pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, C
         CopyError::Store(StoreError::Unwritable(format!("{}: {reason}. Nothing was copied", path.display())))
     };
     if path.exists() {
-        return Err(unwritable("it exists and was left as it is; name another file".to_owned()));
+        return Err(unwritable("it already exists and was not changed; choose another file".to_owned()));
     }
     let partial = path.with_extension("partial");
     remove_database_file(&partial).map_err(|error| unwritable(error.to_string()))?;

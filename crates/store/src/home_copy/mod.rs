@@ -189,7 +189,7 @@ impl CopyError {
             Self::Target(error) => named(to, Failure::from(error).into_write_error()),
             Self::Store(error) => error,
             Self::Different(reason) => StoreError::Failed(format!(
-                "the copy in {to} is not the same: {reason}. It was taken back; look at the source with `echovessel doctor`"
+                "the copy in {to} differs: {reason}. It was removed; check the source with `echovessel doctor`"
             )),
         }
     }
@@ -207,7 +207,7 @@ impl HomeCopy<'_> {
     fn copy_rows(&mut self, target: &Connection) -> Result<CopyReport, CopyError> {
         let tables = schema::tables(self.source)?;
         if tables != schema::tables(target).map_err(CopyError::Target)? {
-            return Err(CopyError::Different("both databases have other tables".to_owned()));
+            return Err(CopyError::Different("the databases have different tables".to_owned()));
         }
         let mut rows = 0;
         for table in &tables {
@@ -220,7 +220,7 @@ impl HomeCopy<'_> {
                 .map_err(CopyError::Target)?;
             if copied != found {
                 return Err(CopyError::Different(format!(
-                    "table {table} has {} rows where the source has {}, or other values",
+                    "table {table} has {} rows but the source has {}, or its values differ",
                     found.rows, copied.rows
                 )));
             }

@@ -143,7 +143,7 @@ fn read_into(
         .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))
         .map_err(written)?;
     if broken > 0 {
-        return Err(unusable(&format!("{broken} rows belong to nothing")));
+        return Err(unusable(&format!("{broken} rows refer to missing rows")));
     }
     target.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE);").map_err(written)?;
     Ok(taken)

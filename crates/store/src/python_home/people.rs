@@ -42,7 +42,7 @@ impl PythonHomeCopy<'_> {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
             let id = row.text_or_empty("id");
             if row.is_deleted() || PersonaId::new(id).is_err() {
-                return self.count_skipped("personas that are deleted or have an id that can't be used");
+                return self.count_skipped("personas that are deleted or have an invalid id");
             }
             self.target.execute(
                 "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3)",
@@ -61,7 +61,7 @@ impl PythonHomeCopy<'_> {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
             let id = row.text_or_empty("id");
             if row.is_deleted() || UserId::new(id).is_err() {
-                return self.count_skipped("users who are deleted or have an id that can't be used");
+                return self.count_skipped("users who are deleted or have an invalid id");
             }
             self.target.execute(
                 "INSERT INTO users (id, display_name, timezone, created_at) VALUES (?1, ?2, ?3, ?4)",
@@ -131,7 +131,7 @@ impl PythonHomeCopy<'_> {
             if joined.chars().count() <= BLOCK_LENGTH_MAX {
                 *text = joined;
             } else {
-                self.count_skipped("core blocks that are too long to be joined")?;
+                self.count_skipped("core blocks that are too long to be combined")?;
             }
             Ok(())
         })?;

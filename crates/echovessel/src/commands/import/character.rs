@@ -59,7 +59,7 @@ async fn draft_and_save_upload(
         if shared.json {
             println!("{draft}");
         } else {
-            println!("\nnothing was saved; --yes saves it");
+            println!("\nNothing was saved. Pass --yes to save it");
         }
         return Ok(false);
     }
@@ -84,13 +84,16 @@ async fn draft_and_save_upload(
     }
     println!("saved {name}");
     for document in saved["documents"].as_array().into_iter().flatten() {
-        println!("what did not fit into a block is in {}", document.as_str().unwrap_or_default());
+        println!(
+            "text that did not fit into a core block was saved in {}",
+            document.as_str().unwrap_or_default()
+        );
     }
     if let Some(entries) = saved["lore_entries"].as_u64().filter(|entries| *entries > 0) {
         println!("documents in custom/lore: {}", count_in_words(entries, "lorebook entries"));
     }
     if saved["greeting_id"].is_string() {
-        println!("greeting {} is its first message", asked.greeting.unwrap_or_default());
+        println!("greeting {} is the first message", asked.greeting.unwrap_or_default());
     }
     Ok(true)
 }
@@ -110,7 +113,7 @@ fn describe_draft(draft: &Value) -> String {
     let list = |name: &str| draft[name].as_array().cloned().unwrap_or_default();
     let greetings = list("greetings");
     if !greetings.is_empty() {
-        line(&mut text, "\nGreetings (--greeting N makes one the persona's first message):");
+        line(&mut text, "\nGreetings (--greeting N sends one as the persona's first message):");
     }
     for (number, greeting) in (1..).zip(&greetings) {
         let first = greeting.as_str().and_then(|greeting| greeting.lines().next()).unwrap_or_default();
@@ -121,7 +124,7 @@ fn describe_draft(draft: &Value) -> String {
         line(
             &mut text,
             &format!(
-                "\n{overflow} of the blocks are longer than 5,000 characters; the rest becomes a document"
+                "\n{overflow} core blocks are longer than 5,000 characters; the rest is saved as a document"
             ),
         );
     }

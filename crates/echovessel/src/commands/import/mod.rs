@@ -295,14 +295,14 @@ fn print_report(shared: &SharedOptions, run: &RecordedImport) {
     );
     if run.undated > 0 {
         println!(
-            "{} without a time of their own have the one of the message before, or of their file",
+            "{} have no time of their own: they get the time of the previous message or of the file",
             counted_noun(run.undated, "message")
         );
     }
     if run.proposed > 0 {
         println!(
-            "what the other program had saved about you waits in the page under Memory; `echovessel import accept {}` accepts all \
-             of it",
+            "facts about you from the other program wait for review in the web UI under Memory; `echovessel \
+                import accept {}` accepts all of them",
             run.run_id
         );
     }
@@ -310,9 +310,9 @@ fn print_report(shared: &SharedOptions, run: &RecordedImport) {
         println!("  {}: {}", skip.place, skip.reason);
     }
     if run.is_remembering {
-        println!("memories of it are made in the background while the daemon runs, oldest first");
+        println!("memories are created in the background while the daemon runs, oldest first");
     }
-    println!("run {}; `echovessel import undo {}` erases it", run.run_id, run.run_id);
+    println!("import {}; `echovessel import undo {}` erases it", run.run_id, run.run_id);
 }
 
 async fn print_imports(shared: &SharedOptions, daemon: &Daemon) -> anyhow::Result<()> {
@@ -321,7 +321,7 @@ async fn print_imports(shared: &SharedOptions, daemon: &Daemon) -> anyhow::Resul
         println!("{}", json!({"runs": listed["imports"]}));
         return Ok(());
     }
-    let runs = listed["imports"].as_array().context("the daemon's answer has no list")?;
+    let runs = listed["imports"].as_array().context("the daemon's answer contains no list")?;
     if runs.is_empty() {
         println!("No imports yet.");
     }
@@ -334,11 +334,11 @@ fn run_summary(run: &Value) -> String {
     let (waiting, recorded) =
         (run["sessions_waiting"].as_u64().unwrap_or_default(), run["recorded"].as_u64().unwrap_or_default());
     let state = match (text("state"), text("remembering")) {
-        ("uploaded", _) => "waits for its mapping".to_owned(),
+        ("uploaded", _) => "waiting for its mapping".to_owned(),
         ("recording", _) => "being recorded".to_owned(),
-        ("interrupted", _) => "cut off; resume it, or import the same files again".to_owned(),
+        ("interrupted", _) => "interrupted; resume it, or import the same files again".to_owned(),
         ("paused", _) => format!("paused, {} waiting", counted_noun(waiting, "session")),
-        (_, "off") => "recorded, not remembered".to_owned(),
+        (_, "off") => "imported, without memories".to_owned(),
         _ => format!("{} waiting", counted_noun(waiting, "session")),
     };
     let files: Vec<&str> = run["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -378,7 +378,7 @@ async fn undo(shared: &SharedOptions, daemon: &Daemon, id: ImportId, yes: bool) 
     if !yes {
         let run = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
         println!("{}", run_summary(&run));
-        println!("its messages are erased, with every memory of them");
+        println!("its messages and all memories created from them are erased");
         if !is_confirmed()? {
             bail!("nothing was erased");
         }
@@ -387,7 +387,7 @@ async fn undo(shared: &SharedOptions, daemon: &Daemon, id: ImportId, yes: bool) 
     let erased = undone["erased"].as_u64().unwrap_or_default();
     match shared.json {
         true => println!("{undone}"),
-        false => println!("erased {}, with every memory of them", counted_noun(erased, "message")),
+        false => println!("erased {} and all memories created from them", counted_noun(erased, "message")),
     }
     Ok(())
 }
@@ -399,9 +399,11 @@ fn counted_noun(count: u64, noun: &str) -> String {
 /// Asks at the terminal; a program has to say `--yes`.
 fn is_confirmed() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        bail!("no terminal to ask for confirmation; look with --look, then pass --yes. Nothing was changed");
+        bail!(
+            "no terminal to ask for confirmation; preview with --look, then pass --yes. Nothing was changed"
+        );
     }
-    print!("Go on? Type yes: ");
+    print!("Continue? Type yes: ");
     std::io::stdout().flush()?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;

@@ -110,7 +110,7 @@ pub(super) fn take_over_settings(python_home: &Path, home: &Home) -> anyhow::Res
     let Some(theirs) = folder.map(|folder| folder.join("config.toml")) else { return Ok(None) };
     let Some(theirs_text) = read_optional_file(&theirs)? else { return Ok(None) };
     let settings: Table = theirs_text.parse().with_context(|| {
-        format!("the settings in {} are not taken: it is not valid TOML", theirs.display())
+        format!("the settings in {} were skipped: it is not valid TOML", theirs.display())
     })?;
     let path = home.config();
     let before = read_optional_file(&path)?.unwrap_or_default();

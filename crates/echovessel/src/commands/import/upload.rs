@@ -50,7 +50,7 @@ pub(super) async fn record(
         match shown["state"].as_str() {
             Some("recording") => SystemClock.sleep(POLL_EVERY).await,
             Some("interrupted") => bail!(
-                "recording was cut off: {}. `echovessel import resume {id}` goes on",
+                "the import was interrupted: {}. Continue with `echovessel import resume {id}`",
                 shown["problem"].as_str().unwrap_or("the daemon stopped")
             ),
             _ => return read_upload_state(shown),
@@ -61,8 +61,8 @@ pub(super) async fn record(
 /// Adds a hint at the option that allows what the daemon refused.
 pub(super) fn with_option_hint(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<Refusal>().and_then(|refusal| refusal.code.as_deref()) {
-        Some("unknown_user") => error.context("--create makes a user that does not exist"),
-        Some("already_onboarded") => error.context("--replace replaces texts that are there"),
+        Some("unknown_user") => error.context("--create creates a user that does not exist"),
+        Some("already_onboarded") => error.context("--replace replaces existing texts"),
         _ => error,
     }
 }
@@ -89,7 +89,7 @@ pub(super) async fn ensure_persona(
         cursor = format!("&cursor={next}");
     }
     if !asked.create {
-        bail!("the persona {id} does not exist: --create makes it. Nothing was imported");
+        bail!("the persona {id} does not exist: create it with --create. Nothing was imported");
     }
     let body = json!({"id": id, "display_name": display_name.unwrap_or(id)});
     daemon.ask(Method::POST, "/api/admin/personas", Some(body)).await.map(|_| ())

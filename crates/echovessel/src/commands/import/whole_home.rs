@@ -101,7 +101,7 @@ pub(super) async fn import_home(
         return Ok(());
     }
     if asked.files.len() > 1 {
-        bail!("a whole home is imported alone; nothing was imported");
+        bail!("import the file of a whole home without other files. Nothing was imported");
     }
     let zone = match &asked.zone {
         Some(name) => TimeZone::get(name).with_context(|| format!("--zone {name}"))?,
@@ -109,7 +109,7 @@ pub(super) async fn import_home(
     };
     if let (WholeHome::Python(..), None, false) = (&found, &asked.zone, shared.json) {
         let name = zone.iana_name().unwrap_or("of this machine").to_owned();
-        println!("its times are read in the zone {name}; name another with --zone");
+        println!("its times are read in the time zone {name}; choose another with --zone");
     }
     if !asked.yes && !is_confirmed()? {
         bail!("nothing was imported");
@@ -136,7 +136,7 @@ pub(super) async fn import_home(
         println!("{report}");
         return Ok(());
     }
-    println!("imported {}; vectors are made when the daemon runs", read.describe_contents());
+    println!("imported {}; vectors are computed when the daemon runs", read.describe_contents());
     for (what, count) in read.skipped_counts() {
         println!("  left out: {what} ({count})");
     }
@@ -150,10 +150,10 @@ pub(super) async fn import_home(
 
 fn print_settings(settings: &SettingsReport) {
     let lists = [
-        ("settings taken over", &settings.taken),
-        ("settings that this home has already, left as they are", &settings.set_here),
+        ("imported settings", &settings.taken),
+        ("settings that this home already has, unchanged", &settings.set_here),
         ("settings refused", &settings.refused),
-        ("settings that are not taken", &settings.unused),
+        ("settings that are not used", &settings.unused),
     ];
     for (title, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
         println!("  {title}: {}", names.join(", "));
@@ -168,8 +168,9 @@ fn import_into_file(found: &WholeHome, zone: &TimeZone, database: &Path) -> anyh
     let fresh = database.with_extension("imported");
     let read = found.read(zone, &fresh)?;
     rename_database_aside(database)?;
-    fs::rename(&fresh, database)
-        .with_context(|| format!("the memory is at {} and could not be put in its place", fresh.display()))?;
+    fs::rename(&fresh, database).with_context(|| {
+        format!("the memory was written to {} and could not be moved to its place", fresh.display())
+    })?;
     Ok(read)
 }
 
@@ -200,8 +201,8 @@ async fn import_into_server(
 fn refuse_memory(messages: u64, memories: u64) -> anyhow::Result<()> {
     if messages > 0 || memories > 0 {
         bail!(
-            "this home has {messages} messages and {memories} memories; it can't become another home: import it with another \
-             --home. Nothing was imported"
+            "this home already has {messages} messages and {memories} memories; import into an empty home \
+                with --home DIR. Nothing was imported"
         );
     }
     Ok(())

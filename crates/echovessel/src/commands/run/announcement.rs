@@ -44,17 +44,17 @@ pub(super) fn print_address(
         .chain(hub)
         .collect();
     let others = match hosts.as_slice() {
-        [] => "no other host".to_owned(),
-        hosts => format!("{}; no other host", hosts.join(", ")),
+        [] => "no other connections".to_owned(),
+        hosts => format!("{}; no other connections", hosts.join(", ")),
     };
-    let talks_to = match &model.endpoint {
+    let connections = match &model.endpoint {
         Some(endpoint) => format!("{} ({}) at {endpoint}; {others}", model.provider, model.model),
-        None if hosts.is_empty() => "no other host: nothing leaves this machine".to_owned(),
+        None if hosts.is_empty() => "no connections: nothing leaves this machine".to_owned(),
         None => format!("no language model; {others}"),
     };
     println!("EchoVessel {} is running at {url}", env!("CARGO_PKG_VERSION"));
     println!("  memory    {memory}");
-    println!("  talks to  {talks_to}");
+    println!("  network   {connections}");
     if let Some(notice) = model.notice() {
         println!("  model     {notice}");
     }
@@ -74,9 +74,9 @@ pub(super) fn print_standby(shared: &SharedOptions, url: &str, holder: Option<&s
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": pid, "holder": holder}));
         return;
     }
-    println!("EchoVessel {} is running at {url}, and stands by", env!("CARGO_PKG_VERSION"));
-    println!("  memory    held by {}", holder.unwrap_or("a program that takes no requests"));
-    println!("            this daemon passes requests on, and takes the home when that one goes");
+    println!("EchoVessel {} is running at {url} on standby", env!("CARGO_PKG_VERSION"));
+    println!("  memory    held by {}", holder.unwrap_or("a program that accepts no requests"));
+    println!("            this daemon forwards requests, and takes over the home if that one stops");
     if let Some(login) = login {
         println!("  web UI    open this link, once within ten minutes:");
         println!("{login}");
@@ -86,7 +86,7 @@ pub(super) fn print_standby(shared: &SharedOptions, url: &str, holder: Option<&s
 /// `echovessel open`: has the running daemon make a link and hands it to the browser.
 pub(crate) async fn open(home: &Home) -> anyhow::Result<()> {
     let answer = Daemon::find(home)?.ask(Method::POST, "/api/admin/login-code", None).await?;
-    let login = answer["url"].as_str().context("the daemon's answer holds no link")?;
+    let login = answer["url"].as_str().context("the daemon's answer contains no link")?;
     println!("{login}");
     open_page(home, login);
     Ok(())

@@ -79,18 +79,19 @@ async fn listen(config: &Config, asked: &Run, owner: &OwnerCredential) -> anyhow
     let is_open = !listener.local_addr()?.ip().is_loopback();
     if matches!(owner, OwnerCredential::Token(token) if token.len() < OWNER_TOKEN_BYTES_MIN) {
         let weak = format!(
-            "the owner's token has fewer than {OWNER_TOKEN_BYTES_MIN} bytes and can be guessed: unset ECHOVESSEL_TOKEN, or \
-             remove <home>/token, and a long one is made"
+            "the owner's token has fewer than {OWNER_TOKEN_BYTES_MIN} bytes and can be guessed: unset \
+                ECHOVESSEL_TOKEN or remove <home>/token, and the next start creates a long one"
         );
         if is_open {
-            bail!("{weak}. With such a token EchoVessel listens on this machine only");
+            bail!("{weak}. With this token, EchoVessel listens only on this machine");
         }
         tracing::warn!("{weak}");
     }
     if is_open && config.server.tls_cert.is_empty() && !config.server.behind_proxy {
         tracing::warn!(
-            "listening on {host} without encryption: others on the network can read the token and every message. Set \
-             server.tls_cert and server.tls_key, or use a proxy that encrypts and set server.behind_proxy"
+            "listening on {host} without encryption: others on the network can read the token and all \
+                messages. Set server.tls_cert and server.tls_key, or use a TLS proxy and set \
+                server.behind_proxy"
         );
     }
     Ok(listener)

@@ -48,8 +48,8 @@ const STOP_RECORD_WAIT_MAX: Duration = Duration::from_secs(2);
 /// repeat what the other one does.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "another EchoVessel has taken this home over, because this one was silent for too long. What was acknowledged is stored. Start \
-     this one again: it will stand by"
+    "another EchoVessel took over this home, because this one did not respond for too long. All \
+        acknowledged messages are stored. Start this one again: it will be on standby"
 )]
 pub(crate) struct HomeHeldElsewhere;
 
@@ -209,7 +209,7 @@ impl SharingDaemon<'_> {
                     return Err(error.into());
                 }
                 Err(error) => {
-                    tracing::warn!("the home could not be taken, it is tried again: {error}");
+                    tracing::warn!("the home could not be taken over; retrying: {error}");
                     clock.sleep(RETRY_INTERVAL).await;
                 }
             }
@@ -267,7 +267,7 @@ impl SharingDaemon<'_> {
         }));
         let now = open_home.services.runtime.clock().now();
         if self.has_stood_by {
-            tracing::info!("this daemon has taken the home, and answers by itself");
+            tracing::info!("this daemon took over the home and now serves requests itself");
         }
         if !self.has_printed_login {
             let login = self.entrance.tokens.mint_login_code(now).login_url(&self.entrance.url);
@@ -285,7 +285,7 @@ impl SharingDaemon<'_> {
         };
         let draining = database.refuse_new_work(&self.identity.id);
         if !matches!(tokio::time::timeout(STOP_RECORD_WAIT_MAX, draining).await, Ok(Ok(()))) {
-            tracing::warn!("the database server was not told that this daemon stops");
+            tracing::warn!("the stop of this daemon could not be recorded in the database");
         }
         open_home.stop(self.home, &self.entrance, outcome.is_ok().then_some(self.serving)).await?;
         outcome
@@ -296,7 +296,7 @@ impl SharingDaemon<'_> {
         self.home.remove_run_file();
         self.home.remove_login_page();
         self.entrance.shutdown.cancel();
-        self.serving.await.context("the server ended badly")??;
+        self.serving.await.context("the server ended with an error")??;
         Ok(())
     }
 

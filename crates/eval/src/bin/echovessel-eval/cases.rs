@@ -24,7 +24,7 @@ pub(super) async fn run_cases(asked: &Eval, installation: &Installation) -> anyh
     }
     let failed = outcomes.iter().filter(|outcome| !outcome.failures.is_empty()).count();
     if failed > 0 {
-        bail!("{failed} of {} cases do not hold", outcomes.len());
+        bail!("{failed} of {} cases failed", outcomes.len());
     }
     Ok(())
 }
@@ -40,7 +40,8 @@ async fn run_on_scratch_home(
     let scratch = home.wire(installation, by_model, clock.clone()).await?;
     if by_model && scratch.is_offline() {
         bail!(
-            "--llm needs a language model, and none is set up: set [llm] provider and base_url in config.toml, or leave --llm out"
+            "--llm needs a language model, but none is configured: set [llm] provider and base_url in \
+                config.toml, or leave --llm out"
         );
     }
     let mut stage = Stage::new(scratch.runtime().clone(), clock).await?;

@@ -63,7 +63,7 @@ struct Eval {
     /// Draw recall@k of every set measured on this home; with --absence also the curve, in FILE with `-absence`
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Let the configured language model take part in `cases`, instead of the offline provider
+    /// Use the configured language model in `cases`, instead of the offline provider
     #[arg(long)]
     llm: bool,
     /// Write the ranking of every question, one JSON object per line
@@ -93,10 +93,10 @@ async fn measure_set(asked: &Eval) -> anyhow::Result<()> {
     }
     if asked.llm {
         bail!(
-            "--llm takes part in `echovessel-eval cases`; the ranking is measured without a language model"
+            "--llm applies only to `echovessel-eval cases`; the ranking is measured without a language model"
         );
     }
-    let Some(path) = &asked.data else { bail!("--data says where the data lies") };
+    let Some(path) = &asked.data else { bail!("--data is required: the path of the data") };
     if asked.set == "calibrate" {
         return calibrate(asked, &installation, path).await;
     }
@@ -104,7 +104,10 @@ async fn measure_set(asked: &Eval) -> anyhow::Result<()> {
     let mut data = loading::read_data_set(format, path)?;
     if asked.absence {
         if data.conversations.len() < 2 {
-            bail!("--absence needs at least two conversations: the questions of one are asked of another");
+            bail!(
+                "--absence needs at least two conversations, because it asks the questions of one in \
+                another"
+            );
         }
         absence::add_foreign_questions(&mut data);
     }

@@ -22,12 +22,12 @@ pub(super) fn read(
     for path in files.keys() {
         let Some(inner) = path.strip_prefix(HISTORY) else { continue };
         let named = inner.strip_suffix(".json").and_then(|inner| inner.split_once('/'));
-        let (kind, stem) = named.ok_or_else(|| format!("{path} is no document's history"))?;
+        let (kind, stem) = named.ok_or_else(|| format!("{path} is not a document's history"))?;
         let name = DocumentName::parse(kind, stem).map_err(|error| format!("{path}: {error}"))?;
         let history: DocumentHistory = read_part(files, path)?;
         check_history(&history).map_err(|reason| format!("{path}: {reason}"))?;
         if documents.insert(name, history).is_some() {
-            return Err(format!("{path} is there twice"));
+            return Err(format!("{path} occurs twice"));
         }
     }
     check_shown(shown, &documents)?;
@@ -58,10 +58,10 @@ fn check_history(history: &DocumentHistory) -> Result<(), String> {
     for kept in &history.versions {
         let version = &kept.version;
         if version.number < 1 || !numbers.insert(version.number) {
-            return Err(format!("version {} is there twice, or is none", version.number));
+            return Err(format!("version {} occurs twice or is invalid", version.number));
         }
         if version.vector.is_empty() || version.vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
-            return Err(format!("what version {} has seen can't be", version.number));
+            return Err(format!("version {} has an invalid version vector", version.number));
         }
         if version.content.as_ref().is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
             return Err(format!("version {} is longer than {CONTENT_BYTES_MAX} bytes", version.number));
@@ -69,12 +69,12 @@ fn check_history(history: &DocumentHistory) -> Result<(), String> {
     }
     let shown = history.versions.iter().filter(|kept| kept.state == VersionState::Shown).count();
     if shown != 1 {
-        return Err(format!("{shown} versions are shown"));
+        return Err(format!("{shown} versions are current, instead of one"));
     }
     let is_known = |number: &i64| numbers.contains(number);
     match history.conflicts.iter().all(|conflict| is_known(&conflict.kept) && is_known(&conflict.shown)) {
         true => Ok(()),
-        false => Err("a conflict is about a version that is not there".to_owned()),
+        false => Err("a conflict refers to a missing version".to_owned()),
     }
 }
 
@@ -88,7 +88,7 @@ fn check_shown(
     for (name, history) in documents {
         let said = history.shown_version().and_then(|shown| shown.content.as_deref());
         if texts.get(name).copied() != said {
-            return Err(format!("{name} and its history tell different things"));
+            return Err(format!("{name} differs from its history"));
         }
     }
     match texts.keys().find(|name| !documents.contains_key(**name)) {
@@ -107,7 +107,7 @@ fn check_graph(graph: &ArchivedGraph) -> Result<(), String> {
         properties_fit(&node.properties)?;
         check_sources(sources)?;
         if !(0.0..=1.0).contains(&node.confidence) || node.label.trim().is_empty() || !nodes.insert(node.id) {
-            return Err(format!("node {} can't be", node.id));
+            return Err(format!("node {} is invalid", node.id));
         }
     }
     let mut edges = BTreeSet::new();
@@ -117,7 +117,7 @@ fn check_graph(graph: &ArchivedGraph) -> Result<(), String> {
         check_sources(sources)?;
         let joins = nodes.contains(&edge.from_id) && nodes.contains(&edge.to_id);
         if !joins || !(0.0..=1.0).contains(&edge.weight) || !edges.insert(edge.id) {
-            return Err(format!("edge {} can't be, or joins what is not there", edge.id));
+            return Err(format!("edge {} is invalid or refers to a missing node", edge.id));
         }
     }
     Ok(())

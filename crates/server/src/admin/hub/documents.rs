@@ -219,9 +219,7 @@ pub(crate) async fn rewrite_rollup(
 ) -> Result<Json<DocumentText>, Problem> {
     let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
     let DocumentName::Diary(period) = name.clone() else {
-        return Err(Problem::unprocessable(
-            "kind: a roll-up is weekly, monthly or yearly; nothing was written",
-        ));
+        return Err(Problem::unprocessable("kind: must be weekly, monthly or yearly; nothing was written"));
     };
     run_detached(async move {
         check_outcome(hub.rewrite_rollup(&scope, &period).await?, &period)?;
@@ -326,7 +324,7 @@ pub(crate) async fn search(
     Query(wanted): Query<DocumentSearchQuery>,
 ) -> Result<Json<SearchResults>, Problem> {
     if wanted.q.trim().is_empty() {
-        return Err(Problem::unprocessable("q: it is empty"));
+        return Err(Problem::unprocessable("q: must not be empty"));
     }
     let hub = hub(&app)?;
     let search = MemorySearch {

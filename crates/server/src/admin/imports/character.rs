@@ -93,7 +93,8 @@ pub(crate) async fn save(
         }
         let stored = app.runtime().store().core_blocks(&scope).await?;
         if !asked.replace && replaces_text(&stored, &blocks) {
-            let detail = "this persona is already written: replace its texts, or choose another persona; nothing was saved";
+            let detail = "this persona already has texts: replace them, or choose another persona; nothing \
+                was saved";
             return Err(Problem::conflict(detail).with_code("already_onboarded"));
         }
         edits.write(&scope, name, blocks, &principal.name).await?;

@@ -107,9 +107,9 @@ pub(crate) async fn export(
             false => write_conversations(&app, &scope, format, out).await,
         };
         if let Err(error) = outcome {
-            tracing::error!("an export broke off: {error}");
+            tracing::error!("an export was interrupted: {error}");
             // The client notices that the file is incomplete.
-            let _gone = failed.send(Err(io::Error::other("the export broke off"))).await;
+            let _gone = failed.send(Err(io::Error::other("the export was interrupted"))).await;
         }
     }));
     Ok(download(kind, &name, Body::from_stream(chunks)))
@@ -287,7 +287,7 @@ fn write_markdown(
             Piece::Message(message, versions) => (message, versions),
             Piece::Former(value) => {
                 let (until, current) = (value.until.strftime("%Y-%m-%d"), one_line(&value.current_text));
-                let what = if value.mistaken { "Wrong, corrected on" } else { "No longer so since" };
+                let what = if value.mistaken { "Wrong, corrected on" } else { "No longer current since" };
                 writeln!(out, "> {what} {until}: {current}\n")?;
                 continue;
             }

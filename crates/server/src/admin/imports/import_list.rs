@@ -42,7 +42,7 @@ pub(crate) async fn save(
             _ = write!(list, "skipped thing,1,{},{}\r\n", csv_cell(&skip.place), csv_cell(&skip.reason));
         }
         if left_out > 0 {
-            _ = write!(list, "skipped thing,{left_out},,not listed\r\n");
+            _ = write!(list, "skipped item,{left_out},,not listed\r\n");
         }
     }
     let disposition = format!("attachment; filename=\"import-{id}.csv\"");

@@ -30,7 +30,7 @@ pub(crate) async fn correct(
     extract::Json(change): extract::Json<EditNodeRequest>,
 ) -> Result<Json<NodeBody>, Problem> {
     if change.text.is_none() && change.pinned.is_none() {
-        return Err(Problem::unprocessable("text, pinned: send one of them or both; nothing was changed"));
+        return Err(Problem::unprocessable("text, pinned: send at least one of them; nothing was changed"));
     }
     visible_scope(&app, &principal, id).await?;
     let node = run_detached({

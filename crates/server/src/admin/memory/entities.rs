@@ -156,7 +156,7 @@ pub(crate) async fn edit(
     let describe = description.map(|description| EntityChange::Describe { description });
     let changes: Vec<EntityChange> = rename.into_iter().chain(describe).collect();
     if changes.is_empty() {
-        return Err(Problem::unprocessable("description, canonical_name: send one of them or both"));
+        return Err(Problem::unprocessable("description, canonical_name: send at least one of them"));
     }
     let (runtime, of) = (app.runtime().clone(), scope.clone());
     let work = async move {
@@ -258,7 +258,7 @@ pub(crate) async fn undo(
         }
         EntityUndone::NothingToUndo => Err(Problem::conflict("this entity has no change to undo")),
         EntityUndone::ChangedSince => {
-            Err(Problem::conflict("the other entity has been merged or separated since; undo that first"))
+            Err(Problem::conflict("the other entity was merged or separated later; undo that first"))
         }
         EntityUndone::NotThere => Err(no_entity()),
     }

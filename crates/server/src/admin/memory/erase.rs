@@ -222,7 +222,8 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
     };
     if selected_by.is_empty() {
         return Err(
-            "say what to erase: message_ids, event_ids, session_ids, entity_ids, documents or text; nothing was erased"
+            "send what to erase: message_ids, event_ids, session_ids, entity_ids, documents or text; \
+                nothing was erased"
                 .to_owned(),
         );
     }
@@ -249,7 +250,7 @@ fn document_name(name: &str) -> Result<String, String> {
 fn fold_text(text: &str) -> Result<String, String> {
     let folded = text::fold(text.trim());
     if folded.chars().count() < TEXT_LENGTH_MIN {
-        return Err(format!("text: it needs at least {TEXT_LENGTH_MIN} characters; nothing was erased"));
+        return Err(format!("text: must have at least {TEXT_LENGTH_MIN} characters; nothing was erased"));
     }
     Ok(folded)
 }
@@ -305,7 +306,7 @@ pub(crate) async fn reset(
 ) -> Result<Json<ResetResponse>, Problem> {
     if principal.user.is_some() {
         return Err(Problem::forbidden(
-            "this token is bound to one user; a reset erases the memory of all users",
+            "this token is bound to one user, but a reset erases the memory of all users",
         ));
     }
     let persona = match asked.persona_id {
@@ -319,8 +320,9 @@ pub(crate) async fn reset(
         .is_some_and(|confirm| confirm == Value::Bool(true) || confirm.as_str() == Some(persona.as_str()));
     if !is_confirmed {
         return Err(Problem::unprocessable(format!(
-            "confirm: missing; a reset permanently erases everything about this persona and all its memory of all \
-             users. To do it, send {{\"persona_id\": \"{persona}\", \"confirm\": \"{persona}\"}}. Nothing was changed"
+            "confirm: missing; a reset permanently erases everything about this persona and all its memory \
+                of all users. To confirm, send {{\"persona_id\": \"{persona}\", \"confirm\": \
+                \"{persona}\"}}. Nothing was changed"
         )));
     }
     let edited = persona.clone();

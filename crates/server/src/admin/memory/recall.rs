@@ -61,9 +61,7 @@ pub(crate) async fn recall(
     extract::Json(question): extract::Json<RecallRequest>,
 ) -> Result<Json<RecallResponse>, Problem> {
     if capture::check(&question.text).is_err() {
-        return Err(Problem::unprocessable(
-            "text: it needs to be as long as a message may be, and not empty",
-        ));
+        return Err(Problem::unprocessable("text: must not be empty or longer than a message"));
     }
     let scope = app.scope(&principal, question.persona_id, question.user_id).await?;
     let remembered = app.runtime().recall().recall_for_text(scope, question.text, question.now).await?;

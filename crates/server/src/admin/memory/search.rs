@@ -121,7 +121,7 @@ pub(crate) async fn search(
 ) -> Result<Json<SearchResponse>, Problem> {
     let limit = page_size(asked.limit, PAGE_DEFAULT)?;
     if !(1..=TEXT_LENGTH_MAX).contains(&asked.q.chars().count()) {
-        return Err(Problem::unprocessable(format!("q: it needs 1 to {TEXT_LENGTH_MAX} characters")));
+        return Err(Problem::unprocessable(format!("q: must have 1 to {TEXT_LENGTH_MAX} characters")));
     }
     if asked.tag.as_ref().is_some_and(|tag| tag.chars().count() > TAG_LENGTH_MAX) {
         return Err(Problem::unprocessable(format!("tag: at most {TAG_LENGTH_MAX} characters")));

@@ -119,7 +119,7 @@ pub(crate) async fn extract(
     }
     let text = asked.user_input.unwrap_or_default();
     if text.trim().is_empty() && material.is_empty() {
-        return Err(Problem::bad_request("user_input: empty"));
+        return Err(Problem::bad_request("user_input: must not be empty"));
     }
     let mut blocks = asked.existing_blocks.unwrap_or_default();
     let mut block = |name: &str| {
@@ -179,7 +179,7 @@ pub(crate) async fn bootstrap(
     let text = material.text.unwrap_or_default();
     let has_import = material.upload_id.is_some() || material.pipeline_id.is_some();
     if text.trim().is_empty() && !has_import {
-        return Err(Problem::bad_request("give an upload_id, a pipeline_id or text"));
+        return Err(Problem::bad_request("upload_id, pipeline_id, text: send one of them"));
     }
     refuse_written_blocks(&app, &scope).await?;
     let persona_name = material.persona_display_name;
@@ -226,8 +226,7 @@ impl DraftMaterial {
             runtime.imports().imported_nodes(id, &[NodeKind::Thought], IMPORTED_THOUGHTS_MAX).await?;
         let found = Self { events, thoughts, status: Some(status) }.without_former(app, scope).await?;
         if found.is_empty() {
-            let detail = "nothing worth remembering was found in it; write or paste a text instead. What was \
-                          imported stays";
+            let detail = "no memories were found in it; write or paste a text instead. The import is kept";
             return Err(Problem::bad_request(detail));
         }
         Ok(found)
@@ -265,7 +264,7 @@ impl DraftMaterial {
 
 async fn draft_from(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
     app.runtime().mind().draft_persona(&input).await.map_err(|error: MindError| {
-        tracing::warn!("no draft of a persona: {}", error.log_description());
+        tracing::warn!("the persona could not be drafted: {}", error.log_description());
         Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was written"))
             .with_code("model_failed")
     })
@@ -275,7 +274,7 @@ async fn refuse_written_blocks(app: &App, scope: &Scope) -> Result<(), Problem> 
     if app.runtime().store().core_blocks(scope).await? == CoreBlocks::default() {
         return Ok(());
     }
-    let detail = "this persona has been written already; edit it instead";
+    let detail = "this persona already has texts; edit them instead";
     Err(Problem::conflict(detail).with_code("already_onboarded"))
 }
 
@@ -284,5 +283,5 @@ fn check_length(name: &str, text: Option<&String>, least: usize, most: usize) ->
     if (least..=most).contains(&length) {
         return Ok(());
     }
-    Err(Problem::unprocessable(format!("{name}: {least} to {most} characters fit")))
+    Err(Problem::unprocessable(format!("{name}: must have {least} to {most} characters")))
 }

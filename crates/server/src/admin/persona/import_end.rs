@@ -42,7 +42,7 @@ pub(super) async fn await_end(
             .await?;
             id
         }
-        (None, None) => return Err(Problem::bad_request("give an upload_id or a pipeline_id")),
+        (None, None) => return Err(Problem::bad_request("upload_id, pipeline_id: send one of them")),
     };
     let mut watch = watch(app, id).await?;
     let timeout = app.runtime().clock().sleep(WAIT_MAX);
@@ -51,7 +51,8 @@ pub(super) async fn await_end(
         let event = tokio::select! {
             event = watch.next() => event,
             () = &mut timeout => {
-                let detail = "the import goes on; ask again later with its pipeline_id. Nothing was written";
+                let detail = "the import is still running; send the request again later with its \
+                    pipeline_id. Nothing was written";
                 return Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail));
             }
             () = app.shutdown.cancelled() => None,
@@ -70,19 +71,19 @@ pub(super) async fn await_end(
                 };
             }
             Some(_) => {}
-            None => return Err(Problem::bad_request("the import did not end; nothing was written")),
+            None => return Err(Problem::bad_request("the import has not ended; nothing was written")),
         }
     }
 }
 
 /// Parses the id of an import: 422 for a wrong length, 404 for one that no import can have.
 pub(crate) fn known_import_id(field: &str, id: &str) -> Result<ImportId, Problem> {
-    parsed_id(field, id)?.ok_or_else(|| Problem::not_found(format!("{field}: no import has this id")))
+    parsed_id(field, id)?.ok_or_else(|| Problem::not_found(format!("{field}: import not found")))
 }
 
 pub(crate) fn parsed_id(field: &str, id: &str) -> Result<Option<ImportId>, Problem> {
     if !(1..=64).contains(&id.chars().count()) {
-        return Err(Problem::unprocessable(format!("{field}: 1 to 64 characters fit")));
+        return Err(Problem::unprocessable(format!("{field}: must have 1 to 64 characters")));
     }
     Ok(id.parse().ok())
 }

@@ -144,7 +144,7 @@ pub(crate) async fn onboard_persona(
         if app.runtime().personas().write_first(&scope, first, &editor.name).await? {
             return Ok(());
         }
-        let detail = "this persona is already written; edit it instead";
+        let detail = "this persona already has texts; edit them instead";
         Err(Problem::conflict(detail).with_code("already_onboarded"))
     })
     .await?;

@@ -41,7 +41,9 @@ pub(crate) async fn edit(
 ) -> Result<Json<StyleResponse>, Problem> {
     let action = edit.action;
     if !matches!(action, StyleAction::Clear) && edit.text.trim().is_empty() {
-        return Err(Problem::bad_request("text: it is empty; to clear the style, use the action `clear`"));
+        return Err(Problem::bad_request(
+            "text: must not be empty; to clear the style, use the action `clear`",
+        ));
     }
     run_detached(async move {
         let edits = app.runtime().personas().lock_edits().await;

@@ -203,7 +203,7 @@ pub(crate) async fn bind(
         BindOutcome::Before => false,
         BindOutcome::NoUser => return Err(no_user()),
         BindOutcome::ToAnother(_) => {
-            let detail = "this identity is another user's; take it from that user first. Nothing was written";
+            let detail = "this identity belongs to another user; remove it there first. Nothing was written";
             return Err(Problem::conflict(detail).with_code("identity_taken"));
         }
     };
@@ -276,7 +276,7 @@ fn identity(named: ExternalIdentityBody) -> Result<ExternalIdentity, Problem> {
         if fits && !text.chars().any(char::is_control) {
             return Ok(text.to_owned());
         }
-        Err(Problem::unprocessable(format!("{field}: it needs 1 to {EXTERNAL_LENGTH_MAX} characters")))
+        Err(Problem::unprocessable(format!("{field}: must have 1 to {EXTERNAL_LENGTH_MAX} characters")))
     };
     Ok(ExternalIdentity {
         channel_id: checked("channel_id", named.channel_id)?,

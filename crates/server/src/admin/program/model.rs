@@ -110,15 +110,15 @@ pub(crate) async fn check(State(app): State<App>, Admin(_): Admin) -> Json<Model
 fn check_choice(principal: &Principal, choice: &ModelChoice) -> Result<(), Problem> {
     if ConfigAuthor::from_principal(principal) != ConfigAuthor::Login {
         return Err(Problem::forbidden(
-            "the language model receives your words: no token chooses it. Log in on the page, or set [llm] in config.toml. \
-             Nothing was changed",
+            "the language model receives your messages, so no token can choose it. Sign in to the web UI, \
+                or set [llm] in config.toml. Nothing was changed",
         ));
     }
     let fields =
         [&choice.provider, &choice.base_url, &choice.model, choice.key.as_ref().unwrap_or(&choice.model)];
     if fields.iter().any(|field| field.len() > FIELD_LENGTH_MAX || field.chars().any(char::is_control)) {
         return Err(Problem::unprocessable(format!(
-            "an address, a name and a key have at most {FIELD_LENGTH_MAX} bytes and one line; nothing was changed"
+            "an address, a name and a key are one line of at most {FIELD_LENGTH_MAX} bytes; nothing was changed"
         )));
     }
     Ok(())

@@ -61,7 +61,7 @@ pub(crate) async fn set_up(
         .is_some_and(|token| token.len() > TOKEN_LENGTH_MAX || token.chars().any(char::is_control))
     {
         let detail =
-            format!("a bot's token has at most {TOKEN_LENGTH_MAX} bytes and one line; nothing was changed");
+            format!("a bot's token is one line of at most {TOKEN_LENGTH_MAX} bytes; nothing was changed");
         return Err(Problem::unprocessable(detail).with_code("channel_token"));
     }
     let work = async move { Ok(app.parts.channel_setup.set_up(&id, token).await?) };
@@ -87,7 +87,7 @@ async fn check_author(app: &App, principal: &Principal, id: &str) -> Result<(), 
         return Ok(());
     }
     Err(Problem::forbidden(
-        "a channel carries words to another platform: no token sets it up. Log in on the page, or set [channels] in \
-         config.toml. Nothing was changed",
+        "a channel sends messages to another platform, so no token can set it up. Sign in to the web UI, or \
+            set [channels] in config.toml. Nothing was changed",
     ))
 }

@@ -156,10 +156,12 @@ pub(crate) async fn retry(
 ) -> Result<Accepted<SessionResponse>, Problem> {
     app.runtime().store().session(id).await?.ok_or_else(no_session)?;
     let retried = run_detached(async move { Ok(app.runtime().sessions().retry(id).await?) }).await?;
-    accepted_session(
-        retried
-            .ok_or_else(|| Problem::conflict("this session has not failed, so there is nothing to retry"))?,
-    )
+    accepted_session(retried.ok_or_else(|| {
+        Problem::conflict(
+            "only failed sessions can be retried, and this one has not \
+                failed",
+        )
+    })?)
 }
 
 fn no_session() -> Problem {

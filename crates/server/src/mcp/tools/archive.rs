@@ -10,15 +10,16 @@ pub(super) fn tools() -> Vec<Tool> {
         of_hub!(
             entity_export,
             Reads,
-            "Export the hub's data of this persona and user as one zip archive in base64."
+            "Export the hub's data of this persona and user as a zip archive in base64."
         )
         .long_running(),
         of_hub!(
             entity_import,
             Changes,
             EntityImport,
-            "Import an archive, all of it or nothing. A document in the archive replaces the one of its name, whose text is kept as \
-             a version; documents that the archive does not hold are kept as they are."
+            "Import an archive completely or not at all. A document in the archive replaces the document of \
+                the same name, whose text is kept as a version. Documents that the archive does not contain \
+                are not changed."
         )
         .long_running(),
     ]

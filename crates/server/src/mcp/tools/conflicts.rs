@@ -11,7 +11,7 @@ pub(super) fn tools() -> Vec<Tool> {
             conflict_list,
             Reads,
             ConflictQuery,
-            "List documents with two concurrent versions: the one that is shown and the one that is kept with it."
+            "List documents with two concurrent versions: the current one and the other one."
         ),
         of_hub!(
             conflict_resolve,

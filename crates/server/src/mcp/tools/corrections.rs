@@ -19,17 +19,18 @@ pub(super) fn tools() -> Vec<Tool> {
         tool(
             "correct",
             Effect::Changes,
-            "Give a memory the text that the user says is right. The text before it stays in its history, is marked as wrong from \
-             then on, and correct_undo brings it back. Only with the user's own token, and only in the user's words: ask first. \
-             What the user says in a conversation is kept with remember instead.",
+            "Correct a memory with the text that the user says is right. The previous text stays in its \
+                history, marked as wrong; correct_undo restores it. Needs the user's own token and the \
+                user's own words: ask first. Save what the user says in a conversation with remember \
+                instead.",
             correct,
         )
         .with_aliases(&[("description", "text")]),
         tool(
             "correct_undo",
             Effect::Changes,
-            "Take back the last change of a memory: a correction, that a newer one took its place, or that a repetition was merged \
-             into it.",
+            "Undo the last change of a memory: a correction, a replacement by a newer memory, or a merged \
+                repetition.",
             undo,
         ),
     ]
@@ -78,14 +79,13 @@ async fn correct(
             other => ToolError::Invalid(format!("text: {other}")),
         })?;
     let memory = corrected.ok_or_else(|| ToolError::Refused(UNKNOWN_MEMORY_ERROR.to_owned()))?;
-    Ok(CorrectResponse { success: true, message: "corrected; correct_undo takes it back", memory })
+    Ok(CorrectResponse { success: true, message: "corrected; correct_undo reverts it", memory })
 }
 
 async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Result<UndoResponse, ToolError> {
     let id = check_own_memory(&context, &caller, &asked.id).await?;
     let undone = context.runtime.changes().undo_node(id).await?;
-    let undone =
-        undone.ok_or_else(|| ToolError::Refused("this memory has no change to take back".to_owned()))?;
+    let undone = undone.ok_or_else(|| ToolError::Refused("this memory has no change to undo".to_owned()))?;
     Ok(UndoResponse { success: true, undone: undone.kind, memory: undone.node, restored: undone.restored })
 }
 
@@ -94,8 +94,8 @@ async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Res
 async fn check_own_memory(context: &ToolContext, caller: &Caller, id: &str) -> Result<NodeId, ToolError> {
     if caller.is_bound {
         return Err(ToolError::Refused(
-            "a token that is bound to an instance can't correct memories; nothing was changed. Keep what the user says with \
-             remember, or use the user's own token"
+            "a token that is bound to an instance can't correct memories; nothing was changed. Save what \
+                the user says with remember, or use the user's own token"
                 .to_owned(),
         ));
     }

@@ -17,15 +17,15 @@ pub(super) fn tools() -> Vec<Tool> {
         tool(
             "forget_preview",
             Effect::Reads,
-            "Preview what forget would erase: messages and all that is derived from them. Changes nothing. Its id confirms \
-             the same call of forget for ten minutes.",
+            "Preview what forget would erase: messages and everything derived from them. Changes nothing. \
+                Its id confirms the same call of forget for ten minutes.",
             preview,
         ),
         tool(
             "forget",
             Effect::Destroys,
-            "Erase permanently, with a receipt: messages, memories, vectors, indexes and all that is derived from them. By \
-             text it needs confirm, the id of a preview. Ask the user first.",
+            "Erase permanently, with a receipt: messages, memories, vectors, indexes and everything derived \
+                from them. Erasing by text needs confirm, the id of a preview. Ask the user first.",
             forget,
         ),
     ]

@@ -138,12 +138,12 @@ fn whole_graph_tools() -> Vec<Tool> {
             Reads,
             subgraph,
             Subgraph,
-            "Get a node, its surroundings and all edges among them."
+            "Get a node, its neighbours and all edges among them."
         ),
         of_whole_graph!(
             "graph_insights",
             insights,
-            "Get the nodes with most edges and the types with most nodes."
+            "Get the nodes with the most edges and the types with the most nodes."
         ),
         of_whole_graph!("graph_stats", stats, "Count nodes and edges by type."),
         of_graph!(
@@ -151,8 +151,8 @@ fn whole_graph_tools() -> Vec<Tool> {
             Adds,
             write_transaction,
             WriteTransaction,
-            "Writes nodes and edges together, all or none. Edges name their ends by label; those an end of which is not \
-             there are left out and listed as unresolved."
+            "Write nodes and edges together, all or none. Edges name their ends by label; edges with a \
+                missing end are skipped and listed as unresolved."
         ),
     ]
 }

@@ -10,8 +10,8 @@ pub(super) fn tools() -> Vec<Tool> {
         of_hub!(
             identity_get_all,
             Reads,
-            "Get all identity documents by category (self, user, relationship, custom), each with its file name, text and \
-             prompt label. Entries of lorebooks are left out. Read this first."
+            "Get all identity documents by category (self, user, relationship, custom), each with its file \
+                name, text and prompt label, without lorebook entries. Read this first."
         ),
         of_hub!(
             identity_write,

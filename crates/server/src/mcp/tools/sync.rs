@@ -11,20 +11,20 @@ pub(super) fn tools() -> Vec<Tool> {
             sync_pull,
             Notes,
             SyncPull,
-            "All identity documents and memories, or with `since` (the versionVector of the last answer's newSyncToken) what \
-             is new, deletions too."
+            "Get all identity documents and memories, or with `since` (the versionVector of the last \
+                answer's newSyncToken) only what is new, including deletions."
         ),
         of_hub!(
             sync_push,
             Changes,
             SyncPush,
-            "Brings changes of identity documents and memories. `results` says of each: applied, known, conflict (both \
-             versions are kept until a person decides) or refused with the reason."
+            "Push changes of identity documents and memories. `results` reports for each: applied, known, \
+                conflict (both versions are kept until a person decides) or refused with the reason."
         ),
         of_hub!(
             sync_status,
             Reads,
-            "Where the hub stands, which instances have spoken with it, how many conflicts wait."
+            "Get the hub's version, the instances that have connected to it, and the number of open conflicts."
         ),
     ]
 }

@@ -60,8 +60,8 @@ impl ServerAddress {
         let mut config: Config = url.parse().map_err(|_| wrong("not an address of a PostgreSQL database"))?;
         if config.get_password().is_some() {
             return Err(wrong(
-                "it holds a password; name the variable that holds it in storage.password_env, or its file in \
-                 storage.password_file",
+                "it contains a password; name its environment variable in storage.password_env, or its file \
+                    in storage.password_file",
             ));
         }
         if config.get_dbname().is_none_or(str::is_empty) || config.get_user().is_none_or(str::is_empty) {
@@ -72,11 +72,14 @@ impl ServerAddress {
         }
         let hosts = config.get_hosts().len();
         if config.get_ports().len() > 1 && config.get_ports().len() != hosts {
-            return Err(wrong("give one port for all hosts, or one for each"));
+            return Err(wrong("set one port for all hosts, or one for each"));
         }
         match config.get_target_session_attrs() {
             TargetSessionAttrs::ReadOnly => {
-                return Err(wrong("a home is written, so target_session_attrs is read-write or any"));
+                return Err(wrong(
+                    "target_session_attrs must be read-write or any, because a home is written \
+                    to",
+                ));
             }
             _ if hosts > 1 => config.target_session_attrs(TargetSessionAttrs::ReadWrite),
             _ => &mut config,
@@ -91,7 +94,7 @@ impl ServerAddress {
             Some("require") => Some(Tls::without_verification()),
             None if is_verified => Some(Tls::with_verification(encryption.roots.as_deref())),
             None => None,
-            Some(_) => return Err(wrong("sslmode is disable, require or verify-full")),
+            Some(_) => return Err(wrong("sslmode must be disable, require or verify-full")),
         };
         let tls = tls.transpose().map_err(|reason| wrong(&reason))?;
         let mode = if tls.is_some() { SslMode::Require } else { SslMode::Disable };
@@ -160,7 +163,7 @@ impl ServerAddress {
     /// The error for a database that another program uses.
     pub(crate) fn database_in_use_error(&self) -> StoreError {
         StoreError::Unusable(format!(
-            "{self}: another EchoVessel has it; stop that one first. Nothing was changed"
+            "{self}: another EchoVessel uses it; stop that one first. Nothing was changed"
         ))
     }
 
@@ -175,11 +178,12 @@ impl ServerAddress {
         };
         let reason = match state {
             Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
-                "the server refused the user or the password; check storage.url and the variable or file that \
-                 storage.password_env or storage.password_file names"
+                "the server rejected the user or the password; check storage.url and the variable or file \
+                    that storage.password_env or storage.password_file names"
             }
             Some(&SqlState::INVALID_CATALOG_NAME) => {
-                "the server has no such database; create it, empty and in UTF-8, or correct storage.url"
+                "the database does not exist on the server; create it, empty and in UTF-8, or correct \
+                    storage.url"
             }
             Some(&SqlState::TOO_MANY_CONNECTIONS) => {
                 "the server has no connection left; raise its max_connections"
@@ -187,17 +191,17 @@ impl ServerAddress {
             Some(&SqlState::CANNOT_CONNECT_NOW) => "the server is starting or stopping; try again",
             Some(_) => "the server refused the connection",
             None if is_about_password(error) => {
-                "the server asks for a password; name the variable that holds it in storage.password_env, or its file in \
-                 storage.password_file"
+                "the server asks for a password; name its environment variable in storage.password_env, or \
+                    its file in storage.password_file"
             }
             None if error.to_string().contains("TLS") => {
                 "the connection can't be encrypted: the server offers no TLS, or its certificate is not one that sslmode and \
                  sslrootcert in storage.url allow"
             }
             None if error.to_string().contains("allow writes") => {
-                "none of the hosts takes writes; the primary server is missing or has not been promoted yet"
+                "none of the hosts accepts writes; the primary server is missing or has not been promoted yet"
             }
-            None => "the server can't be reached; check that it runs and that storage.url is right",
+            None => "the server can't be reached; check that it is running and that storage.url is correct",
         };
         StoreError::Unusable(format!("{self}: {reason} ({error}). Nothing was changed"))
     }

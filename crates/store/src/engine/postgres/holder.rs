@@ -92,7 +92,7 @@ impl ProgramHeartbeats {
                     Ok(true) => {}
                     Ok(false) => {
                         tracing::error!(
-                            "another EchoVessel has taken the database over; this one can't write any more"
+                            "another EchoVessel took over the database; this one can no longer write"
                         );
                         taken_over.send_replace(true);
                         break;
@@ -100,7 +100,7 @@ impl ProgramHeartbeats {
                     // The next heartbeat tries again. Writes report the failure to their callers.
                     Err(error) => {
                         presence.reached_since = Instant::now();
-                        tracing::warn!("the database server did not answer: {error}");
+                        tracing::warn!("the database server did not respond: {error}");
                     }
                 }
             }

@@ -415,7 +415,7 @@ impl Server {
         loop {
             match self.last_commit() {
                 Ok(Some(number)) if number == self.commits.get() => {
-                    tracing::info!("a commit whose confirmation was lost was found");
+                    tracing::info!("a commit without confirmation was found to be complete");
                     return Ok(());
                 }
                 Ok(Some(_)) => return Err(Error::NotCommitted),

@@ -180,8 +180,8 @@ fn first_connection(address: &ServerAddress) -> std::result::Result<Server, Stor
     first.execute_script("RESET echovessel.session").map_err(failed)?;
     if seen.as_deref() == Some(mark.as_str()) {
         return Err(StoreError::Unusable(format!(
-            "{address}: a pooler in transaction mode is in between, which mixes up sessions; give the address of the server \
-             itself, or set the pooler to pool_mode = session. Nothing was changed"
+            "{address}: a pooler in transaction mode mixes up sessions here; use the address of the server \
+                itself, or set the pooler to pool_mode = session. Nothing was changed"
         )));
     }
     Ok(first)
@@ -240,7 +240,7 @@ pub(crate) fn begin_home(
     let found = schema_version(&connection).map_err(failed)?;
     if let (Schema::Version(_), false) = (found, replaces) {
         return Err(StoreError::Unusable(format!(
-            "{address}: it holds a home already; choose an empty database. Nothing was changed"
+            "{address}: it already contains a home; choose an empty database. Nothing was changed"
         )));
     }
     prepare(&connection, address)?;
@@ -252,8 +252,8 @@ fn begin(connection: &Connection, address: &ServerAddress) -> std::result::Resul
     let failed = |error: Error| Failure::from(error).into_write_error();
     if check_server(connection, address)? {
         return Err(StoreError::Unwritable(format!(
-            "{address}: the server only reads, as a replica does; give the address of the primary server. Nothing was \
-             changed"
+            "{address}: the server is read-only, like a replica; use the address of the primary server. \
+                Nothing was changed"
         )));
     }
     connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
@@ -312,11 +312,11 @@ pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<S
         }
         Schema::Version(version) => {
             return unusable(format!(
-                "it has schema {version}, this program's is {}; an older one is upgraded by `echovessel run`",
+                "it has schema {version}, but this program uses {}; `echovessel run` upgrades an older one",
                 newest_version()
             ));
         }
-        Schema::None => return unusable("it holds no home yet; `echovessel run` creates it".to_owned()),
+        Schema::None => return unusable("it contains no home yet; `echovessel run` creates it".to_owned()),
         Schema::Foreign => return unusable(FOREIGN_TABLES_REASON.to_owned()),
     }
     match connection {
@@ -325,7 +325,7 @@ pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<S
     }
 }
 
-const FOREIGN_TABLES_REASON: &str = "it holds tables of another program; choose an empty database";
+const FOREIGN_TABLES_REASON: &str = "it contains tables of another program; choose an empty database";
 
 fn newest_version() -> i32 {
     MIGRATIONS.last().map_or(0, |migration| migration.number)
@@ -345,7 +345,7 @@ fn check_server(connection: &Connection, address: &ServerAddress) -> std::result
     let unusable =
         |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
     if version < OLDEST_SERVER {
-        return unusable(format!("the server is PostgreSQL {}; 15 or newer is needed", version / 10_000));
+        return unusable(format!("the server is PostgreSQL {}; 15 or newer is required", version / 10_000));
     }
     if encoding != "UTF8" {
         return unusable(format!("the database is encoded in {encoding}; create it in UTF8"));

@@ -99,7 +99,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
                 }
                 Err(error) => {
                     watcher.reached_since = Instant::now();
-                    tracing::warn!("the database server did not answer: {error}");
+                    tracing::warn!("the database server did not respond: {error}");
                 }
             }
         }

@@ -11,15 +11,15 @@ pub(crate) enum Error {
     Sqlite(#[from] rusqlite::Error),
     #[error("{}", describe(.0))]
     Postgres(#[from] tokio_postgres::Error),
-    #[error("another EchoVessel has the database")]
+    #[error("another EchoVessel uses the database")]
     InUse,
-    #[error("the database server gave no answer for {} s", .0.as_secs())]
+    #[error("the database server did not respond for {} s", .0.as_secs())]
     NoAnswer(Duration),
     #[error("the connection was lost before the commit")]
     NotCommitted,
-    #[error("the connection was lost while the server confirmed the write, and it can't be asked")]
+    #[error("the connection was lost before the server confirmed the write, and the result can't be checked")]
     MaybeCommitted,
-    #[error("nothing can wait for the database server: {0}")]
+    #[error("the connection to the database server can't be polled: {0}")]
     Thread(std::io::Error),
     #[error("a second statement was run where one was expected")]
     SecondStatement,

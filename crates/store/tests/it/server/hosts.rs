@@ -106,7 +106,7 @@ async fn hosts_that_only_read_are_named() -> Outcome {
     let replicas = pair.address([REPLICA, REPLICA])?;
     let refused = HomeStore::open_on_server(&replicas, StoreOptions::default());
     let error = refused.err().ok_or("a replica was opened for writing")?.to_string();
-    assert!(error.contains("none of the hosts takes writes"), "{error}");
+    assert!(error.contains("none of the hosts accepts writes"), "{error}");
     Ok(())
 }
 
