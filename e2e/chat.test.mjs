@@ -262,7 +262,7 @@ step("forgetting shows the thoughts that came from a memory; Cancel cancels", as
   assert.equal(await event.count(), 1);
   await button("Forget…", dialog()).click();
   await asked.getByText(/based on it/).waitFor();
-  await asked.getByLabel(/Don't bring the words up again/).check();
+  await asked.getByLabel(/Don't mention these messages again/).check();
   await asked.getByRole("button", { name: /^(Forget thoughts too|Delete)$/ }).click();
   await notice("Memory forgotten.").waitFor();
   await event.waitFor({ state: "detached" });

@@ -115,12 +115,12 @@ step("the browser's time zone is the reader's", async () => {
 
 step("Back and Save overwrite nothing unseen", async () => {
   await s.page.goto(`${s.daemon.url}/onboarding`);
-  await s.page.getByText("小鱼 is set up already.").waitFor();
+  await s.page.getByText("小鱼 is already set up.").waitFor();
   assert.equal(await s.page.getByLabel("Who the persona is").inputValue(), "小鱼在海边长大。");
   await button("Save and start").click();
   await s.page.getByRole("heading", { name: "小鱼", level: 1 }).waitFor();
   await s.page.goBack();
-  await s.page.getByText("小鱼 is set up already.").waitFor();
+  await s.page.getByText("小鱼 is already set up.").waitFor();
   await s.page.getByLabel("Who the persona is").fill("");
   await button("Save and start").click();
   const dialog = s.page.getByRole("dialog");
