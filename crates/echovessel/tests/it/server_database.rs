@@ -31,7 +31,7 @@ async fn daemon_keeps_its_memory_on_server_across_kill() {
     let model = scripts::model().await;
     let (home, settings) = (Home::new(), on_server(Settings::talking_to(&model)));
     let empty = database_finding(&home, &settings).await;
-    assert!(empty["said"].as_str().unwrap().contains("holds no home yet"), "{empty}");
+    assert!(empty["said"].as_str().unwrap().contains("contains no home yet"), "{empty}");
     let daemon = Daemon::start(&home, &settings).await;
     let said = daemon.say("self", "my cat is called Biscuit").await;
     eventually("the turn is answered", async || {

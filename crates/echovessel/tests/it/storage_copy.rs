@@ -22,7 +22,7 @@ async fn home_that_moves_to_server_and_back_answers_the_same() {
     let on_server = in_file.clone().key("storage.url", &database);
     assert_same(&before, &read_at_rest(&home, &on_server).await);
     let refused = run(&home, &in_file, &["storage", "copy", "sqlite", &database]).await;
-    assert!(refused.code == 1 && refused.err.contains("holds a home already"), "{}", refused.err);
+    assert!(refused.code == 1 && refused.err.contains("already contains a home"), "{}", refused.err);
 
     // Rows written there get numbers that were never used.
     let daemon = Daemon::start(&home, &on_server).await;
@@ -36,7 +36,7 @@ async fn home_that_moves_to_server_and_back_answers_the_same() {
     assert_eq!(back["messages"], json!(5), "{back}");
     assert_eq!(back["tables"], there["tables"]);
     let refused = run(&home, &on_server, &["storage", "copy", &database, &address]).await;
-    assert!(refused.code == 1 && refused.err.contains("left as it is"), "{}", refused.err);
+    assert!(refused.code == 1 && refused.err.contains("was not changed"), "{}", refused.err);
     let in_copy = in_file.key("storage.url", &address);
     assert!(run(&home, &in_copy, &["doctor", "--json"]).await.out.contains("intact"));
     assert_same(&before, &read_at_rest(&home, &in_copy).await);
@@ -61,11 +61,11 @@ async fn copies_that_are_refused_change_nothing() {
     }
     run(&home, &settings, &["stop"]).await.well();
     for (from, to, reason) in [
-        ("sqlite", "postgres://ann:secret@localhost/home", "holds a password"),
+        ("sqlite", "postgres://ann:secret@localhost/home", "contains a password"),
         ("sqlite:///nowhere/home.db", &database, "can't be read"),
-        ("sqlite", "a file", "not the address of a database"),
-        (&database, "sqlite:///tmp/never-written.db", "holds no home yet"),
-        ("sqlite", "sqlite", "left as it is"),
+        ("sqlite", "a file", "is not a database address"),
+        (&database, "sqlite:///tmp/never-written.db", "contains no home yet"),
+        ("sqlite", "sqlite", "was not changed"),
     ] {
         let refused = run(&home, &settings, &["storage", "copy", from, to]).await;
         assert!(refused.code == 1 && refused.err.contains(reason), "{reason}: {}", refused.err);

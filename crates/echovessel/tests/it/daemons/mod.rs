@@ -119,7 +119,7 @@ async fn a_daemon_that_was_paused_for_too_long_writes_nothing_and_ends() {
     let status = eventually("the first daemon ends", async || first.try_ended()).await;
     assert_eq!(status.code(), Some(5));
     let log = std::fs::read_to_string(first_home.log()).unwrap();
-    assert!(log.contains("has taken this home over"), "{log}");
+    assert!(log.contains("took over this home"), "{log}");
     let said =
         query(&database, "SELECT content FROM recall_messages WHERE role = 'user' ORDER BY seq").unwrap();
     assert_eq!(said, ["before the pause", "while it was paused"]);
