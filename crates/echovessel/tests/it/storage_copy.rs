@@ -77,7 +77,7 @@ async fn copies_that_are_refused_change_nothing() {
     let daemon = Daemon::start(&other, &on_server).await;
     let refused =
         run(&home, &settings, &["storage", "copy", &database, "sqlite:///tmp/never-written.db"]).await;
-    assert!(refused.code == 1 && refused.err.contains("another EchoVessel has it"), "{}", refused.err);
+    assert!(refused.code == 1 && refused.err.contains("another EchoVessel uses it"), "{}", refused.err);
     drop(daemon);
     assert!(!std::path::Path::new("/tmp/never-written.db").exists());
 }
