@@ -24,7 +24,7 @@ fn log_filter(asked: Option<&str>, default_level: LevelFilter) -> Targets {
     let default_level = asked.default_level().unwrap_or(LevelFilter::OFF);
     let kept = asked.iter().filter(|(target, _)| !is_wordy(target));
     let quiet = PARAMETER_LOGGING_CRATES.map(|library| (library, LevelFilter::WARN));
-    // What was asked for comes later and so replaces the level of the verbose crate.
+    // A later directive for the same crate replaces an earlier one: a requested level wins over that of the verbose crate.
     let filter = Targets::new().with_default(default_level).with_target(VERBOSE_CRATE, LevelFilter::WARN);
     filter.with_targets(kept).with_targets(quiet)
 }
