@@ -21,8 +21,10 @@ fn log_filter(asked: Option<&str>, default_level: LevelFilter) -> Targets {
     let is_wordy = |target: &str| {
         PARAMETER_LOGGING_CRATES.iter().any(|library| target.trim_start().starts_with(library))
     };
-    let default_level = asked.default_level().unwrap_or(LevelFilter::OFF);
-    let kept = asked.iter().filter(|(target, _)| !is_wordy(target));
+    let kept: Vec<_> = asked.iter().filter(|(target, _)| !is_wordy(target)).collect();
+    // `runtime=debug` alone logs that crate only. With no directive left, nothing would be logged.
+    let unnamed = if kept.is_empty() { default_level } else { LevelFilter::OFF };
+    let default_level = asked.default_level().unwrap_or(unnamed);
     let quiet = PARAMETER_LOGGING_CRATES.map(|library| (library, LevelFilter::WARN));
     // A later directive for the same crate replaces an earlier one: a requested level wins over that of the verbose crate.
     let filter = Targets::new().with_default(default_level).with_target(VERBOSE_CRATE, LevelFilter::WARN);
@@ -52,7 +54,7 @@ mod tests {
     #[test]
     fn libraries_log_only_at_the_requested_level() {
         let said = |asked| log_filter(asked, LevelFilter::INFO).to_string();
-        for asked in [None, Some(""), Some("no such=level=at all")] {
+        for asked in [None, Some(""), Some("no such=level=at all"), Some("postgres=debug")] {
             assert!(said(asked).contains("rmcp=warn") && said(asked).contains("info"), "{}", said(asked));
         }
         assert!(said(Some("debug")).contains("rmcp=warn"));

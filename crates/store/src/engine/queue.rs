@@ -102,6 +102,11 @@ impl<T> Queue<T> {
         state.waiting.drain(..).for_each(|thread| thread.unpark());
     }
 
+    #[cfg(test)]
+    pub(crate) fn waiting_count(&self) -> usize {
+        self.state.lock().waiting.len()
+    }
+
     /// Closes the queue when the thread that has it ends, and drops the remaining items: if the thread has panicked,
     /// nobody must wait for an answer that never comes.
     pub(crate) fn close_on_drop(self: &Arc<Self>) -> impl Drop + use<T> {

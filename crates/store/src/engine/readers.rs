@@ -164,3 +164,135 @@ fn read_statement(connection: &Connection, work: ReadJob) -> Result<(), Failure>
     connection.end_statement();
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use futures_util::future::{join, join_all};
+    use futures_util::poll;
+
+    use super::*;
+
+    fn connect() -> Connection {
+        rusqlite::Connection::open_in_memory().unwrap().into()
+    }
+
+    /// Readers, and the number of connections that they have asked for besides the first.
+    fn start(
+        threads_max: usize,
+        open: impl Fn() -> Result<Connection, StoreError> + Send + Sync + 'static,
+    ) -> (Readers, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let open: OpenConnection = Box::new(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            open()
+        });
+        (Readers::start(connect(), threads_max, open).unwrap(), asked)
+    }
+
+    #[tokio::test]
+    async fn reads_one_after_the_other_keep_a_single_connection() {
+        let (readers, asked) = start(4, || Ok(connect()));
+        // The thread waits for a job again only shortly after it has answered.
+        while readers.queue.waiting_count() == 0 {
+            thread::yield_now();
+        }
+        readers.run(false, |_| Ok(())).await.unwrap();
+        assert_eq!((asked.load(Ordering::SeqCst), readers.threads.lock().count), (0, 1));
+    }
+
+    #[tokio::test]
+    async fn reads_at_the_same_time_have_a_connection_each() {
+        let (readers, asked) = start(3, || Ok(connect()));
+        // Each read waits for the two others: with fewer connections none of them would end.
+        let barrier = Arc::new(Barrier::new(3));
+        let read = || {
+            let barrier = Arc::clone(&barrier);
+            readers.run(true, move |_| {
+                barrier.wait();
+                Ok(())
+            })
+        };
+        assert!(join_all([read(), read(), read()]).await.iter().all(Result::is_ok));
+        assert_eq!(asked.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn there_are_never_more_connections_than_the_limit() {
+        let (readers, asked) = start(2, || Ok(connect()));
+        let running = Arc::new(AtomicUsize::new(0));
+        let reads = (0..50).map(|number| {
+            let running = Arc::clone(&running);
+            readers.run(false, move |_| {
+                let most = running.fetch_add(1, Ordering::SeqCst) + 1;
+                thread::yield_now();
+                running.fetch_sub(1, Ordering::SeqCst);
+                Ok((number, most))
+            })
+        });
+        for (expected, result) in join_all(reads).await.into_iter().enumerate() {
+            let (number, most) = result.unwrap();
+            assert!(number == expected && most <= 2, "{number} {most}");
+        }
+        assert_eq!(readers.threads.lock().count, 2);
+        assert!(asked.load(Ordering::SeqCst) <= 1);
+    }
+
+    #[tokio::test]
+    async fn a_refused_connection_leaves_the_reads_to_the_others() {
+        let (refused, refusals) = mpsc::channel();
+        let (readers, asked) = start(4, move || {
+            // Only the first refusal is awaited.
+            let _ = refused.send(());
+            Err(StoreError::Unusable("too many clients".to_owned()))
+        });
+        // The only connection is busy until another one has been refused.
+        let busy = readers.run(false, move |_| {
+            refusals.recv().unwrap();
+            Ok(())
+        });
+        let (first, second) = join(busy, readers.run(false, |_| Ok(()))).await;
+        first.and(second).unwrap();
+        while readers.threads.lock().count != 1 {
+            thread::yield_now();
+        }
+        // None is opened during the pause, which is made long here.
+        readers.threads.lock().opens_again_at = Some(Instant::now() + Duration::from_secs(3600));
+        let asked_before = asked.load(Ordering::SeqCst);
+        let reads = join_all((0..20).map(|_| readers.run(false, |_| Ok(())))).await;
+        assert!(reads.iter().all(Result::is_ok));
+        assert_eq!(asked.load(Ordering::SeqCst), asked_before);
+    }
+
+    #[tokio::test]
+    async fn a_close_waits_for_every_read() {
+        let (readers, _) = start(2, || Ok(connect()));
+        let (release, released) = mpsc::channel();
+        let barrier = Arc::new(Barrier::new(2));
+        let other = Arc::clone(&barrier);
+        let held = readers.run(false, move |_| {
+            barrier.wait();
+            released.recv().unwrap();
+            Ok("held")
+        });
+        let quick = readers.run(false, move |_| {
+            other.wait();
+            Ok("quick")
+        });
+        let closing = async {
+            readers.stop();
+            let mut end = std::pin::pin!(readers.wait_for_end());
+            assert!(poll!(&mut end).is_pending());
+            release.send(()).unwrap();
+            end.await;
+        };
+        let ((held, quick), ()) = join(join(held, quick), closing).await;
+        assert_eq!((held.unwrap(), quick.unwrap()), ("held", "quick"));
+        let refused = readers.run(false, |_| Ok(())).await;
+        assert!(refused.unwrap_err().to_string().contains("closed"));
+    }
+}
