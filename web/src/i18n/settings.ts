@@ -321,7 +321,7 @@ export const zh: typeof en = {
   daemonTurns: "最近一分钟回复 {n} 次",
   daemonTurnsOne: "最近一分钟回复 1 次",
   daemonSeen: "最后在线：{time}",
-  upSince: "运行开始于",
+  upSince: "启动时间",
   languageModel: "语言模型",
   embedding: "向量模型",
   wordsOnly: "已关闭：仅按字词查找记忆",

@@ -10,7 +10,7 @@ pub use self::planned::{Fault, Faults, without_faults};
 
 #[cfg(not(feature = "faults"))]
 #[derive(Default)]
-pub(crate) struct Faults;
+pub(crate) struct Faults {}
 
 #[cfg(not(feature = "faults"))]
 impl Faults {
@@ -20,6 +20,10 @@ impl Faults {
 }
 
 #[cfg(not(feature = "faults"))]
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "with faults it is the name of this type that counts"
+)]
 pub(crate) fn operation_of<W>() -> &'static str {
     ""
 }
