@@ -199,9 +199,8 @@ impl Turns {
         match voice_note {
             None => self.start_debounce(incoming, place, turn_id, subscriber),
             // Until then the burst counts it as in progress.
-            Some(note) => {
-                self.start_debounce_when_heard(note, message.id, incoming, place, turn_id, subscriber)
-            }
+            Some(note) => self
+                .start_debounce_after_transcription(note, message.id, incoming, place, turn_id, subscriber),
         }
         Ok(AcceptedMessage { message_id: message.id, turn_id })
     }
@@ -228,7 +227,7 @@ impl Turns {
         self.start_next_turn(scope);
     }
 
-    fn start_debounce_when_heard(
+    fn start_debounce_after_transcription(
         self: &Arc<Self>,
         note: VoiceNote,
         id: MessageId,

@@ -19,7 +19,7 @@ use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 /// Paths of POST requests that change nothing.
-const READING_POSTS: [&str; 3] =
+const READ_ONLY_POST_PATHS: [&str; 3] =
     ["/api/admin/memory/recall", "/api/admin/memory/preview-delete", "/api/admin/import/estimate"];
 /// Maximum length of a recorded object, in characters. Objects are names and ids; a longer one is an attempt at
 /// abuse.
@@ -68,7 +68,7 @@ pub(crate) async fn record(
 fn action_name(method: &Method, path: &str) -> Option<String> {
     let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let administers = path.starts_with("/api/admin/") || path.starts_with("/api/hub/");
-    let is_act = changes && administers && !READING_POSTS.contains(&path) || path == export::PATH;
+    let is_act = changes && administers && !READ_ONLY_POST_PATHS.contains(&path) || path == export::PATH;
     is_act.then(|| format!("{method} {path}"))
 }
 
