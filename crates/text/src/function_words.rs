@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use super::lexicon::{Words, function_words as lexicon};
 use super::segment::{fold, is_han};
 
-static FUNCTION_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+/// Function words of English, Chinese, Japanese, Korean and Russian, folded.
+pub(super) static FUNCTION_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     lexicon::FUNCTION_WORDS
         .iter()
         .chain([lexicon::JA, lexicon::KO, lexicon::RU].into_iter().flat_map(Words::iter))

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::function_words::is_function_word;
+use super::function_words::FUNCTION_WORDS;
 use super::lexicon::{Words, function_words as lexicon};
 use super::segment::Piece;
 
@@ -31,9 +31,13 @@ const LATIN_LANGUAGES: [(Algorithm, Words); 13] = [
     (Algorithm::Turkish, lexicon::TR),
 ];
 
-/// For each function word, the indexes in [`LATIN_LANGUAGES`] of its languages, as bits.
-static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
-    let mut words: HashMap<&str, u16> = HashMap::new();
+/// Bit of a word in [`WORD_LANGUAGES`] that is in [`FUNCTION_WORDS`].
+const FUNCTION_WORD: u16 = 1 << LATIN_LANGUAGES.len();
+
+/// For each function word, the indexes in [`LATIN_LANGUAGES`] of its languages, as bits, and [`FUNCTION_WORD`]. One map,
+/// because most of the time of a short question is spent on looking its words up.
+static WORD_LANGUAGES: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
+    let mut words: HashMap<&str, u16> = FUNCTION_WORDS.iter().map(|word| (*word, FUNCTION_WORD)).collect();
     for (place, (_, list)) in LATIN_LANGUAGES.iter().enumerate() {
         for word in list.iter() {
             *words.entry(word).or_default() |= 1 << place;
@@ -41,6 +45,10 @@ static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
     }
     words
 });
+
+fn word_languages(folded: &str) -> u16 {
+    WORD_LANGUAGES.get(folded).copied().unwrap_or(0)
+}
 
 /// Stemming for the words of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +66,14 @@ impl Stems {
         let mut english = 0usize;
         for piece in pieces {
             let Piece::Word(word) = piece else { continue };
-            let languages = LATIN_WORDS.get(word).copied().unwrap_or(0);
+            let languages = word_languages(word);
+            if languages == 0 {
+                continue;
+            }
             for (place, count) in counts.iter_mut().enumerate() {
                 *count += usize::from((languages >> place) & 1);
             }
-            english += usize::from(word.is_ascii() && is_function_word(word));
+            english += usize::from(languages & FUNCTION_WORD != 0 && word.is_ascii());
         }
         let most = counts.iter().copied().max().unwrap_or(0);
         let latin = counts.iter().position(|count| *count == most).filter(|_| most > english);
@@ -76,8 +87,8 @@ impl Stems {
 
     /// True if a folded word carries no content.
     pub(super) fn is_function_word(self, folded: &str) -> bool {
-        let in_language = |place: usize| LATIN_WORDS.get(folded).is_some_and(|bits| (bits >> place) & 1 == 1);
-        is_function_word(folded) || self.latin.is_some_and(in_language)
+        let of_text = self.latin.map_or(0, |place| 1 << place);
+        word_languages(folded) & (FUNCTION_WORD | of_text) != 0
     }
 
     /// The stem of a folded word.

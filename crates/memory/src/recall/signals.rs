@@ -27,33 +27,27 @@ pub enum Signal {
 
 const SIGNALS: usize = 9;
 
-/// Name, default weight, and the reason for the weight. Only ratios of weights matter. They are round numbers, chosen
-/// so that three public conversations and one dialogue set agree (docs/evaluation.md).
-const SIGNAL_TABLE: [(Signal, &str, f64, &str); SIGNALS] = [
-    (Signal::Words, "words", 1.25, "the ground of all: a share of what is asked for"),
-    (Signal::Meaning, "meaning", 2.0, "cosines spread over about half the range of shares of words"),
-    (
-        Signal::TopicWords,
-        "topic_words",
-        0.75,
-        "the question's words are seldom all in the one message that answers, yet its own count more",
-    ),
-    (
-        Signal::TopicMeaning,
-        "topic_meaning",
-        1.25,
-        "less than the message's own meaning: it tells talks apart, not messages",
-    ),
-    (
-        Signal::Speaker,
-        "speaker",
-        0.6,
-        "more finds more of what is asked rightly and loses what is asked of the wrong one",
-    ),
-    (Signal::Time, "time", 1.25, "a named time is as good as every word of the question"),
-    (Signal::TellsWhen, "tells_when", 0.6, "an answer to \"when\" holds a time"),
-    (Signal::Asks, "asks", -0.3, "a question asks for what is looked for and does not hold it"),
-    (Signal::Answers, "answers", 0.1, "what follows a question may answer it"),
+/// Name and default weight. Only ratios of weights matter. They are round numbers, chosen so that three public
+/// conversations and one dialogue set agree (docs/evaluation.md).
+const SIGNAL_TABLE: [(Signal, &str, f64); SIGNALS] = [
+    // The base of the score: the share of the question that the message contains.
+    (Signal::Words, "words", 1.25),
+    // Cosines vary over about half the range of the word shares.
+    (Signal::Meaning, "meaning", 2.0),
+    // An answer rarely contains all words of the question, but its own words count more.
+    (Signal::TopicWords, "topic_words", 0.75),
+    // Less than the message's own meaning: it separates conversations, not messages.
+    (Signal::TopicMeaning, "topic_meaning", 1.25),
+    // More finds more ordinary answers, and loses those to questions about the wrong speaker.
+    (Signal::Speaker, "speaker", 0.6),
+    // A named time counts as much as all words of the question.
+    (Signal::Time, "time", 1.25),
+    // An answer to "when" contains a time.
+    (Signal::TellsWhen, "tells_when", 0.6),
+    // A question asks for the answer and does not contain it.
+    (Signal::Asks, "asks", -0.3),
+    // The message after a question may answer it.
+    (Signal::Answers, "answers", 0.1),
 ];
 
 impl Signal {
@@ -75,11 +69,6 @@ impl Signal {
 
     pub fn default_weight(self) -> f64 {
         SIGNAL_TABLE[self as usize].2
-    }
-
-    /// The reason for the signal's weight, in a sentence.
-    pub fn weight_reason(self) -> &'static str {
-        SIGNAL_TABLE[self as usize].3
     }
 }
 
