@@ -269,7 +269,10 @@ async fn made(past: Past) -> Result<PathBuf, Failed> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("past-{MAKING}"));
     fs::create_dir_all(&folder)?;
     let path = folder.join(format!("{}-{}.db", past.nodes, past.messages));
-    if !path.exists() {
+    if path.exists() {
+        // Opening it brings an older schema up to date, which copying to a server does not.
+        Home::at(&path, past, 2).await?.close().await?;
+    } else {
         eprintln!("making a past of {}", past.name());
         let unfinished = folder.join("unfinished.db");
         for file in ["unfinished.db", "unfinished.db-wal", "unfinished.db-shm"] {

@@ -39,7 +39,7 @@ const CHANGES_OF_NODES: &str = changes!(
 const CHANGES_BY_NUMBER: &str = changes!(" AND r.change IN (SELECT value FROM json_each(?2))");
 const HAS_REPLACED_VALUES: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
 /// Query for quotes of replaced values in messages. For a reply these are quotes of the user's message before it, which
-/// it may repeat.
+/// it may repeat. With `OFFSET` a server looks the changes of each node up, instead of reading all changes.
 const REPLACED_SPANS: &str = "
     SELECT j.value, e.span_start, e.span_end, n.id, n.seq
     FROM json_each(?2) j CROSS JOIN recall_messages m ON m.seq = j.value
@@ -49,7 +49,7 @@ const REPLACED_SPANS: &str = "
         CROSS JOIN concept_nodes n ON n.seq = e.node_seq
     WHERE n.scope = ?1 AND n.deleted_at IS NULL AND EXISTS (
         SELECT 1 FROM node_changes c CROSS JOIN replaced_values r ON r.scope = ?1 AND r.change = c.number
-        WHERE c.node_seq = n.seq)
+        WHERE c.node_seq = n.seq LIMIT 1 OFFSET 0)
     ORDER BY j.value, e.span_start";
 const OUTDATED_THOUGHTS: &str = "
     SELECT DISTINCT t.seq, e.id, e.seq

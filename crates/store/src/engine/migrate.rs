@@ -156,6 +156,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "word_indexes",
         sql: include_str!("../../migrations/sqlite/0033_word_indexes.sql"),
     },
+    Migration {
+        number: 34,
+        name: "word_places",
+        sql: include_str!("../../migrations/sqlite/0034_word_places.sql"),
+    },
 ];
 
 /// Before the first release, the schema of the first migration was built in 17 steps. Homes of that time have this

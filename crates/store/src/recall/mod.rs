@@ -21,7 +21,7 @@ use crate::index::words::{self, RowsOfPhrase};
 use crate::messages;
 use crate::nodes::node_queries;
 use crate::recall::edge_walk::EdgeWalk;
-use crate::rows::microseconds;
+use crate::rows::{microseconds, to_json};
 
 impl HomeStore {
     async fn look_up(
@@ -264,14 +264,13 @@ impl RecallStore for HomeStore {
     }
 
     async fn count_node_recalls(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError> {
-        let ids = ids.to_vec();
+        let ids: Vec<String> = ids.iter().map(|id| id.0.simple().to_string()).collect();
         self.write_deferred(move |unit| {
             let mut statement = unit.connection.prepare_cached(
-                "UPDATE concept_nodes SET access_count = access_count + 1, last_accessed_at = ?2 WHERE id = ?1",
+                "UPDATE concept_nodes SET access_count = access_count + 1, last_accessed_at = ?2
+                 WHERE id IN (SELECT unhex(atom) FROM json_each(?1))",
             )?;
-            for id in &ids {
-                statement.send(params![id.0.into_bytes(), microseconds(at)])?;
-            }
+            statement.send(params![to_json(&ids)?, microseconds(at)])?;
             Ok(())
         })
         .await

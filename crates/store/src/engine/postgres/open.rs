@@ -118,6 +118,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "word_indexes",
         sql: include_str!("../../../migrations/postgres/0033_word_indexes.sql"),
     },
+    Migration {
+        number: 34,
+        name: "word_places",
+        sql: include_str!("../../../migrations/postgres/0034_word_places.sql"),
+    },
 ];
 /// Oldest supported server version. Version 15 is the oldest that the tests run on.
 const OLDEST_SERVER: i64 = 150_000;

@@ -1,0 +1,1 @@
+-- On a server a function that indexes words is faster from here on. SQLite's word index needs none.
