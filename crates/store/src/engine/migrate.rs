@@ -18,149 +18,58 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
+/// The steps of an engine, from the files `NUMBER_NAME.sql` of its folder.
+macro_rules! migrations {
+    [$engine:literal, $($number:literal $file:literal,)*] => {
+        &[$(Migration {
+            number: $number,
+            name: $file.split_at("0000_".len()).1,
+            sql: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/", $engine, "/", $file, ".sql")),
+        }),*]
+    };
+}
+pub(crate) use migrations;
+
 /// The complete schema of a new home, equal to the result of all migrations.
 pub(crate) const WHOLE_SCHEMA: &str = include_str!("../../migrations/sqlite/schema.sql");
 
 /// All steps, in order; their numbers count from 1.
-pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { number: 1, name: "schema", sql: include_str!("../../migrations/sqlite/0001_schema.sql") },
-    Migration {
-        number: 2,
-        name: "erased_lines",
-        sql: include_str!("../../migrations/sqlite/0002_erased_lines.sql"),
-    },
-    Migration {
-        number: 3,
-        name: "messages_by_time",
-        sql: include_str!("../../migrations/sqlite/0003_messages_by_time.sql"),
-    },
-    Migration {
-        number: 4,
-        name: "mood_history",
-        sql: include_str!("../../migrations/sqlite/0004_mood_history.sql"),
-    },
-    Migration {
-        number: 5,
-        name: "proactive",
-        sql: include_str!("../../migrations/sqlite/0005_proactive.sql"),
-    },
-    Migration {
-        number: 6,
-        name: "untold_erasures",
-        sql: include_str!("../../migrations/sqlite/0006_untold_erasures.sql"),
-    },
-    Migration { number: 7, name: "imports", sql: include_str!("../../migrations/sqlite/0007_imports.sql") },
-    Migration { number: 8, name: "channels", sql: include_str!("../../migrations/sqlite/0008_channels.sql") },
-    Migration {
-        number: 9,
-        name: "replaced_values",
-        sql: include_str!("../../migrations/sqlite/0009_replaced_values.sql"),
-    },
-    Migration {
-        number: 10,
-        name: "erasures_by_revision",
-        sql: include_str!("../../migrations/sqlite/0010_erasures_by_revision.sql"),
-    },
-    Migration {
-        number: 11,
-        name: "document_facts",
-        sql: include_str!("../../migrations/sqlite/0011_document_facts.sql"),
-    },
-    Migration { number: 12, name: "sync", sql: include_str!("../../migrations/sqlite/0012_sync.sql") },
-    Migration {
-        number: 13,
-        name: "received_messages",
-        sql: include_str!("../../migrations/sqlite/0013_received_messages.sql"),
-    },
-    Migration { number: 14, name: "grams", sql: include_str!("../../migrations/sqlite/0014_grams.sql") },
-    Migration {
-        number: 15,
-        name: "sent_tokens",
-        sql: include_str!("../../migrations/sqlite/0015_sent_tokens.sql"),
-    },
-    Migration {
-        number: 16,
-        name: "long_words",
-        sql: include_str!("../../migrations/sqlite/0016_long_words.sql"),
-    },
-    Migration { number: 17, name: "access", sql: include_str!("../../migrations/sqlite/0017_access.sql") },
-    Migration { number: 18, name: "logins", sql: include_str!("../../migrations/sqlite/0018_logins.sql") },
-    Migration {
-        number: 19,
-        name: "reconciliation",
-        sql: include_str!("../../migrations/sqlite/0019_reconciliation.sql"),
-    },
-    Migration {
-        number: 20,
-        name: "silenced_words",
-        sql: include_str!("../../migrations/sqlite/0020_silenced_words.sql"),
-    },
-    Migration {
-        number: 21,
-        name: "peers_removed",
-        sql: include_str!("../../migrations/sqlite/0021_peers_removed.sql"),
-    },
-    Migration {
-        number: 22,
-        name: "embodiment",
-        sql: include_str!("../../migrations/sqlite/0022_embodiment.sql"),
-    },
-    Migration {
-        number: 23,
-        name: "import_proposals",
-        sql: include_str!("../../migrations/sqlite/0023_import_proposals.sql"),
-    },
-    Migration {
-        number: 24,
-        name: "others_words",
-        sql: include_str!("../../migrations/sqlite/0024_others_words.sql"),
-    },
-    Migration {
-        number: 25,
-        name: "titles_and_versions",
-        sql: include_str!("../../migrations/sqlite/0025_titles_and_versions.sql"),
-    },
-    Migration {
-        number: 26,
-        name: "erasure_parts",
-        sql: include_str!("../../migrations/sqlite/0026_erasure_parts.sql"),
-    },
-    Migration {
-        number: 27,
-        name: "import_documents",
-        sql: include_str!("../../migrations/sqlite/0027_import_documents.sql"),
-    },
-    Migration {
-        number: 28,
-        name: "character_card",
-        sql: include_str!("../../migrations/sqlite/0028_character_card.sql"),
-    },
-    Migration {
-        number: 29,
-        name: "replaced_messages",
-        sql: include_str!("../../migrations/sqlite/0029_replaced_messages.sql"),
-    },
-    Migration {
-        number: 30,
-        name: "messages_of_session",
-        sql: include_str!("../../migrations/sqlite/0030_messages_of_session.sql"),
-    },
-    Migration {
-        number: 31,
-        name: "rows_in_order",
-        sql: include_str!("../../migrations/sqlite/0031_rows_in_order.sql"),
-    },
-    Migration { number: 32, name: "daemons", sql: include_str!("../../migrations/sqlite/0032_daemons.sql") },
-    Migration {
-        number: 33,
-        name: "word_indexes",
-        sql: include_str!("../../migrations/sqlite/0033_word_indexes.sql"),
-    },
-    Migration {
-        number: 34,
-        name: "word_places",
-        sql: include_str!("../../migrations/sqlite/0034_word_places.sql"),
-    },
+pub(crate) const MIGRATIONS: &[Migration] = migrations![
+    "sqlite",
+    1 "0001_schema",
+    2 "0002_erased_lines",
+    3 "0003_messages_by_time",
+    4 "0004_mood_history",
+    5 "0005_proactive",
+    6 "0006_untold_erasures",
+    7 "0007_imports",
+    8 "0008_channels",
+    9 "0009_replaced_values",
+    10 "0010_erasures_by_revision",
+    11 "0011_document_facts",
+    12 "0012_sync",
+    13 "0013_received_messages",
+    14 "0014_grams",
+    15 "0015_sent_tokens",
+    16 "0016_long_words",
+    17 "0017_access",
+    18 "0018_logins",
+    19 "0019_reconciliation",
+    20 "0020_silenced_words",
+    21 "0021_peers_removed",
+    22 "0022_embodiment",
+    23 "0023_import_proposals",
+    24 "0024_others_words",
+    25 "0025_titles_and_versions",
+    26 "0026_erasure_parts",
+    27 "0027_import_documents",
+    28 "0028_character_card",
+    29 "0029_replaced_messages",
+    30 "0030_messages_of_session",
+    31 "0031_rows_in_order",
+    32 "0032_daemons",
+    33 "0033_word_indexes",
+    34 "0034_word_places",
 ];
 
 /// Before the first release, the schema of the first migration was built in 17 steps. Homes of that time have this

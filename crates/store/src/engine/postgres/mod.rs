@@ -497,11 +497,10 @@ const COMPRESSION_SETTING: &str = "SELECT set_config(name, 'lz4', false) FROM pg
 /// Settings of a connection. The time limit of the server is shorter than the client's, so that a slow statement is
 /// cancelled and the connection stays usable.
 fn session_settings(answer: Duration) -> String {
+    let (answer, standstill) = ((answer * 5 / 6).as_millis(), STANDSTILL_LIMIT.as_millis());
     format!(
-        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANNER_SETTINGS}; \
-         {COMPRESSION_SETTING}",
-        (answer * 5 / 6).as_millis(),
-        STANDSTILL_LIMIT.as_millis()
+        "SET statement_timeout = {answer}; SET idle_in_transaction_session_timeout = {standstill}; \
+         {PLANNER_SETTINGS}; {COMPRESSION_SETTING}"
     )
 }
 

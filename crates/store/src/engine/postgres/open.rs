@@ -9,120 +9,37 @@ use super::daemons::{self, HomeState, NewDaemon};
 use super::holder::{Holder, lock_holder, set_holder};
 use super::{Server, ServerAddress};
 use crate::engine::failure::Failure;
-use crate::engine::migrate::Migration;
+use crate::engine::migrate::{Migration, migrations};
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
 
 /// The complete schema of a new home, equal to the result of all migrations.
 const WHOLE_SCHEMA: &str = include_str!("../../../migrations/postgres/schema.sql");
 
 /// All steps, in order. The first is the schema after thirteen steps of SQLite; later ones have the same numbers.
-const MIGRATIONS: &[Migration] = &[
-    Migration {
-        number: 13,
-        name: "schema",
-        sql: include_str!("../../../migrations/postgres/0013_schema.sql"),
-    },
-    Migration { number: 14, name: "grams", sql: include_str!("../../../migrations/postgres/0014_grams.sql") },
-    Migration {
-        number: 15,
-        name: "sent_tokens",
-        sql: include_str!("../../../migrations/postgres/0015_sent_tokens.sql"),
-    },
-    Migration {
-        number: 16,
-        name: "long_words",
-        sql: include_str!("../../../migrations/postgres/0016_long_words.sql"),
-    },
-    Migration {
-        number: 17,
-        name: "access",
-        sql: include_str!("../../../migrations/postgres/0017_access.sql"),
-    },
-    Migration {
-        number: 18,
-        name: "logins",
-        sql: include_str!("../../../migrations/postgres/0018_logins.sql"),
-    },
-    Migration {
-        number: 19,
-        name: "reconciliation",
-        sql: include_str!("../../../migrations/postgres/0019_reconciliation.sql"),
-    },
-    Migration {
-        number: 20,
-        name: "silenced_words",
-        sql: include_str!("../../../migrations/postgres/0020_silenced_words.sql"),
-    },
-    Migration {
-        number: 21,
-        name: "peers_removed",
-        sql: include_str!("../../../migrations/postgres/0021_peers_removed.sql"),
-    },
-    Migration {
-        number: 22,
-        name: "embodiment",
-        sql: include_str!("../../../migrations/postgres/0022_embodiment.sql"),
-    },
-    Migration {
-        number: 23,
-        name: "import_proposals",
-        sql: include_str!("../../../migrations/postgres/0023_import_proposals.sql"),
-    },
-    Migration {
-        number: 24,
-        name: "others_words",
-        sql: include_str!("../../../migrations/postgres/0024_others_words.sql"),
-    },
-    Migration {
-        number: 25,
-        name: "titles_and_versions",
-        sql: include_str!("../../../migrations/postgres/0025_titles_and_versions.sql"),
-    },
-    Migration {
-        number: 26,
-        name: "erasure_parts",
-        sql: include_str!("../../../migrations/postgres/0026_erasure_parts.sql"),
-    },
-    Migration {
-        number: 27,
-        name: "import_documents",
-        sql: include_str!("../../../migrations/postgres/0027_import_documents.sql"),
-    },
-    Migration {
-        number: 28,
-        name: "character_card",
-        sql: include_str!("../../../migrations/postgres/0028_character_card.sql"),
-    },
-    Migration {
-        number: 29,
-        name: "replaced_messages",
-        sql: include_str!("../../../migrations/postgres/0029_replaced_messages.sql"),
-    },
-    Migration {
-        number: 30,
-        name: "messages_of_session",
-        sql: include_str!("../../../migrations/postgres/0030_messages_of_session.sql"),
-    },
-    Migration {
-        number: 31,
-        name: "rows_in_order",
-        sql: include_str!("../../../migrations/postgres/0031_rows_in_order.sql"),
-    },
-    Migration {
-        number: 32,
-        name: "daemons",
-        sql: include_str!("../../../migrations/postgres/0032_daemons.sql"),
-    },
-    Migration {
-        number: 33,
-        name: "word_indexes",
-        sql: include_str!("../../../migrations/postgres/0033_word_indexes.sql"),
-    },
-    Migration {
-        number: 34,
-        name: "word_places",
-        sql: include_str!("../../../migrations/postgres/0034_word_places.sql"),
-    },
+const MIGRATIONS: &[Migration] = migrations![
+    "postgres",
+    13 "0013_schema",
+    14 "0014_grams",
+    15 "0015_sent_tokens",
+    16 "0016_long_words",
+    17 "0017_access",
+    18 "0018_logins",
+    19 "0019_reconciliation",
+    20 "0020_silenced_words",
+    21 "0021_peers_removed",
+    22 "0022_embodiment",
+    23 "0023_import_proposals",
+    24 "0024_others_words",
+    25 "0025_titles_and_versions",
+    26 "0026_erasure_parts",
+    27 "0027_import_documents",
+    28 "0028_character_card",
+    29 "0029_replaced_messages",
+    30 "0030_messages_of_session",
+    31 "0031_rows_in_order",
+    32 "0032_daemons",
+    33 "0033_word_indexes",
+    34 "0034_word_places",
 ];
 /// Oldest supported server version. Version 15 is the oldest that the tests run on.
 const OLDEST_SERVER: i64 = 150_000;
