@@ -105,6 +105,9 @@ pub(crate) struct Home {
     _copy: Option<tempfile::TempDir>,
 }
 
+/// Maximum reading connections of a daemon with the default setting of `storage.pool`.
+const SERVER_READERS: usize = 15;
+
 impl Home {
     /// The past, generated if it does not exist. It is only read.
     pub(crate) async fn open(past: Past) -> Result<Self, Failed> {
@@ -127,7 +130,8 @@ impl Home {
         let (from, to) = (HomeDatabase::File(made(past).await?), HomeDatabase::Server(address.clone()));
         let copy = move || copy_home(&from, &to, CopySettings::default(), &mut |_| {});
         tokio::task::spawn_blocking(copy).await??;
-        Ok(Some(Self::of(HomeStore::open_on_server(&address, StoreOptions::default())?, past, 2)?))
+        let options = StoreOptions { readers: SERVER_READERS, ..StoreOptions::default() };
+        Ok(Some(Self::of(HomeStore::open_on_server(&address, options)?, past, 2)?))
     }
 
     async fn at(path: &Path, past: Past, seed: u64) -> Result<Self, Failed> {

@@ -102,6 +102,11 @@ impl<T> Queue<T> {
         state.waiting.drain(..).for_each(|thread| thread.unpark());
     }
 
+    /// True if threads have taken all items but the deferred ones.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state.lock().items.is_empty()
+    }
+
     #[cfg(test)]
     pub(crate) fn waiting_count(&self) -> usize {
         self.state.lock().waiting.len()

@@ -13,6 +13,13 @@ use crate::engine::queue::{Queue, Slot};
 use crate::engine::sql::Connection;
 use crate::engine::writer::{closed_error, thread_error};
 
+/// Threads that are started as soon as a read finds none that waits. One conversation reads two things at a time.
+const EAGER_THREADS: usize = 2;
+/// Time for which a read waits before a further thread is started for it. The reads of a recall, several at a time, are
+/// done sooner, even those of the first one after a start. More connections to a server would take turns on the same
+/// processors, and each has statements to plan: a turn took 17.6 instead of 15.5 ms with fifteen, and its p95 32
+/// instead of 21 ms.
+const READ_PATIENCE: Duration = Duration::from_millis(30);
 /// Pause after a connection that could not be opened, so that a full server is not asked for each read.
 const OPENING_PAUSE: Duration = Duration::from_secs(1);
 
@@ -27,16 +34,20 @@ struct ReaderJob {
 /// Opens another connection for reading. It may block.
 pub(crate) type OpenConnection = Box<dyn Fn() -> Result<Connection, StoreError> + Send + Sync>;
 
-pub(crate) struct Readers {
+pub(crate) struct Readers(Arc<Pool>);
+
+struct Pool {
     queue: Arc<Queue<ReaderJob>>,
-    threads: Arc<Mutex<Threads>>,
-    open: Arc<OpenConnection>,
+    threads: Mutex<Threads>,
+    open: OpenConnection,
     threads_max: usize,
 }
 
 #[derive(Default)]
 struct Threads {
     count: usize,
+    /// True while one of them opens its connection, which may serve all reads that wait.
+    is_opening: bool,
     /// One for each thread, so that a close can wait for all of them.
     finished: Vec<oneshot::Receiver<()>>,
     /// Set for a while after a connection could not be opened.
@@ -44,35 +55,19 @@ struct Threads {
     is_stopped: bool,
 }
 
-impl Readers {
-    /// Starts a thread with the first connection. Up to `threads_max` threads open their own when they are needed: a
-    /// home that is read by one conversation at a time keeps one or two connections, whose statements are prepared and
-    /// whose caches are warm.
-    pub(crate) fn start(
-        first: Connection,
-        threads_max: usize,
-        open: OpenConnection,
-    ) -> Result<Self, StoreError> {
-        let (queue, threads) = (Arc::new(Queue::new()), Arc::default());
-        let readers = Self { queue, threads, open: Arc::new(open), threads_max };
-        readers.start_thread(&mut readers.threads.lock(), Some(first))?;
-        Ok(readers)
-    }
-
-    fn start_thread(&self, threads: &mut Threads, connection: Option<Connection>) -> Result<(), StoreError> {
+impl Pool {
+    fn start_thread(
+        self: &Arc<Self>,
+        threads: &mut Threads,
+        connection: Option<Connection>,
+    ) -> Result<(), StoreError> {
         let (done, ended) = oneshot::channel();
-        let (queue, open, shared) =
-            (Arc::clone(&self.queue), Arc::clone(&self.open), Arc::clone(&self.threads));
+        let (pool, is_opening) = (Arc::clone(self), connection.is_none());
         let body = move || {
-            match connection.map_or_else(|| open(), Ok) {
-                Ok(connection) => serve(&queue, &connection),
-                Err(error) => {
-                    // The other threads serve its job.
-                    tracing::warn!("no further connection for reading could be opened: {error}");
-                    let mut threads = shared.lock();
-                    threads.count -= 1;
-                    threads.opens_again_at = Some(Instant::now() + OPENING_PAUSE);
-                }
+            match connection.map_or_else(|| pool.open_connection(), Ok) {
+                Ok(connection) => serve(&pool.queue, &connection),
+                // The other threads serve its job.
+                Err(error) => tracing::warn!("no further connection for reading could be opened: {error}"),
             }
             // Nobody may be waiting for the end.
             let _ = done.send(());
@@ -80,20 +75,48 @@ impl Readers {
         let name = format!("store-reader-{}", threads.count);
         thread::Builder::new().name(name).spawn(body).map_err(thread_error)?;
         threads.count += 1;
+        threads.is_opening = is_opening;
         threads.finished.push(ended);
         Ok(())
     }
 
+    fn open_connection(&self) -> Result<Connection, StoreError> {
+        let opened = (self.open)();
+        let mut threads = self.threads.lock();
+        threads.is_opening = false;
+        if opened.is_err() {
+            threads.count -= 1;
+            threads.opens_again_at = Some(Instant::now() + OPENING_PAUSE);
+        }
+        opened
+    }
+
     /// Starts another thread, unless there are enough. A failure is none of the caller, whose job is queued.
-    fn add_thread(&self) {
+    fn add_thread(self: &Arc<Self>, threads_max: usize) {
         let mut threads = self.threads.lock();
         let is_pausing = threads.opens_again_at.is_some_and(|at| Instant::now() < at);
-        if threads.count >= self.threads_max || threads.is_stopped || is_pausing {
+        if threads.count >= threads_max || threads.is_opening || threads.is_stopped || is_pausing {
             return;
         }
         if let Err(error) = self.start_thread(&mut threads, None) {
             tracing::warn!("no further thread for reading could be started: {error}");
         }
+    }
+}
+
+impl Readers {
+    /// Starts a thread with the first connection. Up to `threads_max` threads open their own when reads have to wait, one
+    /// after the other: a home that is read by one conversation at a time keeps a few connections, whose statements
+    /// are prepared and whose caches are warm.
+    pub(crate) fn start(
+        first: Connection,
+        threads_max: usize,
+        open: OpenConnection,
+    ) -> Result<Self, StoreError> {
+        let pool =
+            Arc::new(Pool { queue: Arc::new(Queue::new()), threads: Mutex::default(), open, threads_max });
+        pool.start_thread(&mut pool.threads.lock(), Some(first))?;
+        Ok(Self(pool))
     }
 
     /// Runs the work on one snapshot of the database. Without a transaction it may run only one statement.
@@ -113,22 +136,32 @@ impl Readers {
     }
 
     async fn submit(&self, work: ReadJob, has_transaction: bool) -> Result<(), StoreError> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
         let job = ReaderJob { work, has_transaction, reply };
-        if !self.queue.push(job).map_err(|_| closed_error())? {
-            self.add_thread();
+        let Self(pool) = self;
+        if !pool.queue.push(job).map_err(|_| closed_error())? {
+            pool.add_thread(pool.threads_max.min(EAGER_THREADS));
         }
-        answer.await.unwrap_or_else(|_| Err(closed_error()))
+        let mut patience = READ_PATIENCE;
+        loop {
+            match tokio::time::timeout(patience, &mut answer).await {
+                Ok(answered) => return answered.unwrap_or_else(|_| Err(closed_error())),
+                Err(_) if pool.queue.is_empty() => {}
+                Err(_) => pool.add_thread(pool.threads_max),
+            }
+            // Long reads wait for themselves, not for a thread.
+            patience *= 2;
+        }
     }
 
     pub(crate) fn stop(&self) {
-        self.threads.lock().is_stopped = true;
-        self.queue.close();
+        self.0.threads.lock().is_stopped = true;
+        self.0.queue.close();
     }
 
     /// Waits until the threads have ended and their connections are closed.
     pub(crate) async fn wait_for_end(&self) {
-        let finished = std::mem::take(&mut self.threads.lock().finished);
+        let finished = std::mem::take(&mut self.0.threads.lock().finished);
         for ended in finished {
             // An error means that the thread ended unexpectedly.
             let _ = ended.await;
@@ -198,11 +231,11 @@ mod tests {
     async fn reads_one_after_the_other_keep_a_single_connection() {
         let (readers, asked) = start(4, || Ok(connect()));
         // The thread waits for a job again only shortly after it has answered.
-        while readers.queue.waiting_count() == 0 {
+        while readers.0.queue.waiting_count() == 0 {
             thread::yield_now();
         }
         readers.run(false, |_| Ok(())).await.unwrap();
-        assert_eq!((asked.load(Ordering::SeqCst), readers.threads.lock().count), (0, 1));
+        assert_eq!((asked.load(Ordering::SeqCst), readers.0.threads.lock().count), (0, 1));
     }
 
     #[tokio::test]
@@ -222,6 +255,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_burst_of_reads_opens_one_connection_at_a_time() {
+        let (release, released) = mpsc::channel::<()>();
+        let (opening, opens) = mpsc::channel();
+        let (released, opening) = (Mutex::new(released), Mutex::new(opening));
+        let (readers, asked) = start(9, move || {
+            let _ = opening.lock().send(());
+            // An error means that all may open.
+            let _ = released.lock().recv();
+            Ok(connect())
+        });
+        // The only connection is busy while the others are asked for.
+        let (finish, finished) = mpsc::channel();
+        let busy = readers.run(false, move |_| {
+            finished.recv().unwrap();
+            Ok(())
+        });
+        let mut reads = std::pin::pin!(join(busy, join_all((0..8).map(|_| readers.run(false, |_| Ok(()))))));
+        assert!(poll!(&mut reads).is_pending());
+        opens.recv().unwrap();
+        assert_eq!((asked.load(Ordering::SeqCst), readers.0.threads.lock().count), (1, 2));
+        drop(release);
+        finish.send(()).unwrap();
+        let (busy, reads) = reads.await;
+        assert!(busy.is_ok() && reads.iter().all(Result::is_ok));
+    }
+
+    #[tokio::test]
     async fn there_are_never_more_connections_than_the_limit() {
         let (readers, asked) = start(2, || Ok(connect()));
         let running = Arc::new(AtomicUsize::new(0));
@@ -238,7 +298,7 @@ mod tests {
             let (number, most) = result.unwrap();
             assert!(number == expected && most <= 2, "{number} {most}");
         }
-        assert_eq!(readers.threads.lock().count, 2);
+        assert_eq!(readers.0.threads.lock().count, 2);
         assert!(asked.load(Ordering::SeqCst) <= 1);
     }
 
@@ -257,11 +317,11 @@ mod tests {
         });
         let (first, second) = join(busy, readers.run(false, |_| Ok(()))).await;
         first.and(second).unwrap();
-        while readers.threads.lock().count != 1 {
+        while readers.0.threads.lock().count != 1 {
             thread::yield_now();
         }
         // None is opened during the pause, which is made long here.
-        readers.threads.lock().opens_again_at = Some(Instant::now() + Duration::from_secs(3600));
+        readers.0.threads.lock().opens_again_at = Some(Instant::now() + Duration::from_secs(3600));
         let asked_before = asked.load(Ordering::SeqCst);
         let reads = join_all((0..20).map(|_| readers.run(false, |_| Ok(())))).await;
         assert!(reads.iter().all(Result::is_ok));
