@@ -99,7 +99,7 @@ impl ModelSetup for LiveConfig {
             Ok(StreamEvent::Delta(text)) => ModelTryEvent::Piece { text },
             Ok(StreamEvent::Finished { usage, model, .. }) => {
                 let whole_ms = milliseconds(asked_at.elapsed());
-                call.use_reported(usage, &model);
+                call.set_reported_usage(usage, &model);
                 call.report_end(CALL_OK);
                 ModelTryEvent::Done {
                     model,

@@ -190,7 +190,7 @@ impl LanguageMind {
         let mut call = self.begin(&request, Purpose { prompt_hash, ..purpose });
         match self.provider.complete(request).await {
             Ok(completion) => {
-                call.use_reported(completion.usage, &completion.model);
+                call.set_reported_usage(completion.usage, &completion.model);
                 let (reading, usage) = (read(&completion.text), call.usage());
                 call.report_end(if reading.is_ok() { OUTCOME_OK } else { OUTCOME_MALFORMED });
                 Ok((reading, usage))

@@ -75,7 +75,7 @@ impl CallInFlight {
     }
 
     /// Replaces the estimates by the provider's own numbers.
-    pub fn use_reported(&mut self, usage: Usage, model: &str) {
+    pub fn set_reported_usage(&mut self, usage: Usage, model: &str) {
         if let Some(call) = &mut self.call {
             call.input_tokens = usage.input_tokens;
             call.output_tokens = usage.output_tokens;

@@ -38,7 +38,7 @@ const UNCOUNTED_BYTES: usize = 16 * 1024;
 /// `Retry-After` when memory is full, in seconds. Most bodies have been processed by then.
 const ROOM_RETRY_SECONDS: u64 = 5;
 /// Maximum bytes of a refused body that are still read, so that its sender sees the answer.
-const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
+const REFUSED_BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Time for which a refused body is still read. Many clients read the answer only after they have sent everything.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
@@ -143,7 +143,7 @@ async fn refuse_large(app: &App, request: Request, limit: usize) -> Response {
 /// answer.
 async fn drain_body(body: Body) {
     let mut chunks = body.into_data_stream();
-    let mut left = DRAINED_BYTES_MAX;
+    let mut left = REFUSED_BODY_BYTES_MAX;
     while let Some(Ok(chunk)) = chunks.next().await {
         left = left.saturating_sub(chunk.len());
         if left == 0 {

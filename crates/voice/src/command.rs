@@ -197,10 +197,10 @@ const CHILD_VARIABLES: [&str; 32] = [
 
 /// The environment of programs that this one starts.
 pub fn child_environment() -> Vec<(OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_children)).collect()
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_child_variable)).collect()
 }
 
-fn is_for_children(name: &str) -> bool {
+fn is_child_variable(name: &str) -> bool {
     CHILD_VARIABLES.iter().any(|known| match known.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == *known,
@@ -297,10 +297,10 @@ mod tests {
             "MY_PATH",
             "LD_PRELOAD",
         ] {
-            assert!(!is_for_children(secret), "{secret}");
+            assert!(!is_child_variable(secret), "{secret}");
         }
         for needed in ["PATH", "HOME", "LC_ALL", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY"] {
-            assert!(is_for_children(needed), "{needed}");
+            assert!(is_child_variable(needed), "{needed}");
         }
     }
 }

@@ -31,7 +31,7 @@ impl Stream for ReplyStream {
             match event {
                 Ok(StreamEvent::Delta(text)) => self.call.count_output(text),
                 Ok(StreamEvent::Finished { usage, model }) => {
-                    self.call.use_reported(*usage, model);
+                    self.call.set_reported_usage(*usage, model);
                     self.call.report_end(OUTCOME_OK);
                 }
                 Err(error) => self.call.report_end(error.kind()),

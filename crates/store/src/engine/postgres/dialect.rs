@@ -79,7 +79,9 @@ fn number_parameters(text: &str) -> String {
 fn without_plans(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     // True if lists serve only to look rows up, so that neither their order nor their values are read.
-    let only_keys = text.matches(" j.").count() == text.matches(" = j.value").count();
+    let only_keys = !text.contains("j.key")
+        && !text.contains("j.atom")
+        && text.matches("j.value").count() == text.matches(" = j.value").count();
     let mut kept = Vec::with_capacity(words.len());
     let mut next = 0;
     while let Some(word) = words.get(next) {
